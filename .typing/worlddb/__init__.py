@@ -1,0 +1,1 @@
+../../worlddb/__init__.py

@@ -1,0 +1,80 @@
+# WorldDB. Needs Python 3.11 or newer and make, nothing else: every target makes its own .venv when there is none.
+#
+#   make demo                 the story of one conversation
+#   make test                 the tests
+#   make check                formatting, lint and types
+#   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
+#   make soak                 the tests that take minutes          (SEED=N)
+#   make format               write the code as `make check` wants it
+#   make links                the links that type checkers follow, after adding a file to worlddb/
+#   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
+#
+# Another Python than python3:  make PYTHON=python3.12 test
+
+PYTHON ?= python3
+SEED ?=
+
+# The environment is the project's own, whatever else is active in the caller's shell.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+BIN := .venv/bin
+PY := $(BIN)/python
+STAMP := .venv/worlddb-installed
+
+# These read a file that is not in the repository and are run by hand.
+BENCHES_OF_FILES := longmemeval locomo locomo_plus
+BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak format links clean anew
+
+help:
+	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
+
+demo: $(STAMP)
+	@$(BIN)/worlddb demo
+
+test: $(STAMP)
+	@$(PY) -m pytest
+
+soak: $(STAMP)
+	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED))
+
+check: $(STAMP)
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+format: $(STAMP)
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix .
+
+bench: $(STAMP)
+	@set -e; for name in $(BENCHES); do \
+		echo "== bench.$$name"; $(PY) -m bench.$$name $(if $(SEED),--seed $(SEED)); \
+	done
+
+links:
+	@for file in worlddb/*.py worlddb/py.typed; do ln -sfn "../../$$file" ".typing/$$file"; done
+	@for room in log projections reconciler query tools; do ln -sfn "../../$$room" ".typing/worlddb/$$room"; done
+
+clean:
+	@rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp holds the folder's own path: an environment that was moved or copied with the folder still points at the
+# old one, and is made again.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+$(STAMP): anew
+endif
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("WorldDB needs Python 3.11 or newer, \
+	and $(PYTHON) is %s. Name another one: make PYTHON=python3.12 ..." % sys.version.split()[0])'
+	@if [ -e $@ ] && [ "$$(cat $@)" != "$(CURDIR)" ] || ! $(PY) -c '' 2>/dev/null; then rm -rf .venv; fi
+	@$(PY) -m pip --version >/dev/null 2>&1 || { echo "Making .venv ..."; $(PYTHON) -m venv .venv; }
+	@echo "Installing WorldDB and its tools into .venv ..."
+	@$(PY) -m pip install --quiet --editable '.[dev]'
+	@printf '%s\n' "$(CURDIR)" > $@

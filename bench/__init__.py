@@ -1,0 +1,1 @@
+"""Benchmark programs: `python -m bench.NAME` from the repository root."""

@@ -1,0 +1,1 @@
+"""The log: the truth. Imports nothing else of WorldDB."""

@@ -1,0 +1,1 @@
+"""The pure model: ids, times, intervals, hashing, the Merkle trie, events, codec and errors."""

@@ -1,0 +1,83 @@
+"""The one place where clocks and randomness enter; everything else is handed these values."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import Final, Protocol
+
+RELEASED_AT: Final = 1_795_219_200_000_000
+"""2026-11-21, when this format was made: what the first commit's clock is compared with."""
+
+_POOL_BYTES: Final = 4096
+
+
+class Clock(Protocol):
+    """Where ingest time comes from."""
+
+    def now(self) -> int:
+        """Microseconds since the epoch, UTC."""
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> int:
+        return time.time_ns() // 1000
+
+
+class ManualClock:
+    """A clock that stands still until told, for tests and simulations."""
+
+    def __init__(self, start: int = RELEASED_AT) -> None:
+        self.value = start
+
+    def now(self) -> int:
+        return self.value
+
+    def advance(self, micros: int) -> None:
+        self.value += micros
+
+
+class Entropy(Protocol):
+    """Where nonces and random ids come from."""
+
+    def bytes(self, count: int) -> bytes:
+        """``count`` unpredictable bytes."""
+
+
+class SystemEntropy:
+    """The operating system's randomness, drawn in pages because a system call per nonce is slow."""
+
+    def __init__(self) -> None:
+        self._pool = b""
+        self._at = 0
+
+    def bytes(self, count: int) -> bytes:
+        end = self._at + count
+        if end > len(self._pool):
+            self._pool, self._at, end = os.urandom(max(_POOL_BYTES, count)), 0, count
+        drawn = self._pool[self._at : end]
+        self._at = end
+        return drawn
+
+
+class SeededEntropy:
+    """Reproducible bytes for tests and simulations. Never for a real store."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def bytes(self, count: int) -> bytes:
+        return self._random.randbytes(count)
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never goes back: for waiting and timing, never stored."""
+    return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    """Wait."""
+    time.sleep(seconds)

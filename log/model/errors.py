@@ -1,0 +1,181 @@
+"""Every error that WorldDB raises, chosen by what the caller should do.
+
+    WorldDBError
+    ├── InputError                 the value you gave is wrong: correct it and call again
+    │   ├── InvalidTime            naive, unparsable or out-of-range time
+    │   ├── InvalidInterval        an interval that ends before it begins
+    │   ├── InvalidText            text that is not valid UTF-8, or is empty where it may not be
+    │   ├── LimitExceeded          a name, content or batch above the stated limit
+    │   ├── UnknownReference       nothing in the store (or in this view) has that reference
+    │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
+    │   ├── UnknownEdgeType        no handler is registered for that edge type
+    │   └── MalformedFile          an import file that breaks its format; file, record and path are named
+    ├── RefusedError               the reconciler said no, and you used the result all the same
+    ├── IdempotencyConflict        another command was already committed under that key
+    ├── StoreError                 something about the store itself
+    │   ├── NotAStore              the directory is not a WorldDB store
+    │   ├── DamagedStore           bytes on disk are not what was written
+    │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
+    │   └── Conflict               the log's head is not the expected one
+    └── UnavailableError           nothing is wrong with the call: try again, or elsewhere
+        ├── WriterBusy             another writer held the store beyond the time limit
+        ├── ForkedProcess          a handle opened before a fork was used after it
+        ├── StoreClosed            the handle was closed
+        └── ClockJump              the clock is implausibly far ahead of the last commit
+
+Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` for the command line:
+1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class WorldDBError(Exception):
+    """Base of all errors. ``message`` says what was wrong and where, ``remedy`` what to do next."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, remedy: str = "", **details: Any) -> None:
+        super().__init__(message, remedy)
+        self.message = message
+        self.remedy = remedy
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.remedy}" if self.remedy else self.message
+
+
+class InputError(WorldDBError):
+    """The value given is wrong; nothing was written."""
+
+    code = "input"
+
+
+class InvalidTime(InputError):
+    """A time is naive, cannot be parsed, or lies outside the years 1 to 9999."""
+
+    code = "invalid_time"
+
+
+class InvalidInterval(InputError):
+    """An interval ends before it begins."""
+
+    code = "invalid_interval"
+
+
+class InvalidText(InputError):
+    """Text that cannot be stored: not encodable as UTF-8, or empty where something is needed."""
+
+    code = "invalid_text"
+
+
+class LimitExceeded(InputError):
+    """A value is larger than the limit stated in :mod:`worlddb.log.model.limits`."""
+
+    code = "limit_exceeded"
+
+
+class UnknownReference(InputError):
+    """Nothing in the store, or nothing that this view may see, has the reference."""
+
+    code = "unknown_reference"
+    exit_code = 1
+
+
+class AmbiguousReference(InputError):
+    """A prefix matches several references; ``details["candidates"]`` lists them."""
+
+    code = "ambiguous_reference"
+
+
+class UnknownEdgeType(InputError):
+    """No handler is registered for the edge type; there is no other way to write an edge."""
+
+    code = "unknown_edge_type"
+
+
+class MalformedFile(InputError):
+    """A file to import breaks its format; ``details`` holds ``file``, ``record`` and ``path``."""
+
+    code = "malformed_file"
+
+
+class RefusedError(WorldDBError):
+    """A refused outcome was used as if it had been committed; ``details["reason"]`` is its code."""
+
+    code = "refused"
+    exit_code = 3
+
+
+class IdempotencyConflict(WorldDBError):
+    """A different command was already committed under the same idempotency key."""
+
+    code = "idempotency_conflict"
+    exit_code = 3
+
+
+class StoreError(WorldDBError):
+    """Something about the store itself stands in the way."""
+
+    code = "store"
+    exit_code = 4
+
+
+class NotAStore(StoreError):
+    """The path holds something else, or nothing where a store had to exist."""
+
+    code = "not_a_store"
+    exit_code = 2
+
+
+class DamagedStore(StoreError):
+    """Stored bytes are not what was written; ``details["seq"]`` names the first bad commit if known."""
+
+    code = "damaged_store"
+
+
+class NewerFormat(StoreError):
+    """The store, or an event in it, was written by a newer WorldDB."""
+
+    code = "newer_format"
+
+
+class Conflict(StoreError):
+    """The log's head is not the expected one; decide again on the new head."""
+
+    code = "conflict"
+    exit_code = 5
+
+
+class UnavailableError(WorldDBError):
+    """Nothing is wrong with the call itself; it cannot be served now or from here."""
+
+    code = "unavailable"
+    exit_code = 5
+
+
+class WriterBusy(UnavailableError):
+    """Another writer held the store for longer than the time limit; the message names it."""
+
+    code = "writer_busy"
+
+
+class ForkedProcess(UnavailableError):
+    """A handle that was opened before a fork was used in the child process."""
+
+    code = "forked_process"
+
+
+class StoreClosed(UnavailableError):
+    """The handle was closed."""
+
+    code = "store_closed"
+
+
+class ClockJump(UnavailableError):
+    """The clock is further ahead of the last commit than the configured bound."""
+
+    code = "clock_jump"

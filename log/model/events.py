@@ -1,0 +1,161 @@
+"""Events: facts that were decided, past tense, frozen.
+
+Events carry decisions and never requests, so replay runs no handler. They hold no caller text and nothing derived
+from it: ``body`` and ``details`` are positions in the commit's list of blobs (:data:`NONE` for no blob). Worlds are
+named by lineage, versions by their ordinal in the lineage (1 is the first), edges by their id. Times are integer
+microseconds; ``valid_to`` is :data:`worlddb.log.model.times.FOREVER` while open.
+
+Encoded as tagged msgpack arrays. A new field goes at the end with a default; a new event gets a new tag.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+NONE: Final = -1
+FORMAT: Final = 1
+"""The format version of events and commit headers that this release writes."""
+
+
+class Event(msgspec.Struct, frozen=True, array_like=True, tag_field="event"):
+    """Base of all events."""
+
+
+class StoreCreated(Event, frozen=True, tag="store"):
+    """The first event of every store: its random id, the root world, and where the store's secret is."""
+
+    store_id: bytes
+    root: bytes
+    body: int
+    secret: int
+
+
+class Created(Event, frozen=True, tag="created"):
+    """A new lineage with its first version."""
+
+    lineage: bytes
+    body: int
+    details: int
+    valid_from: int
+    valid_to: int
+
+
+class Revised(Event, frozen=True, tag="revised"):
+    """A lineage got a new version; closing its earlier ones is said by :class:`Closed`."""
+
+    lineage: bytes
+    body: int
+    details: int
+    valid_from: int
+    valid_to: int
+
+
+class Closed(Event, frozen=True, tag="closed"):
+    """A version's validity was tightened to ``valid_to``; ``by`` is the lineage that superseded it, or empty."""
+
+    lineage: bytes
+    version: int
+    valid_to: int
+    by: bytes
+
+
+class Ended(Event, frozen=True, tag="ended"):
+    """A lineage was retired, or superseded by the lineage ``by``: it takes no further versions."""
+
+    lineage: bytes
+    at: int
+    details: int
+    by: bytes
+
+
+class Named(Event, frozen=True, tag="named"):
+    """The alias at ``position`` of the aliases in ``details`` was added to a lineage."""
+
+    lineage: bytes
+    details: int
+    position: int
+
+
+class Unnamed(Event, frozen=True, tag="unnamed"):
+    """The lineage's alias number ``alias`` (1 is the first) was taken back."""
+
+    lineage: bytes
+    alias: int
+
+
+class Linked(Event, frozen=True, tag="linked"):
+    """An edge was written by its type's handler. ``keyed``: the nonce stands for a caller's key and is unique."""
+
+    edge: bytes
+    type: str
+    source: bytes
+    source_version: int
+    target: bytes
+    target_version: int
+    home: bytes
+    valid_from: int
+    valid_to: int
+    details: int
+    nonce: bytes
+    keyed: bool
+    handler_version: int
+
+
+class Unlinked(Event, frozen=True, tag="unlinked"):
+    """An edge was retracted on the ingest axis; earlier views still see it."""
+
+    edge: bytes
+
+
+class EdgeClosed(Event, frozen=True, tag="edge_closed"):
+    """An edge's validity was tightened to ``valid_to``."""
+
+    edge: bytes
+    valid_to: int
+
+
+class Proposed(Event, frozen=True, tag="proposed"):
+    """A ``same_as`` was staged. ``proposal`` is the id that the edge will have if it is accepted.
+
+    ``details`` holds the evidence: which tier, which scores.
+    """
+
+    proposal: bytes
+    source: bytes
+    source_version: int
+    target: bytes
+    target_version: int
+    home: bytes
+    valid_from: int
+    details: int
+    nonce: bytes
+    handler_version: int
+
+
+Decision = Literal["accepted", "rejected", "undone"]
+
+
+class Decided(Event, frozen=True, tag="decided"):
+    """A proposal was accepted, rejected, or an accepted one undone; its edge is said by its own event."""
+
+    proposal: bytes
+    decision: Decision
+    details: int
+
+
+AnyEvent = (
+    StoreCreated
+    | Created
+    | Revised
+    | Closed
+    | Ended
+    | Named
+    | Unnamed
+    | Linked
+    | Unlinked
+    | EdgeClosed
+    | Proposed
+    | Decided
+)

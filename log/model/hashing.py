@@ -1,0 +1,113 @@
+"""BLAKE3 with domain tags: every hash in WorldDB is made here.
+
+``digest(tag, *fields)`` hashes ``len(tag) as u8 | tag | (len(field) as u32 | field)*``, all integers big-endian.
+The tag ends in a format version, so that no two kinds of thing, and no two formats of one, can share a hash.
+Hashes are of stored bytes, never of a re-encoding. Paper §2.1, equation 2.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from blake3 import blake3
+
+from worlddb.log.model.ids import (
+    HASH_BYTES,
+    LINEAGE_BYTES,
+    BlobId,
+    EdgeId,
+    Lineage,
+)
+
+_U32 = struct.Struct(">I")
+_LEN_HASH: Final = _U32.pack(HASH_BYTES)
+_LEN_TIME: Final = _U32.pack(8)
+_TIME = struct.Struct(">q")
+
+
+def _tag(name: str) -> bytes:
+    raw = name.encode()
+    return bytes([len(raw)]) + raw
+
+
+BLOB: Final = _tag("worlddb/blob/1")
+WORLD: Final = _tag("worlddb/world/1")
+EDGE: Final = _tag("worlddb/edge/1")
+EVENTS: Final = _tag("worlddb/events/1")
+CHAIN: Final = _tag("worlddb/chain/1")
+TRIE_BUCKET: Final = _tag("worlddb/trie-bucket/1")
+TRIE_BRANCH: Final = _tag("worlddb/trie-branch/1")
+KEYED_LINEAGE: Final = _tag("worlddb/keyed-lineage/1")
+KEYED_EDGE: Final = _tag("worlddb/keyed-edge/1")
+IDEMPOTENCY: Final = _tag("worlddb/idempotency-key/1")
+NAME: Final = _tag("worlddb/name/1")
+
+GENESIS: Final = bytes(HASH_BYTES)
+"""What the first commit names as its predecessor."""
+
+
+def digest(tag: bytes, *fields: bytes) -> bytes:
+    """32 bytes that stand for the tag and the fields, and for nothing else."""
+    parts = [tag]
+    for field in fields:
+        parts.append(_U32.pack(len(field)))
+        parts.append(field)
+    return blake3(b"".join(parts)).digest()
+
+
+def keyed(secret: bytes, tag: bytes, *fields: bytes) -> bytes:
+    """As :func:`digest`, under a 32-byte secret: nobody without the secret can guess the fields."""
+    parts = [tag]
+    for field in fields:
+        parts.append(_U32.pack(len(field)))
+        parts.append(field)
+    return blake3(b"".join(parts), key=secret).digest()
+
+
+def blob_id(stored: bytes) -> BlobId:
+    """The id of a blob: the hash of its stored bytes, which begin with a nonce."""
+    return BlobId(blake3(BLOB + _U32.pack(len(stored)) + stored).digest())
+
+
+def keyed_lineage(secret: bytes, key: bytes) -> Lineage:
+    """The lineage that a caller's key stands for in the store with this secret."""
+    return Lineage(keyed(secret, KEYED_LINEAGE, key)[:LINEAGE_BYTES])
+
+
+def world_hash(body: bytes, members_root: bytes, edges_root: bytes, t_create: int) -> bytes:
+    """``world = H(body, members_root, edges_root, t_create)``: paper equation 2 in two steps."""
+    return blake3(
+        WORLD + _LEN_HASH + body + _LEN_HASH + members_root + _LEN_HASH + edges_root + _LEN_TIME + _TIME.pack(t_create)
+    ).digest()
+
+
+def edge_id(
+    type_name: str,
+    source: bytes,
+    source_version: bytes,
+    target: bytes,
+    target_version: bytes,
+    home: bytes,
+    valid_from: int,
+    properties: bytes,
+    nonce: bytes,
+) -> EdgeId:
+    """The identity of an edge: everything about it except where its validity ends.
+
+    ``properties`` is the id of the blob with its properties and reason, or empty.
+    """
+    return EdgeId(
+        digest(
+            EDGE,
+            type_name.encode(),
+            source,
+            source_version,
+            target,
+            target_version,
+            home,
+            _TIME.pack(valid_from),
+            properties,
+            nonce,
+        )
+    )

@@ -1,0 +1,73 @@
+"""One writer at a time, with a time limit and a name.
+
+LMDB has a write lock of its own, but a process that is stopped while holding it makes every other writer wait
+without end and without a word. This lock is taken first: it is released by the kernel when its process dies, gives
+up after a time limit, and knows who holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from worlddb.log.model.errors import WriterBusy
+
+POLL_SECONDS = 0.002
+
+
+class WriterLock:
+    """The store's lock between writers of all processes and threads."""
+
+    def __init__(self, folder: Path, author: str, timeout_seconds: float) -> None:
+        self._lock = filelock.FileLock(folder / "writer.lock", timeout=timeout_seconds, poll_interval=POLL_SECONDS)
+        self._holder_file = folder / "writer.json"
+        self._timeout_seconds = timeout_seconds
+        self._holder = json.dumps(
+            {"pid": os.getpid(), "host": socket.gethostname(), "author": author}, ensure_ascii=True
+        ).encode()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock.
+
+        Raises:
+            WriterBusy: another writer held it for the whole time limit; the message names it.
+        """
+        try:
+            self._lock.acquire()
+        except filelock.Timeout:
+            holder = self.holder()
+            who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
+            raise WriterBusy(
+                f"The store was held by another writer ({who}) for {self._timeout_seconds:g} s",
+                "Try again; if that process is stopped, continue or end it. Nothing was written, reads go on",
+                holder=holder,
+            ) from None
+        try:
+            self._sign()
+            yield
+        finally:
+            self._lock.release()
+
+    def holder(self) -> dict[str, Any]:
+        """Who took the lock last, as far as it could say."""
+        try:
+            found = json.loads(self._holder_file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _sign(self) -> None:
+        try:
+            if self._holder_file.read_bytes() == self._holder:
+                return
+        except OSError:
+            pass
+        self._holder_file.write_bytes(self._holder)

@@ -1,0 +1,183 @@
+"""The log in LMDB: append a finished commit with an expected head, read from a sequence number, fetch a blob.
+
+| first byte | rest of the key | value |
+|---|---|---|
+| 0x01 | ``format`` | msgpack ``["worlddb", format]`` |
+| 0x01 | ``head`` | 32-byte chain hash of the last commit, then its sequence number as u64 |
+| 0x02 | u64 sequence number | 32-byte chain hash, then the header bytes |
+| 0x03 | u64 sequence number | the events bytes |
+| 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
+
+Integers in keys are big-endian, so that LMDB's order is the log's order.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple, Protocol
+
+import lmdb
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model.commit import Events, Header, Record, chain_hash
+from worlddb.log.model.errors import Conflict, DamagedStore, NewerFormat, NotAStore
+from worlddb.log.model.events import FORMAT
+from worlddb.log.model.hashing import GENESIS
+from worlddb.log.model.ids import HASH_BYTES
+
+MAGIC: Final = "worlddb"
+
+_FORMAT_KEY: Final = b"\x01format"
+_HEAD_KEY: Final = b"\x01head"
+_COMMIT: Final = 0x02
+_EVENTS: Final = 0x03
+_BLOBS: Final = 0x04
+_SEQ = struct.Struct(">BQ")
+_BLOB = struct.Struct(">BQI")
+_HEAD = struct.Struct(">32sQ")
+
+
+class Head(NamedTuple):
+    """Where the log ends: the last commit's sequence number (0: nothing yet) and chain hash."""
+
+    seq: int
+    chain: bytes
+
+
+EMPTY_HEAD: Final = Head(0, GENESIS)
+
+
+class Log(Protocol):
+    """What a log must do, whoever keeps it. :class:`LmdbLog` is the embedded one."""
+
+    def head(self) -> Head:
+        """Where the log ends."""
+
+    def append(self, record: Record, seq: int, expected: Head) -> Head:
+        """Append a finished commit if the log still ends at ``expected``; raises ``Conflict`` if not."""
+
+    def header(self, seq: int) -> Header:
+        """The header of a commit."""
+
+    def events(self, seq: int) -> Events:
+        """The events of a commit."""
+
+    def blob(self, seq: int, position: int) -> bytes | None:
+        """The stored bytes of a blob, or ``None`` once erased."""
+
+    def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
+        """Finished commits as stored, from ``first`` to ``last`` inclusive."""
+
+
+class LmdbLog:
+    """The log as seen by one LMDB transaction."""
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self._txn = txn
+
+    def head(self) -> Head:
+        stored = self._get(_HEAD_KEY)
+        if stored is None:
+            return EMPTY_HEAD
+        chain, seq = _HEAD.unpack(stored)
+        return Head(seq, chain)
+
+    def check_format(self) -> bool:
+        """True if the log has a format that this release may write; false if it holds nothing yet.
+
+        Raises:
+            NotAStore: the environment belongs to some other program.
+            NewerFormat: it was written by a newer release.
+        """
+        stored = self._get(_FORMAT_KEY)
+        if stored is None:
+            if self._txn.stat()["entries"]:
+                raise NotAStore("The directory holds an LMDB file of another program", "Check the path")
+            return False
+        try:
+            magic, version = msgspec.msgpack.decode(stored, type=tuple[str, int])
+        except msgspec.DecodeError:
+            raise NotAStore("The directory holds an LMDB file of another program", "Check the path") from None
+        if magic != MAGIC:
+            raise NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
+        if version > FORMAT:
+            raise NewerFormat(
+                f"The store has format {version}; this release knows formats up to {FORMAT}",
+                "Upgrade WorldDB; the store itself is untouched",
+            )
+        return True
+
+    def append(self, record: Record, seq: int, expected: Head) -> Head:
+        head = self.head()
+        if head != expected or seq != head.seq + 1:
+            raise Conflict(
+                f"The log ends at {head.seq}, not at {expected.seq} as expected", "Decide again on the new head"
+            )
+        if seq == 1:
+            self._txn.put(_FORMAT_KEY, codec.encode((MAGIC, FORMAT)))
+        chain = chain_hash(record.header)
+        self._txn.put(_HEAD_KEY, _HEAD.pack(chain, seq))
+        self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
+        self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
+        blobs = [(_BLOB.pack(_BLOBS, seq, at), blob) for at, blob in enumerate(record.blobs) if blob is not None]
+        with self._txn.cursor() as cursor:
+            cursor.putmulti(blobs)
+        return Head(seq, chain)
+
+    def header(self, seq: int) -> Header:
+        return codec.decode_header(self.stored_header(seq)[1], seq)
+
+    def stored_header(self, seq: int) -> tuple[bytes, bytes]:
+        """The chain hash as it was stored, and the header bytes."""
+        stored = self._get(_SEQ.pack(_COMMIT, seq))
+        if stored is None or len(stored) < HASH_BYTES:
+            raise _missing("header", seq)
+        return stored[:HASH_BYTES], stored[HASH_BYTES:]
+
+    def chain(self, seq: int) -> bytes:
+        """The chain hash stored with a commit; :data:`GENESIS` for 0."""
+        return self.stored_header(seq)[0] if seq else GENESIS
+
+    def events(self, seq: int) -> Events:
+        return codec.decode_events(self.stored_events(seq), seq)
+
+    def stored_events(self, seq: int) -> bytes:
+        """The events bytes of a commit."""
+        stored = self._get(_SEQ.pack(_EVENTS, seq))
+        if stored is None:
+            raise _missing("events", seq)
+        return stored
+
+    def blob(self, seq: int, position: int) -> bytes | None:
+        stored = self._get(_BLOB.pack(_BLOBS, seq, position))
+        return stored
+
+    def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
+        for seq in range(first, min(last, self.head().seq) + 1):
+            events = self.stored_events(seq)
+            count = codec.decode_events(events, seq).blob_count
+            blobs = [self.blob(seq, position) for position in range(count)]
+            yield seq, Record(self.stored_header(seq)[1], events, blobs)
+
+    def _get(self, key: bytes) -> bytes | None:
+        found: bytes | None = self._txn.get(key)  # type: ignore[assignment]
+        return found
+
+    def seq_at(self, ingest_time: int) -> int:
+        """The last commit at or before an ingest time; 0 if there is none. Ingest time is strictly monotonic."""
+        low, high = 0, self.head().seq
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.header(middle).ingest_time <= ingest_time:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def _missing(what: str, seq: int) -> DamagedStore:
+    return DamagedStore(
+        f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
+    )

@@ -1,0 +1,107 @@
+"""Verification of the log: any changed byte in headers, events or blobs is found, first bad commit first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
+from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.hashing import blob_id
+from worlddb.log.store.log import LmdbLog
+
+
+class Finding(NamedTuple):
+    """Something that does not hold, in words, and the commit that it was found at."""
+
+    seq: int
+    problem: str
+
+
+class Totals(NamedTuple):
+    """What a verification looked at."""
+
+    commits: int
+    events: int
+    blobs: int
+
+
+def verify_commit(log: LmdbLog, seq: int, previous: Header | None) -> tuple[Header | None, list[Finding]]:
+    """Check one commit against its own hashes and its predecessor; the header if it can be read."""
+    problems: list[str] = []
+    header: Header | None = None
+    try:
+        chain, stored = log.stored_header(seq)
+        if chain_hash(stored) != chain:
+            problems.append("its header does not have the chain hash that was stored with it")
+        header = codec.decode_header(stored, seq)
+        problems.extend(_against_previous(log, header, seq, previous))
+        stored_events = log.stored_events(seq)
+        if events_hash(stored_events) != header.events_hash:
+            problems.append("its events do not have the hash that its header names")
+        events = codec.decode_events(stored_events, seq)
+        if len(events.events) != header.event_count:
+            problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
+        problems.extend(_blob_problems(log, seq, events))
+    except WorldDBError as error:
+        problems.append(error.message)
+    return header, [Finding(seq, problem) for problem in problems]
+
+
+def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header | None) -> Iterator[str]:
+    if header.seq != seq:
+        yield f"its header says that it is commit {header.seq}"
+    if header.previous != log.chain(seq - 1):
+        yield f"it does not follow commit {seq - 1}: the chain is broken"
+    if previous is not None and header.ingest_time <= previous.ingest_time:
+        yield "its ingest time is not later than its predecessor's"
+
+
+def _blob_problems(log: LmdbLog, seq: int, events: Events) -> Iterator[str]:
+    for position in range(events.blob_count):
+        stored = log.blob(seq, position)
+        if stored is None:
+            yield f"blob {position} ({events.blob(position).hex()[:12]}) is missing and no erasure is recorded"
+        elif blob_id(stored) != events.blob(position):
+            yield f"blob {position} ({events.blob(position).hex()[:12]}) is not what was written"
+
+
+def verify_log(
+    read: Callable[[Callable[[LmdbLog], object]], object],
+    last: int,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    chunk: int = 256,
+) -> tuple[Totals, list[Finding]]:
+    """Check every commit up to ``last``, a few in each read transaction.
+
+    ``read`` runs a function over the log inside one short transaction.
+    """
+    findings: list[Finding] = []
+    commits = events = blobs = 0
+    previous: Header | None = None
+
+    def check(log: LmdbLog, first: int) -> None:
+        nonlocal commits, events, blobs, previous
+        for seq in range(first, min(first + chunk, last + 1)):
+            header, found = verify_commit(log, seq, previous)
+            findings.extend(found)
+            previous = header
+            commits += 1
+            if header is not None:
+                events += header.event_count
+            blobs += _blob_count(log, seq)
+
+    for first in range(1, last + 1, chunk):
+        read(lambda log, first=first: check(log, first))  # type: ignore[misc]
+        if progress is not None:
+            progress(min(first + chunk - 1, last), last)
+    return Totals(commits, events, blobs), findings
+
+
+def _blob_count(log: LmdbLog, seq: int) -> int:
+    try:
+        return log.events(seq).blob_count
+    except WorldDBError:
+        return 0

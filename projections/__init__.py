@@ -1,0 +1,1 @@
+"""Projections: everything that is derived from the log and can be thrown away."""

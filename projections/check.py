@@ -1,0 +1,95 @@
+"""The deep check: replay the log into scratch tables and compare every pair with the tables that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import lmdb
+
+from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import Finding
+from worlddb.projections.runner import apply_commit
+from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.tables import Tables
+
+CHUNK_COMMITS = 64
+MAX_FINDINGS = 20
+
+
+def compare_with_replay(
+    env: Environment, last: int, progress: Callable[[int, int], None] | None = None
+) -> list[Finding]:
+    """What differs between the kept tables and those that the log up to ``last`` leads to; empty if nothing does.
+
+    The scratch tables live in a temporary directory beside the store and are removed afterwards.
+    """
+    with TemporaryDirectory(prefix=".check-", dir=env.folder) as folder:
+        scratch = Environment(Path(folder), author="check", timeout_seconds=5.0)
+        try:
+            for first in range(1, last + 1, CHUNK_COMMITS):
+                upto = min(first + CHUNK_COMMITS - 1, last)
+                problem = scratch.write(lambda txn, first=first, upto=upto: _replay(env, scratch, txn, first, upto))
+                if problem is not None:
+                    return [problem]
+                if progress is not None:
+                    progress(upto, last)
+            with env.read() as kept, scratch.read() as derived:
+                return _compare(Tables(kept), Tables(derived), last)
+        finally:
+            scratch.close()
+
+
+def _replay(env: Environment, scratch: Environment, txn: lmdb.Transaction, first: int, last: int) -> Finding | None:
+    tables = Tables(txn)
+    with env.read() as source:
+        log = LmdbLog(source)
+        for seq in range(first, last + 1):
+            try:
+                apply_commit(log, tables, seq)
+            except WorldDBError as error:
+                return Finding(seq, error.message)
+    tables.flush()
+    return None
+
+
+def _compare(kept: Tables, derived: Tables, last: int) -> list[Finding]:
+    findings: list[Finding] = []
+    if kept.progress().seq != last:
+        return findings
+    for name, table in derived.by_name().items():
+        theirs = kept.by_name()[name].scan(b"")
+        for key, value in table.scan(b""):
+            pair = next(theirs, None)
+            if pair != (key, value):
+                shown = pair[0] if pair is not None else key
+                findings.append(
+                    Finding(last, f"the table {name} differs from what the log says at key {shown.hex()[:40]}")
+                )
+                break
+        else:
+            if next(theirs, None) is not None:
+                findings.append(Finding(last, f"the table {name} holds more than the log says"))
+        if len(findings) >= MAX_FINDINGS:
+            break
+    return findings
+
+
+def head_findings(log: LmdbLog, tables: Tables, last: int) -> list[Finding]:
+    """The head record and the tables' root hash against the last commit."""
+    findings: list[Finding] = []
+    try:
+        if log.head().chain != log.chain(last):
+            findings.append(Finding(last, "the head record does not have the chain hash of the last commit"))
+        found = tables.hash_row(ROOT_NODE, last)
+        if tables.progress().seq != last:
+            findings.append(Finding(last, f"the tables have applied {tables.progress().seq} of {last} commits"))
+        elif found is None or found[1][:HASH_BYTES] != log.header(last).root:
+            findings.append(Finding(last, "the tables' root hash is not the one that the last commit recorded"))
+    except WorldDBError as error:
+        findings.append(Finding(last, error.message))
+    return findings

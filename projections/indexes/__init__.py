@@ -1,0 +1,1 @@
+"""The indexes that catch up with the log by checkpoint."""

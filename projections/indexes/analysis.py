@@ -1,0 +1,251 @@
+"""What a text is searched by: words, stems, and character pairs for scripts written without spaces.
+
+The same analysis serves documents, queries and the list of words that matched, so the three cannot disagree:
+
+* *words*: folded (compatibility forms, case, accents and vowel points removed), unstemmed;
+* *stems*: the words under Tantivy's English stemmer; words in other alphabets also pass those stemmers that touch
+  only their own script (Russian, Arabic, Greek), which needs no guess at the language;
+* *runs*: stretches of Chinese, Japanese, Korean, Thai and other unspaced script, searched as overlapping pairs of
+  characters and as single characters, which needs no dictionary.
+
+Text never meets Tantivy's query parser, so no character of it is syntax. Pure: the same text gives the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from tantivy import TextAnalyzer
+
+FORMAT: Final = 1
+"""Raised with any change that gives a text other words: an index made under another number is rebuilt."""
+
+STEM: Final = "stem"
+NAME: Final = "name"
+PLAIN: Final = "plain"
+GRAMS: Final = "grams"
+
+MAX_TOKEN_BYTES: Final = 128
+"""Longer words (UTF-8, unspaced scripts aside) are not indexed. 64 hexadecimal digits fit, encoded data does not."""
+MAX_QUERY_CHARACTERS: Final = 20_000
+MAX_QUERY_WORDS: Final = 128
+"""Distinct words of a query that count; later ones are ignored."""
+MAX_QUERY_GRAMS: Final = 256
+"""Distinct characters and pairs of a query that count; later ones are ignored."""
+MAX_MATCH_CHARACTERS: Final = 200_000
+"""How far into a text :func:`matched_words` looks."""
+
+NAME_BOOST: Final = 2.0
+PLAIN_BOOST: Final = 0.3
+CHARACTER_BOOST: Final = 0.2
+"""One character of a longer run: enough to find, too little to outrank a pair."""
+
+_STOP_WORDS: Final = """
+    a an the and or but if as at by for from in into of on to with about
+    is am are was were be been being do does did has have had would
+    i me my mine we our ours you your yours he him his she her hers it its they them their theirs
+    this that these those then there such
+    what when where who whom whose which why how
+    s t d ll m re ve don doesn didn isn aren wasn weren hasn hadn wouldn couldn shouldn
+"""
+STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
+"""Dropped from queries, never from documents, and only while other words are left: a question's scaffolding is rare
+in what people say, so BM25 would weigh it as if it were the subject."""
+
+_UNSPACED: Final = re.compile(
+    "["
+    "\u0e00-\u0fff"  # Thai, Lao, Tibetan
+    "\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1b7f"  # Myanmar, Khmer, Tai, Balinese
+    "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Hangul: spaced, but particles cling to its words
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # radicals, iteration marks, numerals
+    "\u3040-\u30ff\u31f0-\u31ff\u3100-\u312f\u31a0-\u31bf"  # Kana, Bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
+    "\ua000-\ua4cf\ua980-\ua9ff\uaa60-\uaa7f"  # Yi, Javanese, Myanmar
+    "\U0001b000-\U0001b16f"  # old Kana
+    "]+"
+)
+_WIDE: Final = re.compile("[^\x00-\x7f]+")
+_STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
+"""Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
+_IGNORED: Final = frozenset("\u00ad\u0640\ufeff")
+"""Soft hyphen, Arabic stretching, byte order mark: inside a word, and no part of it."""
+
+
+class Prepared(NamedTuple):
+    """A text taken apart by script: what Tantivy splits at spaces and punctuation, and the unspaced runs."""
+
+    spaced: str
+    runs: tuple[str, ...]
+
+
+class Analysis(NamedTuple):
+    """All that a text is searched by, in its order; ``stems[i]`` is the stem of ``words[i]``."""
+
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """One thing that a query looks for: a token of a field, and what finding it is worth."""
+
+    field: str
+    text: str
+    weight: float
+
+
+def prepare(text: str) -> Prepared:
+    """The text normalised (NFKC), folded, and taken apart by script."""
+    if text.isascii():
+        return Prepared(text, ())
+    text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
+    found = _UNSPACED.findall(text)
+    if found:
+        text = _UNSPACED.sub(" ", text)
+    runs = tuple(part for run in found for part in _letters(run))
+    return Prepared(_WIDE.sub(lambda match: _folded(match[0]), text), runs)
+
+
+def analyze(text: str) -> Analysis:
+    """Words, stems and unspaced runs of a text of any language."""
+    spaced, runs = prepare(text)
+    words = plain_analyzer().analyze(spaced)
+    stems = stem_analyzer(needs_all_stemmers(spaced)).analyze(spaced)
+    return Analysis(tuple(words), tuple(stems), runs)
+
+
+def grams(runs: tuple[str, ...]) -> Iterator[str]:
+    """Every character and every overlapping pair of characters of the runs."""
+    for run in runs:
+        yield from run
+        yield from map("".join, pairwise(run))
+
+
+def query_terms(text: str) -> tuple[Term, ...]:
+    """What a query in anybody's words looks for; empty if nothing in it can be searched."""
+    found = analyze(text[:MAX_QUERY_CHARACTERS])
+    stems: dict[str, str] = {}
+    for word, stem in zip(found.words, found.stems, strict=True):
+        if word not in STOP_WORDS:
+            stems[word] = stem
+            if len(stems) == MAX_QUERY_WORDS:
+                break
+    if not stems and not found.runs:
+        stems = dict(list(zip(found.words, found.stems, strict=True))[:MAX_QUERY_WORDS])
+    terms = [Term(PLAIN, word, PLAIN_BOOST) for word in stems]
+    for stem in dict.fromkeys(stems.values()):
+        terms += (Term(STEM, stem, 1.0), Term(NAME, stem, NAME_BOOST))
+    return (*terms, *_gram_terms(found.runs))
+
+
+def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
+    """The words of ``text``, folded and in its order, by which a query with these terms finds it."""
+    sought: dict[str, set[str]] = {STEM: set(), PLAIN: set(), GRAMS: set()}
+    for term in terms:
+        sought.setdefault(term.field, set()).add(term.text)
+    found = analyze(text[:MAX_MATCH_CHARACTERS])
+    matched = dict.fromkeys(
+        word
+        for word, stem in zip(found.words, found.stems, strict=True)
+        if stem in sought[STEM] or word in sought[PLAIN]
+    )
+    stretches = [part for run in found.runs for part in _stretches(run, sought[GRAMS], 2)]
+    if not stretches:
+        stretches = [part for run in found.runs for part in _stretches(run, sought[GRAMS], 1)]
+    return [*matched, *dict.fromkeys(stretches)]
+
+
+@cache
+def plain_analyzer() -> TextAnalyzer:
+    """Splits at everything that is no letter or digit; lower case, no accents."""
+    return _analyzer(())
+
+
+def needs_all_stemmers(spaced: str) -> bool:
+    """True if the text has letters that other stemmers than the English one are for."""
+    return not spaced.isascii() and _STEMMED_APART.search(spaced) is not None
+
+
+@cache
+def stem_analyzer(every: bool) -> TextAnalyzer:
+    """As :func:`plain_analyzer`, stemmed: in English, or by every stemmer at a third of the speed.
+
+    Both give the same stem to a word that needs no other stemmer than the English one.
+    """
+    return _analyzer(("english", "russian", "arabic", "greek") if every else ("english",))
+
+
+@cache
+def gram_analyzer() -> TextAnalyzer:
+    """Splits at spaces only: grams are joined by spaces."""
+    from tantivy import TextAnalyzerBuilder, Tokenizer
+
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
+
+
+def _analyzer(languages: tuple[str, ...]) -> TextAnalyzer:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(MAX_TOKEN_BYTES))
+    builder = builder.filter(Filter.lowercase()).filter(Filter.ascii_fold())
+    for language in languages:
+        builder = builder.filter(Filter.stemmer(language))
+    return builder.build()
+
+
+@lru_cache(maxsize=8192)
+def _folded(run: str) -> str:
+    """A stretch of non-ASCII text without case, accents and points.
+
+    The breve of Cyrillic й stays: it makes another letter, and the Russian stemmer needs it.
+    """
+    kept: list[str] = []
+    for character in unicodedata.normalize("NFD", run.casefold()):
+        if character in _IGNORED:
+            continue
+        if unicodedata.combining(character) and not (character == "\u0306" and kept and kept[-1] == "и"):
+            continue
+        kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _letters(run: str) -> list[str]:
+    """The run split at its punctuation: letters, marks and digits stay."""
+    if run.isalpha():
+        return [run]
+    return "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in run).split()
+
+
+def _gram_terms(runs: tuple[str, ...]) -> list[Term]:
+    weights: dict[str, float] = {}
+    for run in runs:
+        for gram in grams((run,)):
+            weight = 1.0 if len(gram) == len(run) or len(gram) > 1 else CHARACTER_BOOST
+            weights[gram] = max(weight, weights.get(gram, 0.0))
+        if len(weights) >= MAX_QUERY_GRAMS:
+            break
+    # Pairs first: a cap reached must not leave only single characters.
+    ordered = sorted(weights.items(), key=lambda item: -item[1])
+    return [Term(GRAMS, gram, weight) for gram, weight in ordered[:MAX_QUERY_GRAMS]]
+
+
+def _stretches(run: str, sought: set[str], size: int) -> Iterator[str]:
+    """The longest parts of a run that consist of sought grams of one size."""
+    start = end = -1
+    for at in range(len(run) - size + 1):
+        if run[at : at + size] not in sought:
+            continue
+        if at > end >= 0:
+            yield run[start:end]
+            start = -1
+        if start < 0:
+            start = at
+        end = at + size
+    if end >= 0:
+        yield run[start:end]

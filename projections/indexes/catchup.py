@@ -1,0 +1,304 @@
+"""Keeping the text index level with the log, and searching what it has not reached yet.
+
+The index on disk ends at its marker. What the log has beyond it, the *tail*, is indexed in memory for the search, so
+a read sees every commit however far the index is. A tail that has grown long is moved to disk first, in bounded
+batches, each under a short lock that any process may take; who does not get the lock searches the tail as it is.
+Nothing here can fail a read: an index that is missing, damaged, or of another store is left aside and made anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.projections.indexes.analysis import Term, query_terms
+from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit
+from worlddb.projections.indexes.folder import damaged_files, reset
+from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, best
+
+LONG_TAIL: Final = 512
+LONG_TAIL_CHARACTERS: Final = 4_000_000
+"""A tail of more documents or more text than this is moved to disk before it is searched."""
+BATCH_DOCUMENTS: Final = 20_000
+"""Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
+A commit of the log is never divided."""
+PATIENCE_SECONDS: Final = 1.0
+"""How long a search with a long tail waits for another process that has the lock, as long as that one gets on."""
+REBUILD_PATIENCE_SECONDS: Final = 30.0
+
+Feed = Callable[[int, int], Iterable[TextDocument]]
+"""The documents of the commits in ``(from_seq, to_seq]``, in log order."""
+ChainAt = Callable[[int], bytes | None]
+"""The log's chain hash at a sequence number; None if the log does not reach it."""
+
+
+class Status(NamedTuple):
+    """How far the index on disk has come."""
+
+    checkpoint: int
+    documents: int
+
+
+class _Tail(NamedTuple):
+    """An index in memory of the commits in ``(base, head]``."""
+
+    base: int
+    head: int
+    documents: int
+    characters: int
+    texts: TextIndex
+
+
+class TextFollower:
+    """Searches the texts of a store up to its head, and keeps the index in ``folder`` caught up with its log.
+
+    Any number of processes and threads may have one for the same folder. Making one opens nothing.
+    """
+
+    def __init__(self, folder: Path, store_id: bytes, feed: Feed, chain_at: ChainAt) -> None:
+        self._folder = folder
+        self._store_id = store_id
+        self._feed = feed
+        self._chain_at = chain_at
+        self._guard = threading.RLock()
+        self._index: TextIndex | None = None
+        self._tail: _Tail | None = None
+        self._verified: Marker | None = None
+        self._step = BATCH_DOCUMENTS
+        self._patience = PATIENCE_SECONDS
+
+    def search(
+        self,
+        text: str,
+        *,
+        head: int,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+    ) -> list[TextHit]:
+        """The best documents of the commits up to ``head``, or up to ``through`` if that is earlier.
+
+        Order and filters are those of :meth:`TextIndex.search`.
+        """
+        return self.find(query_terms(text), head=head, limit=limit, through=through, nodes=nodes)
+
+    def find(
+        self,
+        terms: Sequence[Term],
+        *,
+        head: int,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+    ) -> list[TextHit]:
+        """As :meth:`search`, for a query that is analysed already."""
+        if not terms or limit < 1:
+            return []
+        horizon = head if through is None else min(through, head)
+        while True:
+            with self._guard:
+                views = self._views(horizon, head)
+            try:
+                return _searched(views, terms, limit=limit, through=horizon, nodes=nodes)
+            except IndexUnreadable:
+                # Left aside from now on, so that the tail is everything and the next turn reads memory only.
+                with self._guard:
+                    self._distrust(views)
+
+    def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
+        """Bring the index on disk to ``head``; False if another process has it, or the folder cannot be written.
+
+        ``progress`` is told the sequence number reached, batch by batch.
+        """
+        with self._guard:
+            index = self._opened()
+            while True:
+                index.refresh()
+                if self._base(index) >= head:
+                    return True
+                try:
+                    with self._locked(wait_seconds):
+                        reached = self._advance(index, head)
+                except IndexUnwritable:
+                    return False
+                if progress is not None:
+                    progress(reached)
+
+    def rebuild(self, head: int, *, progress: Callable[[int], None] | None = None) -> None:
+        """Throw the index away and make it again from the log.
+
+        Raises:
+            WriterBusy: another process kept the index locked.
+            UnavailableError: the folder cannot be written.
+        """
+        with self._guard:
+            self.close()
+            try:
+                with self._locked(REBUILD_PATIENCE_SECONDS):
+                    reset(self._folder)
+            except IndexUnwritable as error:
+                raise WriterBusy(
+                    f"the text index at {self._folder} could not be locked: {error}",
+                    "Try again when the other process is done",
+                ) from error
+            if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS, progress=progress):
+                raise UnavailableError(
+                    f"the text index at {self._folder} could not be written",
+                    "Check the disk's space and permissions; searches work meanwhile, more slowly",
+                )
+
+    def status(self) -> Status:
+        """The checkpoint of the index on disk and how many documents it holds; zeros if it is of no use."""
+        with self._guard:
+            index = self._opened()
+            index.refresh()
+            base = self._base(index)
+            return Status(base, index.count if base else 0)
+
+    def damaged_files(self) -> list[str]:
+        """Which files of the index on disk are not as they were written; reads all of them. See :meth:`rebuild`."""
+        return damaged_files(self._folder)
+
+    def close(self) -> None:
+        """Let go of the files. A later call opens them again."""
+        with self._guard:
+            self._index = None
+            self._tail = None
+
+    def _opened(self) -> TextIndex:
+        if self._index is None:
+            self._index = TextIndex.open(self._folder)
+        return self._index
+
+    def _base(self, index: TextIndex) -> int:
+        """Up to where the index can be relied on: its marker, or 0 if that is not a position of this log."""
+        marker = index.marker
+        if marker is None or marker.store_id != self._store_id:
+            return 0
+        if marker != self._verified:
+            # The log only grows, so a marker that was right once stays right, also beyond an older head.
+            if self._chain_at(marker.seq) != marker.chain:
+                return 0
+            self._verified = marker
+        return marker.seq
+
+    def _views(self, horizon: int, head: int) -> list[TextView]:
+        """What holds every document up to ``horizon``, and none of them twice: the index, the tail, or both."""
+        index = self._opened()
+        index.refresh()
+        base = self._base(index)
+        if horizon > base and not self._extend_tail(base, head, bounded=True):
+            self._catch_up_patiently(index, head)
+            base = self._base(index)
+            if horizon > base:
+                self._extend_tail(base, head, bounded=False)
+        views = [index.view if base else None]
+        if horizon > base and self._tail is not None:
+            views.append(self._tail.texts.view)
+        return [view for view in views if view is not None]
+
+    def _extend_tail(self, base: int, head: int, *, bounded: bool) -> bool:
+        """Make the tail reach from ``base`` to ``head``; False if it would be a long one."""
+        tail = self._tail
+        if tail is None or tail.base != base:
+            tail = _Tail(base, base, 0, 0, TextIndex.in_memory())
+        if tail.head < head:
+            documents, characters = tail.documents, tail.characters
+            fresh: list[TextDocument] = []
+            for document in self._feed(tail.head, head):
+                fresh.append(document)
+                documents += 1
+                characters += len(document.content)
+                if bounded and (documents > LONG_TAIL or characters > LONG_TAIL_CHARACTERS):
+                    return False
+            if fresh:
+                tail.texts.apply(fresh, Marker(self._store_id, head, b""))
+            tail = _Tail(base, head, documents, characters, tail.texts)
+        self._tail = tail
+        return True
+
+    def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
+        """Catch up, waiting for another process only while the index grows under its hands."""
+        before = self._base(index)
+        while not self.catch_up(head, wait_seconds=self._patience):
+            reached = self._base(index)
+            if reached <= before:
+                # A process that was stopped with the lock in its hands must not slow every search.
+                self._patience = 0.0
+                return
+            before = reached
+        self._patience = PATIENCE_SECONDS
+
+    def _distrust(self, views: list[TextView]) -> None:
+        for view in views:
+            if view.stamp is not None:
+                self._opened().distrust(view)
+
+    def _advance(self, index: TextIndex, head: int) -> int:
+        """Apply the next batch, under the lock. Returns how far the index is then."""
+        index.refresh()
+        base = self._base(index)
+        if base >= head:
+            return base
+        if base == 0 and index.marker is not None:
+            reset(self._folder)
+        to = min(head, base + self._step)
+        chain = self._chain_at(to)
+        if chain is None:
+            raise IndexUnwritable(f"the log does not reach {to}")
+        taken = 0
+
+        def counted() -> Iterator[TextDocument]:
+            nonlocal taken
+            for document in self._feed(base, to):
+                taken += 1
+                yield document
+
+        index.apply(counted(), Marker(self._store_id, to, chain))
+        # Commits differ in size by six orders of magnitude: aim the next step by what this one held.
+        self._step = max(1, min(self._step * 2, self._step * BATCH_DOCUMENTS // max(1, taken)))
+        return to
+
+    @contextmanager
+    def _locked(self, wait_seconds: float) -> Iterator[None]:
+        """Alone among the processes that write the index.
+
+        Raises:
+            IndexUnwritable: another one has the lock, or there can be none here.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds)
+        try:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except (Timeout, OSError) as error:
+            raise IndexUnwritable(str(error)) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _searched(
+    views: Sequence[TextView],
+    terms: Sequence[Term],
+    *,
+    limit: int,
+    through: int,
+    nodes: Collection[int] | None,
+) -> list[TextHit]:
+    corpus: Counts | None = None
+    if len(views) > 1:
+        # A word that is common in the index would be a rarity in a tail of three documents, or the reverse: both are
+        # weighed by the corpus as a whole, or what was written last would be found last.
+        for view in views:
+            counts = view.counts(terms)
+            corpus = counts if corpus is None else corpus.plus(counts)
+    found = (view.find(terms, limit=limit, through=through, nodes=nodes, corpus=corpus) for view in views)
+    return best((hit for hits in found for hit in hits), limit)

@@ -1,0 +1,30 @@
+"""What the log says to the text index: the texts of versions, in log order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.events import Created, Revised
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.tables.tables import Tables
+
+
+def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
+    """The text of every version that commits in ``(after, through]`` wrote and that has not been erased."""
+    for seq in range(after + 1, through + 1):
+        events = log.events(seq)
+        for event in events.events:
+            if isinstance(event, Created | Revised):
+                stored = log.blob(seq, event.body)
+                body = None if stored is None else codec.decode_blob(stored, seq)
+                node = tables.node_of(event.lineage)
+                if isinstance(body, Body) and node is not None:
+                    version = 1 if isinstance(event, Created) else _version(tables, node, seq, event.body)
+                    yield TextDocument(node, version, seq, body.name, body.content)
+
+
+def _version(tables: Tables, node: int, seq: int, position: int) -> int:
+    return next(number for number, row in tables.version_rows(node) if (row.seq, row.position) == (seq, position))

@@ -1,0 +1,194 @@
+"""The text index's schema, and how documents, markers and queries are put into Tantivy's terms.
+
+Fields: ``node``, ``version`` and ``seq`` (columns, for filters and for what a hit says), ``stem`` (content), ``name``
+(stemmed too), ``plain`` and ``grams`` (name and content). Text is not stored: the log has it. One document more, of
+``kind`` 1, holds the marker; it has no text, so no search finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from math import log
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from worlddb.projections.indexes.analysis import (
+    FORMAT,
+    GRAMS,
+    NAME,
+    PLAIN,
+    STEM,
+    Term,
+    gram_analyzer,
+    grams,
+    needs_all_stemmers,
+    plain_analyzer,
+    prepare,
+    stem_analyzer,
+)
+
+if TYPE_CHECKING:
+    from tantivy import Document, Index, Query, Schema, Searcher
+
+NODE: Final = "node"
+VERSION: Final = "version"
+SEQ: Final = "seq"
+KIND: Final = "kind"
+MARKER: Final = "marker"
+MARKER_KIND: Final = 1
+
+
+class TextDocument(NamedTuple):
+    """One version of a node as the text index sees it; ``seq`` is the commit that made it."""
+
+    node: int
+    version: int
+    seq: int
+    name: str
+    content: str
+
+
+class TextHit(NamedTuple):
+    """A document that a search found."""
+
+    node: int
+    version: int
+    seq: int
+    score: float
+
+
+class Marker(msgspec.Struct, frozen=True, array_like=True):
+    """The checkpoint: every document up to ``seq`` of the store is in, and the log's chain hash there."""
+
+    store_id: bytes
+    seq: int
+    chain: bytes
+
+
+class _Stored(msgspec.Struct, frozen=True, array_like=True):
+    """A marker as it lies in the index, behind the number of the analysis that made the index."""
+
+    format: int
+    marker: Marker
+
+
+class Counts(NamedTuple):
+    """What BM25 weighs a term by: how many documents there are, and how many of them have it."""
+
+    documents: int
+    having: Mapping[Term, int]
+
+    def plus(self, other: Counts) -> Counts:
+        """The counts of two disjoint indexes as of one."""
+        having = {term: count + other.having.get(term, 0) for term, count in self.having.items()}
+        return Counts(self.documents + other.documents, having)
+
+    def rarity(self, term: Term) -> float:
+        """BM25's inverse document frequency, as Tantivy computes it."""
+        having = min(self.having.get(term, 0), self.documents)
+        return log(1 + (self.documents - having + 0.5) / (having + 0.5))
+
+
+@cache
+def schema() -> Schema:
+    """The fields; an index on disk with others is foreign."""
+    from tantivy import SchemaBuilder
+
+    builder = SchemaBuilder()
+    builder.add_unsigned_field(NODE, indexed=True, fast=True)
+    builder.add_unsigned_field(VERSION, fast=True)
+    builder.add_unsigned_field(SEQ, fast=True)
+    for field, analyzer in ((STEM, STEM), (NAME, STEM), (PLAIN, PLAIN), (GRAMS, GRAMS)):
+        builder.add_text_field(field, tokenizer_name=f"worlddb_{analyzer}", index_option="freq")
+    builder.add_unsigned_field(KIND, indexed=True)
+    builder.add_bytes_field(MARKER, stored=True)
+    return builder.build()
+
+
+def register_analyzers(index: Index) -> None:
+    """Tell an index that is going to be written how to take text apart."""
+    index.register_tokenizer(f"worlddb_{STEM}", stem_analyzer(every=False))
+    index.register_tokenizer(f"worlddb_{PLAIN}", plain_analyzer())
+    index.register_tokenizer(f"worlddb_{GRAMS}", gram_analyzer())
+
+
+def to_document(given: TextDocument) -> Document:
+    """What Tantivy is handed for one version."""
+    from tantivy import Document
+
+    document = Document()
+    document.add_unsigned(NODE, given.node)
+    document.add_unsigned(VERSION, given.version)
+    document.add_unsigned(SEQ, given.seq)
+    for field, text in ((NAME, given.name), (STEM, given.content)):
+        spaced, runs = prepare(text)
+        if needs_all_stemmers(spaced):
+            document.add_pre_tokenized_text(field, stem_analyzer(every=True).pre_tokenize(spaced))
+        else:
+            document.add_text(field, spaced)
+        document.add_text(PLAIN, spaced)
+        if runs:
+            document.add_text(GRAMS, " ".join(grams(runs)))
+    return document
+
+
+def to_marker_document(marker: Marker) -> Document:
+    """The document that carries the marker, so that one commit writes both."""
+    from tantivy import Document
+
+    document = Document()
+    document.add_unsigned(KIND, MARKER_KIND)
+    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(FORMAT, marker)))
+    return document
+
+
+def read_marker(searcher: Searcher) -> Marker | None:
+    """The marker among what a searcher sees; None if it is empty.
+
+    Raises:
+        ValueError: something is there, but not one marker of this format.
+    """
+    from tantivy import Query
+
+    if searcher.num_docs == 0:
+        return None
+    hits = searcher.search(Query.term_query(schema(), KIND, MARKER_KIND), 2, count=False).hits
+    if len(hits) != 1:
+        raise ValueError(f"{len(hits)} markers in the index, not one")
+    stored = msgspec.msgpack.decode(searcher.doc(hits[0][1])[MARKER][0], type=_Stored)
+    if stored.format != FORMAT:
+        raise ValueError(f"format {stored.format} of the index, not {FORMAT}")
+    return stored.marker
+
+
+def count_terms(searcher: Searcher, terms: Sequence[Term]) -> Counts:
+    """How common the terms are among what a searcher sees."""
+    return Counts(searcher.num_docs, {term: searcher.doc_freq(term.field, term.text) for term in terms})
+
+
+def to_query(
+    terms: Sequence[Term],
+    *,
+    through: int | None,
+    nodes: Collection[int] | None,
+    scale: Mapping[Term, float],
+) -> Query:
+    """Any of the terms, and all of the filters; the filters add nothing to a score."""
+    from tantivy import FieldType, Occur, Query
+
+    def sought(term: Term) -> Query:
+        found = Query.term_query(schema(), term.field, term.text, "freq")
+        return Query.boost_query(found, term.weight * scale.get(term, 1.0))
+
+    query = Query.boolean_query([(Occur.Should, sought(term)) for term in terms])
+    filters: list[Query] = []
+    if through is not None:
+        filters.append(Query.range_query(schema(), SEQ, FieldType.Unsigned, 0, through))
+    if nodes is not None:
+        filters.append(Query.term_set_query(schema(), NODE, sorted(nodes)))
+    if not filters:
+        return query
+    unscored = [(Occur.Must, Query.const_score_query(each, 0.0)) for each in filters]
+    return Query.boolean_query([(Occur.Must, query), *unscored])

@@ -1,0 +1,138 @@
+"""One commit of a text index, as searches see it: it stays the same whatever is committed afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from worlddb.projections.indexes.analysis import Term
+from worlddb.projections.indexes.fields import (
+    NODE,
+    SEQ,
+    VERSION,
+    Counts,
+    Marker,
+    TextDocument,
+    TextHit,
+    count_terms,
+    schema,
+    to_query,
+)
+
+if TYPE_CHECKING:
+    from tantivy import DocAddress, Query, Searcher
+
+TIE_ROOM: Final = 32
+TIE_LIMIT: Final = 16_384
+"""How many hits are fetched to see the end of a tie at the limit. Beyond it Tantivy's own order decides, which in one
+segment is the order of arrival."""
+
+Stamp = tuple[int, int, int]
+
+
+class IndexUnwritable(Exception):
+    """The index cannot be written now: locked, disk full, or its folder went away. Never leaves this room."""
+
+
+class IndexUnreadable(Exception):
+    """The index turned out to be damaged. Never leaves this room."""
+
+
+@contextmanager
+def told_as(kind: type[Exception]) -> Iterator[None]:
+    """Whatever Tantivy raises inside, panics among it, is raised as ``kind``."""
+    try:
+        yield
+    except Exception as error:
+        raise kind(str(error)) from error
+    except BaseException as error:
+        # A Rust panic derives from BaseException and cannot be imported; damaged files can cause one.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise kind(str(error)) from error
+
+
+class TextView:
+    """What one commit of an index holds; ``stamp`` names that commit on disk and is None in memory."""
+
+    def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None) -> None:
+        self.marker = marker
+        self.stamp = stamp
+        self._searcher = searcher
+
+    @property
+    def count(self) -> int:
+        """How many documents there are; the one that carries the marker on disk is none."""
+        return self._searcher.num_docs - (self.stamp is not None and self.marker is not None)
+
+    def counts(self, terms: Sequence[Term]) -> Counts:
+        """How common the terms are here.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        with told_as(IndexUnreadable):
+            return count_terms(self._searcher, terms)
+
+    def find(
+        self,
+        terms: Sequence[Term],
+        *,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+        corpus: Counts | None = None,
+    ) -> list[TextHit]:
+        """The best ``limit`` documents that have any of the terms, best first, ties in log order.
+
+        ``through`` leaves out what was committed after that sequence number, ``nodes`` what belongs to other nodes.
+        Each term is weighed by how rare it is in ``corpus``, or here if that is not given.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        if not terms or limit < 1 or (nodes is not None and not nodes):
+            return []
+        if through is not None and self.marker is not None and through >= self.marker.seq:
+            through = None
+        with told_as(IndexUnreadable):
+            scale: dict[Term, float] = {}
+            if corpus is not None:
+                here = count_terms(self._searcher, terms)
+                scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+            query = to_query(terms, through=through, nodes=nodes, scale=scale)
+            found = self._fetch(query, min(limit, self._searcher.num_docs))
+            rows = zip(*self._columns(found, NODE, VERSION, SEQ), found, strict=True)
+            hits = [TextHit(node, version, seq, score) for node, version, seq, (score, _) in rows]
+        return best(hits, limit)
+
+    def held(self, documents: Iterable[TextDocument]) -> set[tuple[int, int]]:
+        """Which nodes and versions are here, of those nodes that the documents belong to."""
+        from tantivy import Query
+
+        nodes = sorted({each.node for each in documents})
+        if not nodes:
+            return set()
+        query = Query.term_set_query(schema(), NODE, nodes)
+        found = self._searcher.search(query, max(1, self._searcher.num_docs), count=False).hits
+        return set(zip(*self._columns(found, NODE, VERSION), strict=True))
+
+    def _fetch(self, query: Query, limit: int) -> list[tuple[float, DocAddress]]:
+        """The best hits, and all that tie with the last of them, so that the cut can follow the log's order."""
+        fetch = limit + TIE_ROOM
+        while True:
+            hits: list[tuple[float, DocAddress]] = self._searcher.search(query, fetch, count=False).hits
+            if len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit:
+                return hits
+            fetch = limit + 8 * (fetch - limit)
+
+    def _columns(self, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
+        addresses = [address for _, address in found]
+        # Every document that can be found has all of these whole numbers.
+        return [[int(value or 0) for value in self._searcher.fast_field_values(f, addresses)] for f in fields]
+
+
+def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:
+    """The ``limit`` best hits, best first, ties in log order."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))[:limit]

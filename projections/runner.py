@@ -1,0 +1,91 @@
+"""The one runner that derives the tables from the log: at once for a rebuild, or up to a commit for a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Blob, Body, Details
+from worlddb.log.model.commit import Events, Header
+from worlddb.log.model.errors import DamagedStore
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.tables import Tables
+
+FLUSH_EVENTS: Final = 100_000
+"""How many events are held in memory before the tables are written."""
+
+Progress = Callable[[int, int], None]
+"""Called with (commits done, commits in all)."""
+
+
+class LoggedBlobs:
+    """The blobs of a commit that is in the log, decoded when asked for."""
+
+    def __init__(self, log: LmdbLog, seq: int, events: Events) -> None:
+        self._log = log
+        self._seq = seq
+        self._events = events
+
+    def blob_id(self, position: int) -> bytes:
+        return self._events.blob(position)
+
+    def body(self, position: int) -> Body | None:
+        found = self._decoded(position)
+        return found if isinstance(found, Body) else None
+
+    def details(self, position: int) -> Details | None:
+        found = self._decoded(position)
+        return found if isinstance(found, Details) else None
+
+    def _decoded(self, position: int) -> Blob | None:
+        stored = self._log.blob(self._seq, position)
+        return None if stored is None else codec.decode_blob(stored, self._seq)
+
+
+def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
+    """Apply one logged commit to the tables, and check that it leads to the root that it recorded.
+
+    Raises:
+        DamagedStore: the events do not lead to the recorded root, or name what does not exist.
+    """
+    header, events = log.header(seq), log.events(seq)
+    applier = Applier(tables, LoggedBlobs(log, seq, events), seq, header.ingest_time)
+    try:
+        applier.apply_all(events.events)
+        root = applier.settle()
+    except (KeyError, IndexError) as error:
+        raise DamagedStore(
+            f"Commit {seq} cannot be replayed: {error}", "Run `worlddb verify`, or restore a backup", seq=seq
+        ) from error
+    if root != header.root:
+        raise DamagedStore(
+            f"Replaying commit {seq} gives root {root.hex()[:12]}, but {header.root.hex()[:12]} was recorded",
+            "Run `worlddb verify`, or restore a backup",
+            seq=seq,
+        )
+    applier.finish(header.key)
+    return header
+
+
+def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None = None) -> int:
+    """Apply what the tables have not applied yet, up to commit ``last``; how many events that were."""
+    events = unflushed = 0
+    first = tables.progress().seq + 1
+    for seq in range(first, last + 1):
+        applied = apply_commit(log, tables, seq).event_count
+        events, unflushed = events + applied, unflushed + applied
+        if unflushed >= FLUSH_EVENTS:
+            tables.flush()
+            unflushed = 0
+        if progress is not None and (seq % 64 == 0 or seq == last):
+            progress(seq, last)
+    tables.flush()
+    return events
+
+
+def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> int:
+    """Throw the tables away and derive them again; how many events were replayed."""
+    tables.clear()
+    return catch_up(log, tables, log.head().seq, progress)

@@ -1,0 +1,1 @@
+"""Tables that commit in the log's own transaction."""

@@ -1,0 +1,104 @@
+"""What a moment sees: rows with interval columns, read as of a commit and a valid time (paper §2.3, law 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from worlddb.log.model.interval import Interval
+from worlddb.projections.tables.schema import (
+    CLOSING_EDGE,
+    CLOSING_KEY,
+    CLOSING_PREFIX,
+    CLOSING_VERSION,
+    PENDING,
+    TIME,
+    U64,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    ProposalRow,
+    VersionRow,
+)
+from worlddb.projections.tables.tables import Tables
+
+
+class Moment(NamedTuple):
+    """A commit (what was known) and a valid time (when it should have been true), in microseconds."""
+
+    seq: int
+    valid: int
+
+
+class SeenVersion(NamedTuple):
+    """A version and the validity it had at some commit."""
+
+    number: int
+    row: VersionRow
+    validity: Interval
+
+
+def versions_as_of(tables: Tables, node: int, seq: int) -> Iterator[SeenVersion]:
+    """The versions that were known at a commit, newest first."""
+    for number, row in tables.version_rows(node):
+        if row.seq <= seq:
+            yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
+
+
+def version_validity(tables: Tables, node: int, number: int, row: VersionRow, seq: int) -> Interval:
+    """The validity of a version as it was known at a commit."""
+    if row.closed <= seq:
+        return Interval(row.valid_from, row.valid_to)
+    return Interval(row.valid_from, _end_at(tables, CLOSING_VERSION, node, number, seq))
+
+
+def edge_validity(tables: Tables, place: EdgePlace, row: EdgeRow, seq: int) -> Interval:
+    """The validity of an edge as it was known at a commit."""
+    if row.closed <= seq:
+        return Interval(row.valid_from, row.valid_to)
+    return Interval(row.valid_from, _end_at(tables, CLOSING_EDGE, place.edge, 0, seq))
+
+
+def _end_at(tables: Tables, kind: int, number: int, version: int, seq: int) -> int:
+    """The end that was in force at ``seq``; the first closing also recorded the end that it was born with."""
+    prefix = CLOSING_PREFIX.pack(kind, number, version)
+    found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
+    if found is None:
+        raise KeyError(f"nothing was known of {kind}/{number}/{version} at commit {seq}")
+    return int(TIME.unpack_from(found[1])[0])
+
+
+def edge_known(row: EdgeRow, seq: int) -> bool:
+    """True if the edge was written and not yet retracted at a commit."""
+    return row.seq <= seq < row.unlinked
+
+
+def edge_seen(tables: Tables, place: EdgePlace, row: EdgeRow, moment: Moment) -> bool:
+    """True if the edge is in force at a moment, on both axes."""
+    return edge_known(row, moment.seq) and edge_validity(tables, place, row, moment.seq).contains(moment.valid)
+
+
+def version_at(tables: Tables, node: int, moment: Moment) -> SeenVersion | None:
+    """The version in force at a moment: revisions close their predecessors, so there is at most one."""
+    for seen in versions_as_of(tables, node, moment.seq):
+        if seen.validity.contains(moment.valid):
+            return seen
+    return None
+
+
+def newest_version(tables: Tables, node: int, seq: int) -> SeenVersion | None:
+    """The newest version known at a commit, whether or not it is still valid."""
+    return next(versions_as_of(tables, node, seq), None)
+
+
+def alias_known(row: AliasRow, seq: int) -> bool:
+    """True if the alias was given and not yet taken back at a commit."""
+    return row.seq <= seq < row.removed
+
+
+def status_at(tables: Tables, proposal: bytes, row: ProposalRow, seq: int) -> int:
+    """The status of a proposal at a commit."""
+    if row.decided <= seq:
+        return row.status
+    found = tables.decisions.last(proposal, proposal + U64.pack(seq))
+    return PENDING if found is None else found[1][0]

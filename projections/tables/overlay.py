@@ -1,0 +1,128 @@
+"""One table inside one transaction: reads see the writes that are still in memory; a flush sorts and writes them.
+
+LMDB is quickest when a commit's pairs arrive sorted and each page is touched once, so nothing is written until the
+end of the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import pairwise
+from typing import Any
+
+import lmdb
+
+Pair = tuple[bytes, bytes]
+
+
+class Table:
+    """Get, put, delete and scan over LMDB and what has been put since."""
+
+    __slots__ = ("_first", "_grouped", "_pending", "_prefix_bytes", "_txn")
+
+    def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
+        self._txn = txn
+        self._first = first_byte
+        self._prefix_bytes = prefix_bytes
+        self._pending: dict[bytes, bytes | None] = {}
+        self._grouped: dict[bytes, list[bytes]] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        if self._pending and key in self._pending:
+            return self._pending[key]
+        return self._txn.get(self._first + key)  # type: ignore[return-value]
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Store a pair; ``None`` deletes the key."""
+        if self._prefix_bytes and key not in self._pending:
+            self._grouped.setdefault(key[: self._prefix_bytes], []).append(key)
+        self._pending[key] = value
+
+    def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
+        """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
+        stored = self._scan_stored(prefix, start, reverse=reverse)
+        fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
+        if not fresh:
+            yield from stored
+            return
+        live = ((key, value) for key, value in stored if key not in self._pending)
+        for key, value in merge(live, fresh, key=lambda pair: pair[0], reverse=reverse):
+            if value is not None:
+                yield key, value
+
+    def scan_fresh(self, prefix: bytes) -> Iterator[Pair]:
+        """As :meth:`scan`, for a prefix that nothing was committed under."""
+        for key, value in self._scan_pending(prefix, None, reverse=False):
+            if value is not None:
+                yield key, value
+
+    def last(self, prefix: bytes, upto: bytes) -> Pair | None:
+        """The pair with the greatest key at or below ``upto``."""
+        return next(self.scan(prefix, upto, reverse=True), None)
+
+    def flush(self) -> None:
+        """Write what is in memory, sorted."""
+        if not self._pending:
+            return
+        first, ordered = self._first, sorted(self._pending.items())
+        with self._txn.cursor() as cursor:
+            cursor.putmulti([(first + key, value) for key, value in ordered if value is not None])
+        for key, value in ordered:
+            if value is None:
+                self._txn.delete(first + key)
+        self._pending = {}
+        self._grouped = {}
+
+    def clear(self) -> None:
+        """Delete every pair of the table."""
+        self._pending, self._grouped = {}, {}
+        with self._txn.cursor() as cursor:
+            found = cursor.set_range(self._first)
+            while found and cursor.key()[:1] == self._first:
+                found = cursor.delete()
+
+    def pending_pairs(self) -> Iterator[tuple[bytes, bytes | None]]:
+        """What a flush would write now."""
+        yield from sorted(self._pending.items())
+
+    def _scan_stored(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Pair]:
+        within = self._first + prefix
+        at = None if start is None else self._first + start
+        with self._txn.cursor() as cursor:
+            if reverse:
+                pairs = cursor.iterprev() if _seek_last(cursor, within, at) else iter(())
+            else:
+                pairs = cursor.iternext() if cursor.set_range(at or within) else iter(())
+            for key, value in pairs:
+                if not key.startswith(within):  # type: ignore[union-attr]
+                    return
+                yield key[1:], value  # type: ignore[misc]
+
+    def _scan_pending(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> list[tuple[bytes, Any]]:
+        size = self._prefix_bytes
+        keys = self._grouped.get(prefix[:size], ()) if size and len(prefix) >= size else self._pending
+        found = [key for key in keys if key.startswith(prefix)]
+        if start is not None:
+            found = [key for key in found if (key <= start if reverse else key >= start)]
+        if any(a > b for a, b in pairwise(found)) or reverse:
+            found.sort(reverse=reverse)
+        return [(key, self._pending[key]) for key in found]
+
+
+def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:
+    """Put the cursor on the last key at or below ``start``, or the last with the prefix."""
+    if start is None:
+        beyond = _successor(prefix)
+        if beyond is None or not cursor.set_range(beyond):
+            return bool(cursor.last())
+        return bool(cursor.prev())
+    if not cursor.set_range(start):
+        return bool(cursor.last())
+    return True if cursor.key() == start else bool(cursor.prev())
+
+
+def _successor(prefix: bytes) -> bytes | None:
+    """The least key that is greater than every key with the prefix."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None

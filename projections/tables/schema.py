@@ -1,0 +1,215 @@
+"""The tables' rows, byte by byte. Integers are big-endian; keys hold numbers given out in log order.
+
+| table | key | value |
+|---|---|---|
+| ``progress`` | ``applied`` | :class:`Progress` |
+| ``nodes`` | u64 node | :class:`NodeRow` |
+| ``lineages`` | 16-byte lineage | u64 node |
+| ``versions`` | u64 node, u32 version | :class:`VersionRow` |
+| ``closings`` | u8 kind, u64 node or edge, u32 version (0: edge), u64 seq | i64 valid_to, superseding lineage or nothing |
+| ``names`` | 16-byte name digest, u64 node | u64 seq of the first use |
+| ``types`` | 8-byte type digest, u64 node | u64 seq of the first use |
+| ``aliases`` | u64 node, u32 alias | :class:`AliasRow` |
+| ``out`` | u64 source, u16 type, u64 edge | :class:`EdgeRow` |
+| ``back`` | u64 target, u16 type, u64 edge | u64 source, u64 seq of the unlink or :data:`LIVE` |
+| ``edges`` | 32-byte edge id | u64 source, u16 type, u64 edge |
+| ``edge_keys`` | 16-byte keyed nonce | as in ``edges`` |
+| ``edge_types`` | name of a type that is not built in | u16 type |
+| ``tries`` | u64 node, u8 kind, path | a trie node, see :mod:`worlddb.log.model.trie` |
+| ``hashes`` | u64 node, u64 seq | world hash, and where not both empty, members root and edges root |
+| ``proposals`` | 32-byte proposal id | :class:`ProposalRow` |
+| ``decisions`` | 32-byte proposal id, u64 seq | u8 status |
+| ``pairs`` | u64 lower node, u64 higher node | 32-byte id of the pair's latest proposal |
+| ``keys`` | 32-byte idempotency digest | u64 seq |
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+TABLES: Final = (
+    "progress",
+    "nodes",
+    "lineages",
+    "versions",
+    "closings",
+    "names",
+    "types",
+    "aliases",
+    "out",
+    "back",
+    "edges",
+    "edge_keys",
+    "edge_types",
+    "tries",
+    "hashes",
+    "proposals",
+    "decisions",
+    "pairs",
+    "keys",
+)
+
+FIRST_TABLE_BYTE: Final = 0x40
+"""The first key byte of the first table in :data:`TABLES`; the others follow in order. New tables go at the end."""
+
+PREFIX_BYTES: Final = {
+    "versions": 8,
+    "closings": 13,
+    "names": 16,
+    "types": 8,
+    "aliases": 8,
+    "out": 10,
+    "back": 10,
+    "hashes": 8,
+    "decisions": 32,
+}
+"""How much of a key names the group that is scanned together."""
+
+ROOT_NODE: Final = 0
+LIVE: Final = 2**64 - 1
+"""An edge that has not been unlinked, an alias that has not been taken back."""
+
+CLOSING_VERSION: Final = 0
+CLOSING_EDGE: Final = 1
+TRIE_MEMBERS: Final = b"m"
+TRIE_EDGES: Final = b"e"
+
+CONTAINS: Final = "contains"
+EDGE_TYPE_CODES: Final = {
+    CONTAINS: 1,
+    "refers_to": 2,
+    "supersedes": 3,
+    "same_as": 4,
+    "contradicts": 5,
+    "implies": 6,
+    "derived_from": 7,
+    "instance_of": 8,
+    "subtype_of": 9,
+    "causes": 10,
+    "precedes": 11,
+}
+"""The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
+FIRST_CUSTOM_CODE: Final = 256
+
+PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
+STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")
+
+U16 = struct.Struct(">H")
+U64 = struct.Struct(">Q")
+U64_U64 = struct.Struct(">QQ")
+VERSION_KEY = struct.Struct(">QI")
+CLOSING_KEY = struct.Struct(">BQIQ")
+CLOSING_PREFIX = struct.Struct(">BQI")
+TIME = struct.Struct(">q")
+EDGE_KEY = struct.Struct(">QHQ")
+EDGE_PREFIX = struct.Struct(">QH")
+EDGE_PLACE = struct.Struct(">QHQ")
+
+
+class Progress(NamedTuple):
+    """How far the tables have applied, and the next numbers to give out."""
+
+    seq: int
+    next_node: int
+    next_edge: int
+
+
+PROGRESS = struct.Struct(">QQQ")
+NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1)
+
+
+class NodeRow(NamedTuple):
+    """A lineage. ``ended`` is the commit that retired or superseded it, 0 if none did; ``body`` its newest version."""
+
+    lineage: bytes
+    created: int
+    t_create: int
+    versions: int
+    aliases: int
+    ended: int
+    body: bytes
+
+
+NODE = struct.Struct(">16sQqIIQ32s")
+
+
+class VersionRow(NamedTuple):
+    """A version. ``valid_to`` is as last closed, by commit ``closed`` (0: never; earlier closings in ``closings``).
+
+    ``position`` and ``details`` are blob positions in commit ``seq``.
+    """
+
+    body: bytes
+    seq: int
+    valid_from: int
+    valid_to: int
+    closed: int
+    position: int
+    details: int
+    name: bytes
+    type: bytes
+
+
+VERSION = struct.Struct(">32sQqqQii16s8s")
+
+
+class EdgeRow(NamedTuple):
+    """An edge, in the ``out`` table. ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
+
+    edge: bytes
+    target: int
+    home: int
+    source_version: int
+    target_version: int
+    seq: int
+    unlinked: int
+    valid_from: int
+    valid_to: int
+    closed: int
+    details: int
+    handler_version: int
+
+
+EDGE = struct.Struct(">32sQQIIQQqqQiH")
+
+
+class EdgePlace(NamedTuple):
+    """Where an edge's row is: the key in ``out``."""
+
+    source: int
+    type: int
+    edge: int
+
+
+class AliasRow(NamedTuple):
+    """An alias: the text at ``position`` of the aliases in blob ``details`` of commit ``seq``."""
+
+    name: bytes
+    seq: int
+    removed: int
+    details: int
+    position: int
+
+
+ALIAS = struct.Struct(">16sQQiI")
+
+
+class ProposalRow(NamedTuple):
+    """A staged ``same_as``; ``status`` as of commit ``decided`` (0: pending since ``seq``)."""
+
+    source: int
+    target: int
+    source_version: int
+    target_version: int
+    home: int
+    seq: int
+    valid_from: int
+    details: int
+    nonce: bytes
+    handler_version: int
+    status: int
+    decided: int
+
+
+PROPOSAL = struct.Struct(">QQIIQQqi16sHBQ")

@@ -1,0 +1,260 @@
+"""The tables of one transaction, and the few reads that writers and readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import lmdb
+
+from worlddb.log.model.trie import Trie
+from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.schema import (
+    ALIAS,
+    CONTAINS,
+    EDGE,
+    EDGE_KEY,
+    EDGE_PLACE,
+    EDGE_PREFIX,
+    EDGE_TYPE_CODES,
+    FIRST_CUSTOM_CODE,
+    FIRST_TABLE_BYTE,
+    LIVE,
+    NODE,
+    NOTHING_APPLIED,
+    PREFIX_BYTES,
+    PROGRESS,
+    PROPOSAL,
+    TABLES,
+    TRIE_EDGES,
+    TRIE_MEMBERS,
+    U16,
+    U64,
+    U64_U64,
+    VERSION,
+    VERSION_KEY,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    Progress,
+    ProposalRow,
+    VersionRow,
+)
+
+_CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
+_CONTAINS_CODE = EDGE_TYPE_CODES[CONTAINS]
+
+
+class Tables:
+    """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`."""
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self.first_new_node = 2**64
+        """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
+        self._all = {
+            name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
+            for position, name in enumerate(TABLES)
+        }
+        (
+            self.progress_table,
+            self.nodes,
+            self.lineages,
+            self.versions,
+            self.closings,
+            self.names,
+            self.types,
+            self.alias_table,
+            self.out,
+            self.back,
+            self.edges,
+            self.edge_keys,
+            self.edge_types,
+            self.tries,
+            self.hashes,
+            self.proposals,
+            self.decisions,
+            self.pairs,
+            self.keys,
+        ) = self._all.values()
+
+    # -- the whole
+
+    def progress(self) -> Progress:
+        """How far the tables have applied."""
+        stored = self.progress_table.get(b"applied")
+        return NOTHING_APPLIED if stored is None else Progress(*PROGRESS.unpack(stored))
+
+    def put_progress(self, progress: Progress) -> None:
+        self.progress_table.put(b"applied", PROGRESS.pack(*progress))
+
+    def flush(self) -> None:
+        for table in self._all.values():
+            table.flush()
+
+    def clear(self) -> None:
+        for table in self._all.values():
+            table.clear()
+
+    def by_name(self) -> dict[str, Table]:
+        """Every table by its name, in the order of the schema."""
+        return dict(self._all)
+
+    # -- nodes and versions
+
+    def node_of(self, lineage: bytes) -> int | None:
+        """The number of a lineage."""
+        stored = self.lineages.get(lineage)
+        return None if stored is None else int.from_bytes(stored, "big")
+
+    def node(self, node: int) -> NodeRow:
+        stored = self.nodes.get(U64.pack(node))
+        if stored is None:
+            raise KeyError(f"no node {node}")
+        return NodeRow._make(NODE.unpack(stored))
+
+    def put_node(self, node: int, row: NodeRow) -> None:
+        self.nodes.put(U64.pack(node), NODE.pack(*row))
+
+    def version(self, node: int, version: int) -> VersionRow:
+        stored = self.versions.get(VERSION_KEY.pack(node, version))
+        if stored is None:
+            raise KeyError(f"no version {version} of node {node}")
+        return VersionRow._make(VERSION.unpack(stored))
+
+    def put_version(self, node: int, version: int, row: VersionRow) -> None:
+        self.versions.put(VERSION_KEY.pack(node, version), VERSION.pack(*row))
+
+    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
+        """All versions, newest first."""
+        for key, value in self.versions.scan(U64.pack(node), reverse=True):
+            yield VERSION_KEY.unpack(key)[1], VersionRow._make(VERSION.unpack(value))
+
+    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
+        """All aliases ever, in the order they were given."""
+        for key, value in self.alias_table.scan(U64.pack(node)):
+            yield VERSION_KEY.unpack(key)[1], AliasRow._make(ALIAS.unpack(value))
+
+    def put_alias(self, node: int, alias: int, row: AliasRow) -> None:
+        self.alias_table.put(VERSION_KEY.pack(node, alias), ALIAS.pack(*row))
+
+    def named(self, digest: bytes, after: int = -1) -> Iterator[tuple[int, int]]:
+        """(node, seq of first use) of every lineage that ever had the name, in log order."""
+        for key, value in self.names.scan(digest, digest + U64.pack(after + 1)):
+            yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+
+    def typed(self, digest: bytes, after: int = -1) -> Iterator[tuple[int, int]]:
+        """(node, seq of first use) of every lineage that ever had the type, in log order."""
+        for key, value in self.types.scan(digest, digest + U64.pack(after + 1)):
+            yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+
+    # -- edges
+
+    def type_code(self, name: str) -> int | None:
+        """The code of an edge type; ``None`` if nothing of that type was ever written."""
+        code = EDGE_TYPE_CODES.get(name)
+        if code is None:
+            stored = self.edge_types.get(name.encode())
+            return None if stored is None else int.from_bytes(stored, "big")
+        return code
+
+    def give_type_code(self, name: str) -> int:
+        """The code of an edge type, given out now if it has none."""
+        code = self.type_code(name)
+        if code is None:
+            code = FIRST_CUSTOM_CODE + sum(1 for _ in self.edge_types.scan(b""))
+            self.edge_types.put(name.encode(), U16.pack(code))
+        return code
+
+    def type_name(self, code: int) -> str:
+        """The name of an edge type."""
+        name = _CODE_NAMES.get(code)
+        if name is not None:
+            return name
+        wanted = U16.pack(code)
+        return next(key.decode() for key, value in self.edge_types.scan(b"") if value == wanted)
+
+    def place_of(self, edge: bytes) -> EdgePlace | None:
+        """Where the row of an edge is."""
+        stored = self.edges.get(edge)
+        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+
+    def place_of_key(self, nonce: bytes) -> EdgePlace | None:
+        """Where the row of the edge with a keyed nonce is."""
+        stored = self.edge_keys.get(nonce)
+        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+
+    def edge(self, place: EdgePlace) -> EdgeRow:
+        stored = self.out.get(EDGE_KEY.pack(*place))
+        if stored is None:
+            raise KeyError(f"no edge at {place}")
+        return EdgeRow._make(EDGE.unpack(stored))
+
+    def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
+        self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
+
+    def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
+        prefix = U64.pack(node) if code is None else EDGE_PREFIX.pack(node, code)
+        start = None if code is None else prefix + U64.pack(after + 1)
+        fresh = node >= self.first_new_node and code is not None and not after
+        for key, value in self.out.scan_fresh(prefix) if fresh else self.out.scan(prefix, start):
+            yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
+
+    def incoming(self, node: int, code: int | None = None) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges to a node ever written, by type and then in log order."""
+        prefix = U64.pack(node) if code is None else EDGE_PREFIX.pack(node, code)
+        for key, value in self.back.scan(prefix):
+            _, edge_code, number = EDGE_KEY.unpack(key)
+            place = EdgePlace(U64_U64.unpack(value)[0], edge_code, number)
+            yield place, self.edge(place)
+
+    def containers(self, node: int) -> list[int]:
+        """The worlds that contain a node now."""
+        prefix = EDGE_PREFIX.pack(node, _CONTAINS_CODE)
+        pairs = self.back.scan_fresh(prefix) if node >= self.first_new_node else self.back.scan(prefix)
+        return [source for source, unlinked in (U64_U64.unpack(value) for _, value in pairs) if unlinked == LIVE]
+
+    # -- identity
+
+    def proposal(self, proposal: bytes) -> ProposalRow | None:
+        stored = self.proposals.get(proposal)
+        return None if stored is None else ProposalRow._make(PROPOSAL.unpack(stored))
+
+    def put_proposal(self, proposal: bytes, row: ProposalRow) -> None:
+        self.proposals.put(proposal, PROPOSAL.pack(*row))
+
+    def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
+        for key, value in self.proposals.scan(b""):
+            yield key, ProposalRow._make(PROPOSAL.unpack(value))
+
+    # -- world hashes
+
+    def members(self, node: int) -> Trie:
+        """The trie of a world's members: lineage to world hash."""
+        return Trie(_TrieNodes(self.tries, U64.pack(node) + TRIE_MEMBERS), 16, 32)
+
+    def interior_edges(self, node: int) -> Trie:
+        """The trie of a world's interior edges: edge ids."""
+        return Trie(_TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
+
+    def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
+        """(commit, stored value) of the world hash in force at ``seq``."""
+        found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
+        return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+
+
+class _TrieNodes:
+    """One trie's nodes inside the ``tries`` table."""
+
+    def __init__(self, table: Table, prefix: bytes) -> None:
+        self._table = table
+        self._prefix = prefix
+
+    def get(self, path: bytes) -> bytes | None:
+        return self._table.get(self._prefix + path)
+
+    def put(self, path: bytes, node: bytes) -> None:
+        self._table.put(self._prefix + path, node)
+
+    def delete(self, path: bytes) -> None:
+        self._table.put(self._prefix + path, None)

@@ -1,0 +1,148 @@
+"""Rows become records."""
+
+from __future__ import annotations
+
+from worlddb.log.model.blobs import Body
+from worlddb.projections.tables.asof import (
+    Moment,
+    SeenVersion,
+    alias_known,
+    edge_seen,
+    edge_validity,
+    newest_version,
+    status_at,
+    version_at,
+)
+from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
+from worlddb.query import records
+from worlddb.query.snapshot import Snapshot
+from worlddb.query.spec import Spec
+
+_ERASED = Body(b"", "", "", "")
+
+
+def world(
+    snapshot: Snapshot, node: int, moment: Moment, spec: Spec, *, include_superseded: bool = False
+) -> records.World | None:
+    """A world at a moment, or ``None`` if no version of it is valid then."""
+    seen = version_at(snapshot.tables, node, moment)
+    if seen is None and (include_superseded or not spec.hides_closed):
+        seen = newest_version(snapshot.tables, node, moment.seq)
+    return None if seen is None else world_of(snapshot, node, seen, moment, spec)
+
+
+def world_of(snapshot: Snapshot, node: int, seen: SeenVersion, moment: Moment, spec: Spec) -> records.World:
+    """The record of one version of a world."""
+    row = snapshot.tables.node(node)
+    body = snapshot.body(seen.row)
+    text = body or _ERASED
+    details = snapshot.details(seen.row.seq, seen.row.details)
+    header = snapshot.log.header(seen.row.seq)
+    return records.World(
+        ref=row.lineage.hex(),
+        version=seen.row.body.hex(),
+        number=seen.number,
+        type=text.type,
+        name=text.name,
+        content=text.content,
+        aliases=aliases(snapshot, node, moment.seq),
+        valid=records.Valid(*seen.validity),
+        seq=seen.row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=details.why,
+        source=details.source,
+        closed=not seen.validity.contains(moment.valid),
+        ended=bool(row.ended) and row.ended <= moment.seq,
+        erased=body is None,
+        conflicts=conflicts(snapshot, node, moment, spec),
+    )
+
+
+def aliases(snapshot: Snapshot, node: int, seq: int) -> tuple[str, ...]:
+    """The aliases that a world had at a commit."""
+    found = []
+    for _, row in snapshot.tables.aliases(node) if snapshot.tables.node(node).aliases else ():
+        texts = snapshot.details(row.seq, row.details).aliases if alias_known(row, seq) else []
+        if row.position < len(texts):
+            found.append(texts[row.position])
+    return tuple(found)
+
+
+def conflicts(snapshot: Snapshot, node: int, moment: Moment, spec: Spec) -> tuple[str, ...]:
+    """The worlds that contradict this one at a moment, in log order."""
+    tables = snapshot.tables
+    found: dict[int, int] = {}
+    for type_name in sorted(spec.conflict_types):
+        code = tables.type_code(type_name)
+        if code is None:
+            continue
+        for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
+            if edge_seen(tables, place, row, moment):
+                found[place.edge] = row.target if place.source == node else place.source
+    return tuple(tables.node(found[edge]).lineage.hex() for edge in sorted(found))
+
+
+def edge(snapshot: Snapshot, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
+    """The record of an edge."""
+    tables = snapshot.tables
+    validity = edge_validity(tables, place, row, moment.seq)
+    details = snapshot.details(row.seq, row.details)
+    return records.Edge(
+        ref=row.edge.hex(),
+        type=tables.type_name(place.type),
+        source=tables.node(place.source).lineage.hex(),
+        source_version=row.source_version,
+        target=tables.node(row.target).lineage.hex(),
+        target_version=row.target_version,
+        home=tables.node(row.home).lineage.hex(),
+        valid=records.Valid(*validity),
+        closed=not validity.contains(moment.valid),
+        seq=row.seq,
+        properties=details.properties,
+        why=details.why,
+    )
+
+
+def version(snapshot: Snapshot, seen: SeenVersion) -> records.Version:
+    """The record of a version in a history."""
+    body = snapshot.body(seen.row)
+    text = body or _ERASED
+    details = snapshot.details(seen.row.seq, seen.row.details)
+    header = snapshot.log.header(seen.row.seq)
+    return records.Version(
+        version=seen.row.body.hex(),
+        number=seen.number,
+        type=text.type,
+        name=text.name,
+        content=text.content,
+        valid=records.Valid(*seen.validity),
+        seq=seen.row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=details.why,
+        source=details.source,
+        erased=body is None,
+    )
+
+
+def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) -> records.Proposal:
+    """The record of a proposal as it stood at a commit."""
+    details = snapshot.details(row.seq, row.details)
+    names = []
+    for node in (row.source, row.target):
+        seen = newest_version(snapshot.tables, node, seq)
+        body = None if seen is None else snapshot.body(seen.row)
+        names.append("" if body is None else body.name)
+    return records.Proposal(
+        ref=identifier.hex(),
+        status=STATUS_NAMES[status_at(snapshot.tables, identifier, row, seq)],
+        source=snapshot.tables.node(row.source).lineage.hex(),
+        source_name=names[0],
+        target=snapshot.tables.node(row.target).lineage.hex(),
+        target_name=names[1],
+        evidence=details.properties,
+        why=details.why,
+        seq=row.seq,
+        decided=row.decided if row.decided <= seq else 0,
+    )

@@ -1,0 +1,86 @@
+"""The log as a person reads it: who committed what, when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.projections.runner import LoggedBlobs
+from worlddb.query.snapshot import Reader
+
+PAGE = 256
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event, with its commit. ``data`` holds the event's own fields; ids are hex, texts are what is left of them."""
+
+    seq: int
+    index: int
+    ingested_at: int
+    author: str
+    event: str
+    refs: tuple[str, ...]
+    name: str
+    text: str
+    why: str
+    data: dict[str, Any]
+
+
+def journal(reader: Reader, first: int, last: int, ref: str | None = None) -> Iterator[Entry]:
+    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it."""
+    for start in range(max(1, first), last + 1, PAGE):
+        entries: list[Entry] = []
+        with reader.snapshot() as snapshot:
+            for seq in range(start, min(start + PAGE, last + 1)):
+                header, events = snapshot.log.header(seq), snapshot.log.events(seq)
+                blobs = LoggedBlobs(snapshot.log, seq, events)
+                for index, event in enumerate(events.events):
+                    refs = named_by(event)
+                    if ref is None or ref in refs:
+                        entries.append(_entry(seq, index, header.ingest_time, header.author, event, refs, blobs))
+        yield from entries
+
+
+def named_by(event: ev.Event) -> tuple[str, ...]:
+    """The lineages, edges and proposals that an event names, in the order of its fields."""
+    values = (getattr(event, name) for name in event.__struct_fields__ if name != "nonce")
+    return tuple(value.hex() for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES)
+
+
+def _entry(
+    seq: int, index: int, time: int, author: str, event: Any, refs: tuple[str, ...], blobs: LoggedBlobs
+) -> Entry:
+    body = blobs.body(event.body) if hasattr(event, "body") else None
+    position = getattr(event, "details", ev.NONE)
+    details = blobs.details(position) if position != ev.NONE else None
+    data = {
+        name: value.hex() if isinstance(value, bytes) else value
+        for name in event.__struct_fields__
+        for value in (getattr(event, name),)
+        if name not in ("nonce", "body", "details", "secret")
+    }
+    return Entry(
+        seq=seq,
+        index=index,
+        ingested_at=time,
+        author=author,
+        event=str(type(event).__struct_config__.tag),
+        refs=refs,
+        name=_named(event, body, details),
+        text=body.content if isinstance(body, Body) else "",
+        why=details.why if isinstance(details, Details) else "",
+        data=data,
+    )
+
+
+def _named(event: Any, body: Body | None, details: Details | None) -> str:
+    if body is not None:
+        return body.name
+    if isinstance(event, ev.Named) and details is not None:
+        return details.aliases[event.position]
+    return ""

@@ -1,0 +1,1 @@
+"""Lanes: each proposes candidates for a recall, in its own order."""

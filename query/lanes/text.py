@@ -1,0 +1,74 @@
+"""The text lane: BM25 over names and contents, from the present index or from a scratch one of what a view sees."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
+from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit
+from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.tables.asof import newest_version, version_at
+from worlddb.query.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from worlddb.query.view import View
+
+
+@lru_cache(maxsize=64)
+def _terms(text: str) -> tuple[Term, ...]:
+    return query_terms(text)
+
+
+def matched(text: str, name: str, content: str) -> list[str]:
+    """The words of a world by which the query found it."""
+    return matched_words(f"{name}\n{content}", _terms(text))
+
+
+class TextLane(Protocol):
+    """Where a recall gets its text hits; ``indexed`` is the commit that its statistics reach to."""
+
+    indexed: int
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        """The best documents of commits up to ``through``, best first, ties in log order."""
+
+
+class PresentTextLane:
+    """The index on disk, and what it has not applied yet as a tail."""
+
+    def __init__(self, follower: TextFollower, head: int) -> None:
+        self._follower = follower
+        self.indexed = head
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
+
+
+class ExactTextLane:
+    """A scratch index of precisely what a view sees, built in log order (law 9)."""
+
+    def __init__(self, view: View, snapshot: Snapshot, include_superseded: bool) -> None:
+        self.indexed = view.seq
+        self._index = TextIndex.in_memory()
+        documents = sorted(_visible_documents(view, snapshot, include_superseded), key=lambda doc: (doc.seq, doc.node))
+        self._index.apply(documents, Marker(b"", view.seq, b""))
+        self._index.refresh()
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        return self._index.search(text, limit=limit, through=through, nodes=nodes)
+
+
+def _visible_documents(view: View, snapshot: Snapshot, include_superseded: bool) -> Iterator[TextDocument]:
+    tables = snapshot.tables
+    for node in range(1, tables.progress().next_node):
+        if tables.node(node).created > view.seq:
+            return
+        seen = version_at(tables, node, view.moment)
+        if seen is None and include_superseded:
+            seen = newest_version(tables, node, view.seq)
+        body = None if seen is None else snapshot.body(seen.row)
+        if seen is not None and body is not None:
+            yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

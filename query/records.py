@@ -1,0 +1,136 @@
+"""What reads return: plain frozen values. References are hex, times integer microseconds, intervals half-open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from worlddb.log.model.times import format_time
+
+
+class Valid(msgspec.Struct, frozen=True):
+    """A validity interval ``[start, end)``; an open end is :data:`worlddb.FOREVER`."""
+
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"[{format_time(self.start)}, {format_time(self.end)})"
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """A world as a view sees it.
+
+    ``seq``, ``ingested_at``, ``author``, ``why`` and ``source`` are of the commit and command that wrote the version
+    shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
+    ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
+    contradict it and are not resolved. ``erased`` worlds have no text left.
+    """
+
+    ref: str
+    version: str
+    number: int
+    type: str
+    name: str
+    content: str
+    aliases: tuple[str, ...]
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    source: dict[str, Any]
+    closed: bool
+    ended: bool
+    erased: bool
+    conflicts: tuple[str, ...]
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge as a view sees it; versions are the ordinals that it was written against."""
+
+    ref: str
+    type: str
+    source: str
+    source_version: int
+    target: str
+    target_version: int
+    home: str
+    valid: Valid
+    closed: bool
+    seq: int
+    properties: dict[str, Any]
+    why: str
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """One version in a lineage's history, with its validity as known to the view."""
+
+    version: str
+    number: int
+    type: str
+    name: str
+    content: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    source: dict[str, Any]
+    erased: bool
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``."""
+
+    ref: str
+    status: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    evidence: dict[str, Any]
+    why: str
+    seq: int
+    decided: int
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``reason`` says in words why it was found."""
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    content: str
+    score: float
+    lanes: dict[str, int]
+    reason: str
+    world: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    source: dict[str, Any]
+    conflicts: tuple[str, ...]
+
+
+class Recall(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits, best first, and what the answer rests on.
+
+    ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
+    index, which had applied commits up to ``indexed``, and the rest was searched as a tail.
+    """
+
+    hits: tuple[Hit, ...]
+    exact: bool
+    indexed: int
+    lanes: tuple[str, ...]
+    note: str
+
+    def __iter__(self) -> Any:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)

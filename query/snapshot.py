@@ -1,0 +1,51 @@
+"""One short read transaction: the log and the tables as of the moment that it began."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.events import NONE
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.schema import VersionRow
+from worlddb.projections.tables.tables import Tables
+
+if TYPE_CHECKING:
+    from worlddb.query.lanes.text import TextLane
+
+NO_DETAILS = Details(b"", [], "", {}, {})
+
+
+class Snapshot(NamedTuple):
+    """The log and the tables in one transaction."""
+
+    log: LmdbLog
+    tables: Tables
+
+    def body(self, row: VersionRow) -> Body | None:
+        """The body of a version, or ``None`` once erased."""
+        found = self._blob(row.seq, row.position)
+        return found if isinstance(found, Body) else None
+
+    def details(self, seq: int, position: int) -> Details:
+        """The details that a command left in a commit; empty ones if it left none or they were erased."""
+        found = self._blob(seq, position)
+        return found if isinstance(found, Details) else NO_DETAILS
+
+    def _blob(self, seq: int, position: int) -> Any:
+        if position == NONE:
+            return None
+        stored = self.log.blob(seq, position)
+        return None if stored is None else codec.decode_blob(stored, seq)
+
+
+class Reader(Protocol):
+    """Opens short read transactions on a store, and its text index."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """A snapshot for the length of one call."""
+
+    def text_lane(self) -> TextLane:
+        """The text index, up to the store's head."""

@@ -1,0 +1,238 @@
+"""A view: one moment on both time axes, and every unranked read as of it (paper §2.3).
+
+A view holds no transaction: each call opens a short one and reads interval columns, so later commits change nothing
+that a view sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.times import format_time
+from worlddb.projections.tables.asof import (
+    Moment,
+    edge_known,
+    edge_seen,
+    versions_as_of,
+)
+from worlddb.projections.tables.lookup import find_edge, find_node
+from worlddb.projections.tables.names import name_digest, normalised, type_digest
+from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.query import build, records
+from worlddb.query.recall import recall
+from worlddb.query.references import as_ref
+from worlddb.query.scope import Scope
+from worlddb.query.snapshot import Reader, Snapshot
+from worlddb.query.spec import Spec
+from worlddb.query.types import TypeFilter, type_filter
+
+PAGE = 512
+"""How many members or edges one transaction reads before it is given back."""
+
+
+class View(NamedTuple):
+    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds."""
+
+    reader: Reader
+    seq: int
+    ingested: int
+    valid: int
+    spec: Spec
+
+    @property
+    def moment(self) -> Moment:
+        """The view's point on both axes."""
+        return Moment(self.seq, self.valid)
+
+    def __str__(self) -> str:
+        return f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
+
+    def get(self, ref: Any, *, include_superseded: bool = False) -> records.World | None:
+        """The world that a reference stands for, or ``None`` if no version of it is valid in this view.
+
+        Raises:
+            UnknownReference: the view knows nothing under the reference.
+            AmbiguousReference: a prefix fits several worlds.
+        """
+        with self.reader.snapshot() as snapshot:
+            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            return build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
+
+    def find(
+        self,
+        *,
+        name: str | None = None,
+        type: str | None = None,
+        world: Any = None,
+        limit: int | None = None,
+        include_superseded: bool = False,
+    ) -> list[records.World]:
+        """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both, in log order.
+
+        With ``world``, only what that world contains at any depth.
+        """
+        found: list[records.World] = []
+        with self.reader.snapshot() as snapshot:
+            inside = ROOT_NODE if world is None else find_node(snapshot.tables, as_ref(world), self.seq)
+            scope = Scope(snapshot.tables, inside, self.moment)
+            wanted = None if type is None else type_filter(snapshot, type, self.moment, self.spec)
+            for node in self._candidates(snapshot, name, wanted):
+                if limit is not None and len(found) >= limit:
+                    break
+                record = build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
+                if record is None or not scope.holds(node):
+                    continue
+                if self._fits(record, node, name, wanted):
+                    found.append(record)
+        return found
+
+    def children(self, ref: Any = None, *, include_superseded: bool = False) -> Iterator[records.World]:
+        """The members of a world (default: the root world), in the order in which they joined.
+
+        Read in pages, so a world of any size costs little memory and no long transaction.
+        """
+        after, more = 0, True
+        while more:
+            page: list[records.World] = []
+            with self.reader.snapshot() as snapshot:
+                node = ROOT_NODE if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+                more = False
+                edges = snapshot.tables.outgoing(node, EDGE_TYPE_CODES[CONTAINS], after)
+                for read, (place, row) in enumerate(edges, 1):
+                    seen = (
+                        edge_known(row, self.seq)
+                        if include_superseded
+                        else edge_seen(snapshot.tables, place, row, self.moment)
+                    )
+                    member = (
+                        build.world(snapshot, row.target, self.moment, self.spec, include_superseded=include_superseded)
+                        if seen
+                        else None
+                    )
+                    if member is not None:
+                        page.append(member)
+                    after = place.edge
+                    if read >= PAGE:
+                        more = True
+                        break
+            yield from page
+
+    def edges(
+        self, ref: Any, *, type: str | None = None, direction: str = "both", include_superseded: bool = False
+    ) -> list[records.Edge]:
+        """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for."""
+        found: dict[int, records.Edge] = {}
+        with self.reader.snapshot() as snapshot:
+            tables = snapshot.tables
+            node = find_node(tables, as_ref(ref), self.seq)
+            code = None if type is None else tables.type_code(type)
+            if type is not None and code is None:
+                return []
+            sides = [tables.outgoing(node, code)] if direction != "in" else []
+            if direction != "out":
+                sides.append(tables.incoming(node, code))
+            for side in sides:
+                for place, row in side:
+                    if not edge_known(row, self.seq):
+                        continue
+                    if include_superseded or edge_seen(tables, place, row, self.moment):
+                        found[place.edge] = build.edge(snapshot, place, row, self.moment)
+        return [found[number] for number in sorted(found)]
+
+    def edge(self, ref: Any) -> records.Edge:
+        """One edge by its reference; unlinked ones are unknown to views after the unlink."""
+        with self.reader.snapshot() as snapshot:
+            identifier = find_edge(snapshot.tables, as_ref(ref), self.seq)
+            place = snapshot.tables.place_of(identifier)
+            row = None if place is None else snapshot.tables.edge(place)
+            if place is None or row is None or not edge_known(row, self.seq):
+                raise UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view")
+            return build.edge(snapshot, place, row, self.moment)
+
+    def history(self, ref: Any) -> list[records.Version]:
+        """Every version known to the view, oldest first, with the validity that it has in the view."""
+        with self.reader.snapshot() as snapshot:
+            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            versions = versions_as_of(snapshot.tables, node, self.seq)
+            return [build.version(snapshot, seen) for seen in versions][::-1]
+
+    def hash(self, ref: Any = None) -> str:
+        """The world hash (default: the root's) as of the view's commit, 64 hex digits. Paper §2.1, equation 2."""
+        with self.reader.snapshot() as snapshot:
+            node = ROOT_NODE if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+            found = snapshot.tables.hash_row(node, self.seq)
+            if found is None:
+                raise UnknownReference("Nothing had been committed yet", "Look at a later view")
+            return found[1][:HASH_BYTES].hex()
+
+    def conflicts(self, ref: Any) -> list[records.Edge]:
+        """The edges that record contradictions of a world."""
+        return [edge for type_name in sorted(self.spec.conflict_types) for edge in self.edges(ref, type=type_name)]
+
+    def containers(self, ref: Any) -> list[str]:
+        """References of the worlds that contain a world directly, in log order."""
+        return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]
+
+    def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
+        """Proposals in the order they were staged; ``status=None`` for all of them."""
+        with self.reader.snapshot() as snapshot:
+            known = [(row.seq, found, row) for found, row in snapshot.tables.all_proposals() if row.seq <= self.seq]
+            made = [build.proposal(snapshot, found, row, self.seq) for _, found, row in sorted(known)]
+        return [record for record in made if status in (None, record.status)]
+
+    def equivalence_class(self, ref: Any) -> list[str]:
+        """References of all worlds that accepted ``same_as`` edges make one with this one, itself included.
+
+        Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
+        """
+        with self.reader.snapshot() as snapshot:
+            tables = snapshot.tables
+            start = find_node(tables, as_ref(ref), self.seq)
+            seen, pending = {start}, [start]
+            while pending:
+                node = pending.pop()
+                for code in (tables.type_code(name) for name in self.spec.identity_types):
+                    for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
+                        for end in (place.source, row.target) if edge_known(row, self.seq) else ():
+                            if end not in seen:
+                                seen.add(end)
+                                pending.append(end)
+            return [tables.node(node).lineage.hex() for node in sorted(seen)]
+
+    def recall(
+        self,
+        text: str,
+        *,
+        world: Any = None,
+        k: int = 10,
+        exact: bool = False,
+        include_superseded: bool = False,
+    ) -> records.Recall:
+        """The ``k`` worlds that answer a text best; see :func:`worlddb.query.recall.recall`."""
+        return recall(self, text, world=world, k=k, exact=exact, include_superseded=include_superseded)
+
+    def _candidates(self, snapshot: Snapshot, name: str | None, wanted: TypeFilter | None) -> Iterator[int]:
+        """Nodes that may fit, in log order."""
+        if name is not None:
+            digest = name_digest(name)
+            rows = snapshot.tables.named(digest) if any(digest) else iter(())
+        elif wanted is not None:
+            typed = {
+                node: first
+                for type_name in wanted.names
+                for node, first in snapshot.tables.typed(type_digest(type_name))
+            }
+            rows = iter(sorted((typed | dict.fromkeys(wanted.instances, 0)).items()))
+        else:
+            rows = ((node, 0) for node in range(1, snapshot.tables.progress().next_node))
+        for node, first in rows:
+            if first <= self.seq and snapshot.tables.node(node).created <= self.seq:
+                yield node
+
+    def _fits(self, record: records.World, node: int, name: str | None, wanted: TypeFilter | None) -> bool:
+        if wanted is not None and record.type not in wanted.names and node not in wanted.instances:
+            return False
+        return name is None or normalised(name) in {normalised(text) for text in (record.name, *record.aliases)}

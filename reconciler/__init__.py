@@ -1,0 +1,1 @@
+"""The reconciler: the only way to change anything. Commands go in; decided events reach the log."""

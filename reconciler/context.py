@@ -1,0 +1,311 @@
+"""The context that handlers get: the only way to write an edge, and valid for one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.errors import UnknownEdgeType
+from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
+from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
+from worlddb.log.model.interval import checked_interval
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.apply import pair_key
+from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
+from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.handler import Edge, EdgeHandler, Insert
+from worlddb.reconciler.outcome import Refusal
+
+MAX_CHAIN = 64
+"""How deep handlers may chain writes before the command is refused."""
+
+
+class Context:
+    """What a handler may read and do inside the transaction that its edge is written in."""
+
+    def __init__(self, draft: Draft, handlers: dict[str, EdgeHandler], secret: bytes) -> None:
+        self.draft = draft
+        self.tables = draft.tables
+        self.now = draft.ingest_time
+        self._handlers = handlers
+        self._secret = secret
+        self._depth = 0
+
+    # -- what a handler may read
+
+    def begins(self, node: int) -> int:
+        """Where the newest version of a node begins to be valid; commit time for the root world."""
+        if node == ROOT_NODE:
+            return self.now
+        return self.tables.version(node, self.tables.node(node).versions).valid_from
+
+    def shown(self, node: int) -> str:
+        """The node's reference as people are shown it."""
+        return short(self.tables.node(node).lineage)
+
+    def live_edges(self, node: int, type_name: str) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges of a type from a node that have not been unlinked, in log order."""
+        code = self.tables.type_code(type_name)
+        if code is not None:
+            for place, row in self.tables.outgoing(node, code):
+                if row.unlinked == LIVE:
+                    yield place, row
+
+    def reaches(self, start: int, goal: int, type_name: str) -> bool:
+        """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
+        seen, pending = {start}, [start]
+        while pending:
+            node = pending.pop()
+            if node == goal:
+                return True
+            for _, row in self.live_edges(node, type_name):
+                if row.target not in seen:
+                    seen.add(row.target)
+                    pending.append(row.target)
+        return False
+
+    def inside(self, node: int, world: int) -> bool:
+        """True if ``world`` is the node or contains it, at any depth."""
+        if world == ROOT_NODE:
+            return True
+        seen, pending = {node}, [node]
+        while pending:
+            here = pending.pop()
+            if here == world:
+                return True
+            for container in self.tables.containers(here):
+                if container not in seen:
+                    seen.add(container)
+                    pending.append(container)
+        return False
+
+    def home_of(self, node: int) -> int:
+        """The world that holds a node's edges by default: its first container."""
+        return next(iter(self.tables.containers(node)), ROOT_NODE)
+
+    # -- what a handler may do
+
+    def link(
+        self,
+        source: int,
+        type_name: str,
+        target: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = FOREVER,
+        details: int = ev.NONE,
+        key: str | None = None,
+    ) -> bytes:
+        """Write an edge through its handler, as part of this commit; the edge's (or its proposal's) id."""
+        handler = self.handler(type_name)
+        begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
+        checked_interval(begins, valid_to)
+        if key is not None:
+            found = self.tables.place_of_key(self._edge_nonce(key))
+            if found is not None and self.tables.edge(found).unlinked == LIVE:
+                return self.tables.edge(found).edge
+        edge = Edge(type_name, source, target, self._home(source, type_name, home), begins, valid_to, details, key)
+        self._depth += 1
+        if self._depth > MAX_CHAIN:
+            self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
+        try:
+            if handler.on_insert(self, edge) is Insert.STAGE:
+                return self.stage(source, target, type_name, edge=edge)
+            return self._write(edge, handler)
+        finally:
+            self._depth -= 1
+
+    def unlink(self, edge: bytes) -> None:
+        """Retract an edge on the ingest axis and let its handler clean up."""
+        place = self.tables.place_of(edge)
+        assert place is not None, "callers resolve references first"
+        row = self.tables.edge(place)
+        if row.unlinked != LIVE:
+            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
+        self.draft.emit(ev.Unlinked(edge))
+        type_name = self.tables.type_name(place.type)
+        self.handler(type_name).on_delete(
+            self, Edge(type_name, place.source, row.target, row.home, row.valid_from, row.valid_to, id=edge)
+        )
+
+    def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
+        """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
+        changed = False
+        lineage = self.tables.node(node).lineage
+        for number, row in list(self.tables.version_rows(node)):
+            end = max(row.valid_from, min(row.valid_to, at))
+            if end < row.valid_to:
+                self.draft.emit(ev.Closed(lineage, number, end, by))
+                changed = True
+        return changed
+
+    def close_edge(self, edge: bytes, at: int) -> bool:
+        """Tighten the validity of an edge to ``at``; true if it was open beyond it."""
+        place = self.tables.place_of(edge)
+        assert place is not None, "callers resolve references first"
+        row = self.tables.edge(place)
+        end = max(row.valid_from, min(row.valid_to, at))
+        if end < row.valid_to:
+            self.draft.emit(ev.EdgeClosed(edge, end))
+            return True
+        return False
+
+    def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
+        """Close a node and let it take no further versions. One that has ended keeps its end, or gets an earlier."""
+        changed = self.close(node, at, by=by)
+        row = self.tables.node(node)
+        if not row.ended:
+            self.draft.emit(ev.Ended(row.lineage, at, details, by))
+        elif not changed:
+            self.note("already_closed", row.lineage)
+
+    def stage(
+        self,
+        source: int,
+        target: int,
+        type_name: str = "same_as",
+        *,
+        evidence: dict[str, Any] | None = None,
+        edge: Edge | None = None,
+    ) -> bytes:
+        """Stage a proposal that two nodes are one; its id is the id that the edge will have if accepted."""
+        details = self.draft.add_details(properties=evidence) if edge is None else edge.details
+        handler = self.handler(type_name)
+        if edge is None:
+            begins = handler.default_valid_from(self, source, target)
+            edge = Edge(type_name, source, target, self._home(source, type_name, None), begins, details=details)
+        nonce = self.draft.nonce()
+        one, other, home = (self.tables.node(node) for node in (source, target, edge.home))
+        proposal = self._identity(edge, nonce)
+        self.draft.emit(
+            ev.Proposed(
+                proposal,
+                one.lineage,
+                one.versions,
+                other.lineage,
+                other.versions,
+                home.lineage,
+                edge.valid_from,
+                details,
+                nonce,
+                handler.version,
+            )
+        )
+        self.note("proposal_staged", proposal)
+        return proposal
+
+    def conflict(self, one: int, other: int, *, details: int = ev.NONE) -> bytes:
+        """Record that two nodes contradict each other; both stay, and reads show it."""
+        return self.link(one, "contradicts", other, details=details)
+
+    def note(self, code: str, *refs: bytes) -> None:
+        """Tell the caller something in the receipt."""
+        self.draft.note(code, *refs)
+
+    def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
+        """Stop: nothing of the whole commit is written."""
+        raise Refusal(code, reason, remedy)
+
+    # -- for the reconciler itself
+
+    def handler(self, type_name: str) -> EdgeHandler:
+        """The handler of an edge type.
+
+        Raises:
+            UnknownEdgeType: there is none; the message lists those there are.
+        """
+        found = self._handlers.get(type_name)
+        if found is None:
+            raise UnknownEdgeType(
+                f"No handler is registered for the edge type {str(type_name)[:80]!r}",
+                f"Use one of: {', '.join(sorted(self._handlers))}",
+            )
+        return found
+
+    def latest_proposal(self, one: int, other: int) -> bytes | None:
+        """The latest proposal about an unordered pair of nodes."""
+        return self.tables.pairs.get(pair_key(one, other))
+
+    def write_accepted(self, proposal: bytes, row: ProposalRow) -> None:
+        """Write the edge of an accepted proposal, exactly as it was staged and under the id given then."""
+        lineages = [self.tables.node(node).lineage for node in (row.source, row.target, row.home)]
+        self.draft.emit(
+            ev.Linked(
+                proposal,
+                "same_as",
+                lineages[0],
+                row.source_version,
+                lineages[1],
+                row.target_version,
+                lineages[2],
+                row.valid_from,
+                FOREVER,
+                ev.NONE,
+                row.nonce,
+                False,
+                row.handler_version,
+            )
+        )
+
+    def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
+        """Give an interior edge another home: the old identity is retracted, a new one says the same."""
+        self.draft.emit(ev.Unlinked(row.edge))
+        type_name = self.tables.type_name(place.type)
+        details = self.draft.copy_details(row.seq, row.details)
+        edge = Edge(type_name, place.source, row.target, home, row.valid_from, row.valid_to, details)
+        self._write(edge, self.handler(type_name))
+
+    def lineage_of(self, key: str) -> Lineage:
+        """The lineage that a caller's key stands for in this store."""
+        return keyed_lineage(self._secret, key.encode())
+
+    def _write(self, edge: Edge, handler: EdgeHandler) -> bytes:
+        nonce = self.draft.nonce() if edge.key is None else self._edge_nonce(edge.key)
+        identity = self._identity(edge, nonce)
+        self._emit_linked(edge, identity, nonce, handler.version)
+        return identity
+
+    def _emit_linked(self, edge: Edge, identity: bytes, nonce: bytes, handler_version: int) -> None:
+        source, target, home = (self.tables.node(node) for node in (edge.source, edge.target, edge.home))
+        self.draft.emit(
+            ev.Linked(
+                identity,
+                edge.type,
+                source.lineage,
+                source.versions,
+                target.lineage,
+                target.versions,
+                home.lineage,
+                edge.valid_from,
+                edge.valid_to,
+                edge.details,
+                nonce,
+                edge.key is not None,
+                handler_version,
+            )
+        )
+
+    def _identity(self, edge: Edge, nonce: bytes) -> bytes:
+        source, target, home = (self.tables.node(node) for node in (edge.source, edge.target, edge.home))
+        properties = b"" if edge.details == ev.NONE else self.draft.blob_id(edge.details)
+        return edge_id(
+            edge.type,
+            source.lineage,
+            source.body,
+            target.lineage,
+            target.body,
+            home.lineage,
+            edge.valid_from,
+            properties,
+            nonce,
+        )
+
+    def _home(self, source: int, type_name: str, home: int | None) -> int:
+        if type_name == "contains":
+            return source
+        return self.home_of(source) if home is None else home
+
+    def _edge_nonce(self, key: str) -> bytes:
+        return keyed(self._secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]

@@ -1,0 +1,141 @@
+"""A commit in the making: its events are applied as they are decided, so that each decision sees those before it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret
+from worlddb.log.model.commit import Events, Header, Note, Record, events_hash
+from worlddb.log.model.environment import Entropy
+from worlddb.log.model.events import FORMAT, NONE, AnyEvent
+from worlddb.log.model.hashing import blob_id
+from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES
+from worlddb.log.store.log import Head, LmdbLog
+from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.tables import Tables
+
+
+class Finished(NamedTuple):
+    """A commit that is ready to be appended."""
+
+    header: Header
+    events: Events
+    record: Record
+
+
+class Draft:
+    """Collects events, blobs, references and notes on top of one head, and becomes one record."""
+
+    def __init__(
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        head: Head,
+        entropy: Entropy,
+        *,
+        ingest_time: int,
+        wall_time: int,
+        author: str,
+    ) -> None:
+        self.log = log
+        self.tables = tables
+        self.head = head
+        self.seq = head.seq + 1
+        self.ingest_time = ingest_time
+        self.wall_time = wall_time
+        self.author = author
+        self.events: list[AnyEvent] = []
+        self.refs: list[bytes] = []
+        self.notes: list[Note] = []
+        self.commands: list[Any] = []
+        self.staged = False
+        self._entropy = entropy
+        self._stored: list[bytes | None] = [None]
+        self._ids: list[bytes] = [bytes(HASH_BYTES)]
+        self._decoded: list[Blob | None] = [None]
+        self.applier = Applier(tables, self, self.seq, ingest_time)
+
+    # -- blobs
+
+    def nonce(self) -> bytes:
+        return self._entropy.bytes(NONCE_BYTES)
+
+    def add_body(self, type_name: str, name: str, content: str) -> int:
+        """Store a body; its position."""
+        return self._add(Body(self.nonce(), type_name, name, content))
+
+    def add_details(
+        self,
+        *,
+        aliases: tuple[str, ...] = (),
+        why: str = "",
+        source: dict[str, Any] | None = None,
+        properties: dict[str, Any] | None = None,
+    ) -> int:
+        """Store what there is of these; its position, or :data:`NONE` if there is nothing."""
+        if not (aliases or why or source or properties):
+            return NONE
+        return self._add(Details(self.nonce(), list(aliases), why, source or {}, properties or {}))
+
+    def copy_details(self, seq: int, position: int) -> int:
+        """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""
+        stored = None if position == NONE else self.log.blob(seq, position)
+        details = None if stored is None else codec.decode_blob(stored, seq)
+        if not isinstance(details, Details):
+            return NONE
+        return self._add(Details(self.nonce(), details.aliases, details.why, details.source, details.properties))
+
+    def add_secret(self, secret: bytes) -> int:
+        return self._add(Secret(self.nonce(), secret))
+
+    def _add(self, blob: Blob) -> int:
+        stored = codec.encode(blob)
+        self._stored.append(stored)
+        self._ids.append(blob_id(stored))
+        self._decoded.append(blob)
+        return len(self._stored) - 1
+
+    def blob_id(self, position: int) -> bytes:
+        return self._ids[position]
+
+    def body(self, position: int) -> Body | None:
+        found = self._decoded[position]
+        return found if isinstance(found, Body) else None
+
+    def details(self, position: int) -> Details | None:
+        found = self._decoded[position]
+        return found if isinstance(found, Details) else None
+
+    # -- events
+
+    def emit(self, event: AnyEvent) -> None:
+        """Decide an event: it takes effect at once for what is decided after it."""
+        self.events.append(event)
+        self.applier.apply(event)
+
+    def note(self, code: str, *refs: bytes) -> None:
+        """Tell the caller something; notes are part of the receipt."""
+        self.notes.append(Note(code, list(refs)))
+
+    def finish(self, key: bytes) -> Finished:
+        """Settle the hashes and close the draft: the record to append, and what it says."""
+        root = self.applier.settle()
+        self.applier.finish(key)
+        cause = codec.encode(Cause(self.nonce(), self.commands))
+        self._stored[0], self._ids[0] = cause, blob_id(cause)
+        whole = Events(b"".join(self._ids), self.staged, self.refs, self.notes, self.events)
+        events = codec.encode(whole)
+        header = Header(
+            FORMAT,
+            self.seq,
+            self.ingest_time,
+            self.wall_time,
+            self.author,
+            key,
+            self.head.chain,
+            root,
+            events_hash(events),
+            len(self.events),
+        )
+        return Finished(header, whole, Record(codec.encode(header), events, self._stored))

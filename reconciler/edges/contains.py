@@ -1,0 +1,59 @@
+"""``contains``: a world and its members (paper Table 2: structural, creates the world boundary)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.reconciler.handler import Edge, Insert, PlainHandler
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.context import Context
+
+
+class Contains(PlainHandler):
+    """The source world contains the target.
+
+    Laws:
+        * Containment has no cycles, and nothing contains the root world.
+        * A world is a member of another at most once at a time; it may be a member of several.
+        * Every world but the root has a container: one that loses its last is adopted by the root world,
+          so that the root's hash stands for everything.
+        * Membership is valid from when the member is, unless told otherwise.
+    """
+
+    name = "contains"
+
+    def default_valid_from(self, ctx: Context, source: int, target: int) -> int:
+        return ctx.begins(target)
+
+    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+        if edge.target == ROOT_NODE:
+            ctx.refuse("containment_cycle", "The root world contains everything and is contained in nothing")
+        if edge.source == edge.target or self._leads_back(ctx, edge):
+            ctx.refuse(
+                "containment_cycle",
+                f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
+            )
+        if edge.source in ctx.tables.containers(edge.target):
+            ctx.refuse("already_member", f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}")
+        return Insert.WRITE
+
+    def on_delete(self, ctx: Context, edge: Edge) -> None:
+        if ctx.tables.containers(edge.target):
+            return
+        if edge.source == ROOT_NODE:
+            ctx.refuse(
+                "last_container",
+                f"{ctx.shown(edge.target)} is in no other world than the root",
+                "Move it into another world, or retire it",
+            )
+        ctx.link(ROOT_NODE, self.name, edge.target, valid_from=edge.valid_from)
+        ctx.note("adopted_by_root", ctx.tables.node(edge.target).lineage)
+
+    @staticmethod
+    def _leads_back(ctx: Context, edge: Edge) -> bool:
+        """True if the new member already contains its container; a world without members cannot."""
+        if next(ctx.live_edges(edge.target, Contains.name), None) is None:
+            return False
+        return ctx.inside(edge.source, edge.target)

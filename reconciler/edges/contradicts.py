@@ -1,0 +1,36 @@
+"""``contradicts``: two statements cannot both hold (paper Table 2: records both sides)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worlddb.reconciler.handler import Edge, Insert, PlainHandler, Q
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.context import Context
+
+
+class Contradicts(PlainHandler):
+    """The two ends conflict, and nobody has decided which one holds.
+
+    Laws:
+        * Both sides are kept: nothing is closed, hidden or rewritten.
+        * It is symmetric: a pair is recorded once, whichever end came first, while the edge is live.
+        * Every read of either side shows the conflict.
+    """
+
+    name = "contradicts"
+
+    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+        super().on_insert(ctx, edge)
+        for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            if any(row.target == other for _, row in ctx.live_edges(one, self.name)):
+                ctx.refuse(
+                    "already_in_conflict",
+                    f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",
+                )
+        return Insert.WRITE
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        showing: Q = query.show_conflicts(self.name)
+        return showing

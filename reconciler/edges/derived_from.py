@@ -1,0 +1,16 @@
+"""``derived_from``: where a statement comes from (paper Table 2: preserved for the inferred-edge pass)."""
+
+from __future__ import annotations
+
+from worlddb.reconciler.handler import AcyclicHandler
+
+
+class DerivedFrom(AcyclicHandler):
+    """The source was made from the target: a summary from its details, a reassertion from what had ended.
+
+    Laws:
+        * It changes neither end; the target may have ended.
+        * Derivation has no cycles: nothing is, at any remove, its own evidence.
+    """
+
+    name = "derived_from"

@@ -1,0 +1,21 @@
+"""``refers_to``: a reference from one world to another (paper Table 2: pierces containment)."""
+
+from __future__ import annotations
+
+from worlddb.reconciler.handler import PlainHandler, Q
+
+
+class RefersTo(PlainHandler):
+    """The source mentions the target, wherever the two are.
+
+    Laws:
+        * It changes neither end, and its ends may lie in different worlds.
+        * It is the only edge type that a traversal may follow out of the world that a query is in.
+        * Nothing refers to itself.
+    """
+
+    name = "refers_to"
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        crossing: Q = query.cross_worlds(self.name)
+        return crossing

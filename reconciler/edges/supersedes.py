@@ -1,0 +1,41 @@
+"""``supersedes``: a newer statement takes the place of an older one (paper Table 2: only tightens)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.reconciler.handler import AcyclicHandler, Edge, Insert, Q
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.context import Context
+
+
+class Supersedes(AcyclicHandler):
+    """The source replaces the target from ``valid_from`` on.
+
+    Laws:
+        * The target's ``valid_to`` becomes ``min(old, valid_from)``, never before its own ``valid_from``:
+          validity only tightens.
+        * ``valid_from`` defaults to the source's.
+        * A target that was closed earlier stays as it is, and the edge is recorded.
+        * The target has ended: it takes no further versions.
+        * Unlinking reopens nothing; the receipt says so.
+        * Supersession has no cycles, and nothing supersedes the root world.
+    """
+
+    name = "supersedes"
+
+    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+        if edge.target == ROOT_NODE:
+            ctx.refuse("root_is_permanent", "The root world cannot be superseded")
+        super().on_insert(ctx, edge)
+        ctx.end(edge.target, edge.valid_from, by=ctx.tables.node(edge.source).lineage)
+        return Insert.WRITE
+
+    def on_delete(self, ctx: Context, edge: Edge) -> None:
+        ctx.note("nothing_reopened", ctx.tables.node(edge.target).lineage)
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        hiding: Q = query.hide_closed()
+        return hiding

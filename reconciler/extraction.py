@@ -1,0 +1,166 @@
+"""Text becomes candidates: turns by a fixed mapping, anything more by the caller's extractor (paper §3).
+
+The engine runs no model. An :class:`Extractor` is called before the store is locked, and what it returned is what is
+written, so that replay never calls it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.times import parse_time
+from worlddb.reconciler.commands import Command, Create, Link, Ref
+from worlddb.reconciler.turns import Turn
+
+TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity"
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate node. ``label`` names it within its extraction; ``at`` is its ``valid_from``."""
+
+    label: str
+    type: str
+    name: str
+    content: str = ""
+    aliases: tuple[str, ...] = ()
+    at: Any = None
+    source: dict[str, Any] = {}
+
+
+class Relation(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate edge between two labels of its extraction, or references of worlds that exist."""
+
+    source: str
+    type: str
+    target: str
+    at: Any = None
+    properties: dict[str, Any] = {}
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extractor found in some turns."""
+
+    nodes: list[Node] = []
+    edges: list[Relation] = []
+
+
+class Extractor(Protocol):
+    """Turns text into candidates: a program, a person, a model."""
+
+    def __call__(self, turns: Sequence[Turn]) -> Extraction:
+        """The candidates in the turns."""
+
+
+class Ingest(NamedTuple):
+    """A request to take in turns of one session of one conversation.
+
+    ``format``, ``conversation``, ``session`` and the turn's position (from ``start`` on) key every record, so that
+    the same input finds its worlds again. ``at`` is the session's time in microseconds.
+    """
+
+    turns: Sequence[Turn]
+    conversation: str
+    session: str
+    at: int | None = None
+    into: Ref | None = None
+    format: str = "turns"
+    start: int = 0
+    extractor: Extractor | None = None
+
+
+def commands_of(request: Ingest) -> list[Command]:
+    """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates."""
+    commands: list[Command] = []
+    key = f"{request.format}\x1f{request.conversation}"
+    commands.append(
+        Create(
+            type=CONVERSATION,
+            name=request.conversation,
+            world=request.into,
+            key=key,
+            valid_from=request.at,
+            resolve=False,
+        )
+    )
+    session_key = f"{key}\x1f{request.session}"
+    commands.append(
+        Create(type=SESSION, name=request.session, world=0, key=session_key, valid_from=request.at, resolve=False)
+    )
+    speakers: dict[str, int] = {}
+    for turn in request.turns:
+        if turn.speaker and turn.speaker not in speakers:
+            speakers[turn.speaker] = len(commands)
+            commands.append(_speaker(turn.speaker, key, request.at))
+    for position, turn in enumerate(request.turns, request.start):
+        commands.extend(_turn(turn, position, session_key, request, speakers, len(commands)))
+    if request.extractor is not None:
+        commands.extend(_extracted(request.extractor(request.turns), request.at, len(commands)))
+    return commands
+
+
+def _speaker(name: str, key: str, at: int | None) -> Create:
+    return Create(type=ENTITY, name=name, world=0, key=f"{key}\x1fspeaker\x1f{name}", valid_from=at, resolve=True)
+
+
+def _turn(
+    turn: Turn, position: int, session_key: str, request: Ingest, speakers: dict[str, int], index: int
+) -> list[Command]:
+    key = f"{session_key}\x1f{position}"
+    at = request.at if turn.at is None else parse_time(turn.at, "at")
+    made: list[Command] = [
+        Create(
+            type=TURN,
+            name=turn.name,
+            content=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
+            source=turn.source,
+            world=1,
+            key=key,
+            valid_from=at,
+            resolve=False,
+        )
+    ]
+    if turn.speaker:
+        made.append(
+            Link(
+                source_ref=index,
+                type="refers_to",
+                target_ref=speakers[turn.speaker],
+                key=f"{key}\x1fspeaker\x1f{turn.speaker}",
+                valid_from=at,
+                properties={"role": "speaker"},
+            )
+        )
+    return made
+
+
+def _extracted(extraction: Extraction, at: int | None, first: int) -> list[Command]:
+    labels = {node.label: first + position for position, node in enumerate(extraction.nodes)}
+    if len(labels) != len(extraction.nodes):
+        raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
+    commands: list[Command] = [
+        Create(
+            type=node.type,
+            name=node.name,
+            content=node.content,
+            aliases=node.aliases,
+            source=node.source,
+            world=1,
+            valid_from=at if node.at is None else parse_time(node.at, "at"),
+        )
+        for node in extraction.nodes
+    ]
+    for edge in extraction.edges:
+        commands.append(
+            Link(
+                source_ref=labels.get(edge.source, edge.source),
+                type=edge.type,
+                target_ref=labels.get(edge.target, edge.target),
+                valid_from=None if edge.at is None else parse_time(edge.at, "at"),
+                properties=edge.properties,
+            )
+        )
+    return commands

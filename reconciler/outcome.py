@@ -1,0 +1,104 @@
+"""What became of a command: a value, never an exception."""
+
+from __future__ import annotations
+
+import msgspec
+
+from worlddb.log.model.errors import RefusedError
+from worlddb.log.model.times import format_time
+
+
+class Committed(msgspec.Struct, frozen=True, tag="committed"):
+    """Decided and durable."""
+
+
+class Staged(msgspec.Struct, frozen=True, tag="staged"):
+    """A proposal waits for a decision: nothing was merged."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """Nothing was written. ``code`` is stable, ``command`` the position of the refused command in its batch."""
+
+    code: str
+    reason: str
+    remedy: str = ""
+    command: int = 0
+
+
+Outcome = Committed | Staged | Refused
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Something the caller should know; ``refs`` are what it is about."""
+
+    code: str
+    refs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return NOTES.get(self.code, self.code).format(", ".join(ref[:12] for ref in self.refs))
+
+
+NOTES = {
+    "nothing_reopened": "{} stays closed: unlinking a supersedes edge reopens nothing; reassert it if it holds again",
+    "adopted_by_root": "{} was in no other world and is now directly in the root world",
+    "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",
+    "edges_carried": "the edges {} moved along",
+    "already_closed": "{} was already closed earlier and stays as it was",
+    "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
+    "proposal_staged": "{} was staged: review it with proposals, accept or reject",
+}
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a write did.
+
+    ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
+    ``requested`` are the references of the commands in their order; :attr:`refs` gives them only if nothing was
+    refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change.
+    """
+
+    outcome: Outcome
+    seq: int
+    ingest_time: int
+    root: str
+    events: int
+    requested: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The references written, one a command. Raises :class:`RefusedError` if the write was refused."""
+        self.raise_if_refused()
+        return self.requested
+
+    @property
+    def ref(self) -> str:
+        """The first reference. Raises :class:`RefusedError` if the write was refused."""
+        return self.refs[0]
+
+    def raise_if_refused(self) -> None:
+        """Raise :class:`RefusedError` with the reason if the reconciler said no."""
+        if isinstance(self.outcome, Refused):
+            refused = self.outcome
+            raise RefusedError(refused.reason, refused.remedy, reason=refused.code, command=refused.command)
+
+    def __bool__(self) -> bool:
+        return not isinstance(self.outcome, Refused)
+
+    def __str__(self) -> str:
+        if isinstance(self.outcome, Refused):
+            return f"refused ({self.outcome.code}): {self.outcome.reason}"
+        verb = "staged" if isinstance(self.outcome, Staged) else "committed" if self.events else "unchanged"
+        return f"{verb} at {self.seq}, {format_time(self.ingest_time)}, root {self.root[:12]}"
+
+
+class Refusal(Exception):
+    """Raised inside the reconciler to stop; callers get :class:`Refused` as a value."""
+
+    def __init__(self, code: str, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.remedy = remedy
+        self.command = 0

@@ -1,0 +1,159 @@
+"""The pipeline: extract, resolve, reconcile, commit (paper §3). It is the only caller of the log's append (law 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import lmdb
+
+from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
+from worlddb.log.model.errors import ClockJump, InputError, LimitExceeded, NotAStore
+from worlddb.log.model.events import StoreCreated
+from worlddb.log.model.limits import MAX_BATCH_COMMANDS
+from worlddb.log.model.times import format_time
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import catch_up
+from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler import resolver
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.decide import decide
+from worlddb.reconciler.details import add_details
+from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.extraction import Ingest, commands_of
+from worlddb.reconciler.handler import EdgeHandler
+from worlddb.reconciler.outcome import Receipt, Refusal
+from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
+from worlddb.reconciler.resolver import Match
+
+Request = Ingest | Sequence[cmd.Command]
+
+
+class Writer(NamedTuple):
+    """What every write needs: the store, where time and randomness come from, and the ontology."""
+
+    env: Environment
+    clock: Clock
+    entropy: Entropy
+    handlers: dict[str, EdgeHandler]
+    author: str
+    max_clock_jump: int
+    """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
+
+
+def execute(writer: Writer, request: Request, idempotency_key: str | None = None) -> Receipt:
+    """Decide a request as one commit, or refuse it whole.
+
+    Raises:
+        InputError: a value in it is wrong; nothing was written.
+        IdempotencyConflict: another request was committed under the key.
+        UnavailableError: the store is busy, closed, or the clock is not to be trusted.
+    """
+    commands = extract(request)
+    try:
+        return writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
+    except Refusal as refusal:
+        with writer.env.read() as txn:
+            log = LmdbLog(txn)
+            return refused(log.header(log.head().seq), refusal)
+
+
+# -- the four stages
+
+
+def extract(request: Request) -> list[cmd.Command]:
+    """Text becomes commands, before the store is locked: an extractor may be slow."""
+    commands = commands_of(request) if isinstance(request, Ingest) else list(request)
+    if len(commands) > MAX_BATCH_COMMANDS:
+        raise LimitExceeded(
+            f"{len(commands):,} commands in one batch, above the limit of {MAX_BATCH_COMMANDS:,}", "Split the batch"
+        )
+    return commands
+
+
+def resolve(ctx: Context, command: cmd.Command) -> Match | None:
+    """Whom a new world may already be; what comes of it can only be a proposal."""
+    return resolver.exact(ctx, command) if isinstance(command, cmd.Create) and command.resolve else None
+
+
+def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
+    """Decide a command through the handlers; its events take effect for the commands after it."""
+    details = add_details(ctx.draft, command)
+    decided = decide(ctx, command, details, match)
+    ctx.draft.refs.append(decided.ref)
+    ctx.draft.staged = decided.staged
+    ctx.draft.commands.append(cmd.record(command, decided.body, details))
+
+
+def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+    """Append the finished record to the log and write the tables, in the one transaction that holds both."""
+    finished = draft.finish(key)
+    tables.flush()
+    log.append(finished.record, draft.seq, draft.head)
+    return receipt_of(finished.header, finished.events)
+
+
+# -- around them
+
+
+def _decide_and_commit(
+    writer: Writer, txn: lmdb.Transaction, commands: list[cmd.Command], idempotency_key: str | None
+) -> Receipt:
+    log, tables = LmdbLog(txn), Tables(txn)
+    head = log.head()
+    if not log.check_format():
+        raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
+    if tables.progress().seq != head.seq:
+        catch_up(log, tables, head.seq)
+    secret = secret_of(log)
+    key = key_digest(secret, idempotency_key)
+    repeated = tables.keys.get(key) if key else None
+    if repeated is not None:
+        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key))
+    draft = _open_draft(writer, log, tables)
+    ctx = Context(draft, writer.handlers, secret)
+    for position, command in enumerate(commands):
+        try:
+            match = resolve(ctx, command)
+            reconcile(ctx, command, match)
+        except Refusal as refusal:
+            refusal.command = position
+            raise
+        except InputError as error:
+            error.details.setdefault("command", position)
+            raise
+    if not draft.events:
+        return unchanged(log.header(head.seq), draft)
+    return commit(writer, log, tables, draft, key)
+
+
+def _open_draft(writer: Writer, log: LmdbLog, tables: Tables) -> Draft:
+    """A draft on the present head, with the commit's time."""
+    head = log.head()
+    wall = writer.clock.now()
+    last = log.header(head.seq).ingest_time if head.seq else RELEASED_AT
+    if wall - last > writer.max_clock_jump:
+        raise ClockJump(
+            f"The clock says {format_time(wall)}, but the last commit was at {format_time(last)}",
+            "Set the clock right; if it is right, open the store with a larger max_clock_jump",
+        )
+    ingest_time = max(wall, last + 1) if head.seq else wall
+    return Draft(log, tables, head, writer.entropy, ingest_time=ingest_time, wall_time=wall, author=writer.author)
+
+
+def create_store(writer: Writer) -> None:
+    """Write the first commit, unless another process was quicker."""
+
+    def first_commit(txn: lmdb.Transaction) -> None:
+        log, tables = LmdbLog(txn), Tables(txn)
+        if log.check_format():
+            return
+        draft = _open_draft(writer, log, tables)
+        body = draft.add_body("Root", "root", "")
+        secret = draft.add_secret(writer.entropy.bytes(32))
+        draft.emit(StoreCreated(draft.nonce(), draft.nonce(), body, secret))
+        commit(writer, log, tables, draft, b"")
+
+    writer.env.write(first_commit)

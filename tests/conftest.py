@@ -1,0 +1,89 @@
+"""One root seed a run, the Hypothesis profiles, and which tests are left out.
+
+A plain run is repeatable: its root seed is fixed and Hypothesis derives its examples from the tests' own
+text. With ``--seed N`` both follow N. A soak run (``-m soak``) draws a fresh seed unless one is given. The
+seed stands in the header and under every failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Generator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PLAIN_SEED = 1
+ROOT_SEED = pytest.StashKey[int]()
+
+# No deadlines anywhere: a shared machine may stop a test for a second at any time.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("seeded", parent=settings.get_profile("ci"), derandomize=False)
+settings.register_profile("soak", parent=settings.get_profile("seeded"), max_examples=2000, stateful_step_count=100)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, default=None, metavar="N", help="the root seed of this run")
+
+
+def _is_soak(config: pytest.Config) -> bool:
+    return "soak" in str(config.getoption("-m"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    given: int | None = config.getoption("--seed")
+    soak = _is_soak(config)
+    if given is not None:
+        root = given
+    else:
+        root = random.SystemRandom().randrange(2**32) if soak else PLAIN_SEED
+    config.stash[ROOT_SEED] = root
+    # Hypothesis reads its seed from its own option. A derandomised profile ignores it.
+    if config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(root)
+    if soak:
+        settings.load_profile("soak")
+    else:
+        settings.load_profile("ci" if given is None else "seeded")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"root seed: {config.stash[ROOT_SEED]} (replay with --seed {config.stash[ROOT_SEED]})"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _is_soak(config):
+        return
+    soak = [item for item in items if item.get_closest_marker("soak")]
+    if soak:
+        config.hook.pytest_deselected(items=soak)
+        items[:] = [item for item in items if item not in soak]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        root = item.config.stash[ROOT_SEED]
+        report.sections.append(("root seed", f"{root}: replay with --seed {root}"))
+    return report
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The test's own seed, made of the root seed and the test's name, so that no test disturbs another."""
+    material = f"{request.config.stash[ROOT_SEED]}:{request.node.nodeid}"
+    return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "big")

@@ -1,0 +1,1 @@
+"""Command line, servers, importers and reports, on top of the public library."""

@@ -1,0 +1,79 @@
+"""Which formats there are, and which one a file is written in.
+
+The order of ``FORMATS`` is the order of asking: the more particular a format's marks are, the earlier it
+stands. LongMemEval belongs before LoCoMo (both are JSON lists, and its records have marks of their own),
+Markdown and plain text after JSON Lines (anything is text).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from worlddb import InputError
+from worlddb.tools.importers import files, jsonlines, locomo
+from worlddb.tools.importers.conversation import Heard, Source
+from worlddb.tools.importers.malformed import Place, malformed
+
+AUTO: Final = "auto"
+
+_HEAD_BYTES: Final = 1 << 20
+_SPACE: Final = b" \t\r\n"
+
+
+class Format(msgspec.Struct, frozen=True):
+    """A format: its name as ``--format`` takes it, a line for people, how it is recognised and read.
+
+    ``recognises`` is given the file's first megabyte, decompressed, without byte order mark and leading
+    blanks. ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[bytes], bool]
+    load: Callable[[Path, Heard | None], Source]
+
+
+FORMATS: Final = (
+    Format(locomo.NAME, "LoCoMo: JSON with session_N and session_N_date_time", locomo.recognises, locomo.load),
+    Format(
+        jsonlines.NAME,
+        'JSON Lines of {"speaker", "text", "at", "session"}',
+        jsonlines.recognises,
+        jsonlines.load,
+    ),
+)
+
+
+def format_of(path: Path, name: str = AUTO) -> Format:
+    """The format of that name, or with "auto" the first one that recognises the file's beginning.
+
+    Raises:
+        InputError: there is no format of that name, or the file cannot be read.
+        MalformedFile: no format recognises the file, or its compression is damaged.
+    """
+    if name != AUTO:
+        for each in FORMATS:
+            if each.name == name:
+                return each
+        raise InputError(f"There is no format {name!r}", f"Formats are {AUTO} and {_listed()}")
+    with files.opened(path) as stream:
+        head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+    for each in FORMATS:
+        if each.recognises(head):
+            return each
+    told = "it is in none of the known formats" if head else "it is empty"
+    raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
+
+
+def load(path: Path, format: str = AUTO, heard: Heard | None = None) -> tuple[Format, Source]:
+    """The file's format and the file, read to its end and found sound."""
+    found = format_of(path, format)
+    return found, found.load(path, heard)
+
+
+def _listed() -> str:
+    return "; ".join(f"{each.name} ({each.title})" for each in FORMATS)

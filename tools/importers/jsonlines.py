@@ -1,0 +1,212 @@
+"""JSON Lines of turns: one ``{"speaker", "text", "at", "session"}`` a line, one file one conversation.
+
+``text`` is required, the others may be missing or null. ``at`` is ISO 8601 with an offset, a date, or integer
+microseconds since the epoch. ``session`` is text or an integer; turns without one share the session
+"default". Fields of other names are kept as they are under ``extra`` in the turn's source. Blank lines are
+skipped and a byte order mark is passed over. A session's own time is that of its first turn that has one.
+
+A file may be larger than memory: it is read once to check it and once more to write from it, and turns are
+handed on in portions. A session may come back later in the file; its positions go on where they stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
+from worlddb.tools.importers import files
+from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Portion, Session
+from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
+
+NAME: Final = "jsonl"
+"""Part of every record's key: changing it would import everything a second time."""
+
+DEFAULT_SESSION: Final = "default"
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+MAX_EXTRA_BYTES: Final = 64 * 1024
+"""Of one turn's unknown fields, encoded."""
+MAX_EXTRA_DEPTH: Final = 32
+
+_PORTION_TURNS: Final = 4096
+_PORTION_CHARACTERS: Final = 8 * 1024 * 1024
+_HEARD_EVERY: Final = 4096
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class _Fields(msgspec.Struct, frozen=True):
+    text: str
+    speaker: str | None = None
+    at: int | str | None = None
+    session: int | str | None = None
+
+
+_OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
+_KNOWN: Final = frozenset(_Fields.__struct_fields__)
+_FIELDS: Final = partial(msgspec.convert, type=_Fields)
+
+
+class Streamed(msgspec.Struct, frozen=True):
+    """A JSON Lines file that was checked to its end: its sessions with their times, and how many turns."""
+
+    path: Path
+    name: str
+    sessions: dict[str, int | None]
+    turns: int
+
+    @property
+    def conversations(self) -> list[str]:
+        return [self.name]
+
+    def portions(self) -> Iterator[Portion]:
+        """The turns that were checked, and none that another process appended since."""
+        waiting: dict[str, list[Turn]] = {}
+        starts: dict[str, int] = {}
+        turns = held = characters = 0
+        reading = _turns(self.path)
+        while turns < self.turns and (turn := next(reading, None)) is not None:
+            waiting.setdefault(turn.session, []).append(turn)
+            turns, held, characters = turns + 1, held + 1, characters + len(turn.text)
+            if held >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
+                # The session that is being read stays back, so that a session of usual size is one portion.
+                current = waiting.pop(turn.session) if len(waiting) > 1 else []
+                yield from self._hand_on(waiting, starts)
+                waiting = {turn.session: current} if current else {}
+                held, characters = len(current), sum(len(each.text) for each in current)
+        reading.close()
+        if turns < self.turns:
+            raise malformed(
+                Place(self.path),
+                f"it had {self.turns:,} turns when it was checked, now {turns:,}",
+                "Import it again when nobody writes to it: what is already there is not written twice",
+            )
+        yield from self._hand_on(waiting, starts)
+
+    def _hand_on(self, waiting: dict[str, list[Turn]], starts: dict[str, int]) -> Iterator[Portion]:
+        for session, turns in waiting.items():
+            start = starts.get(session, 0)
+            starts[session] = start + len(turns)
+            yield Portion(self.name, session, self.sessions.get(session), start, turns)
+
+
+def recognises(head: bytes) -> bool:
+    """True if a file that begins so is JSON Lines rather than another format."""
+    if head[:1] != b"{":
+        return False
+    line = head.split(b"\n", 1)[0]
+    try:
+        return isinstance(msgspec.json.decode(line, type=dict[str, msgspec.Raw]), dict)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # A first line that is broken, or longer than the head: the reader says better what is wrong with it.
+        return b'"text"' in line
+
+
+def load(path: Path, heard: Heard | None = None) -> Streamed:
+    """The file, checked to its end, as a source that is read again for its portions.
+
+    Raises:
+        MalformedFile: naming file, line (from 1) and field.
+        InputError: the file cannot be read.
+    """
+    name = files.stem(path)
+    judged(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
+    sessions: dict[str, int | None] = {}
+    count = 0
+    for turn in _turns(path):
+        at = turn.at if isinstance(turn.at, int) else None
+        if sessions.setdefault(turn.session, at) is None:
+            sessions[turn.session] = at
+        count += 1
+        if heard is not None and count % _HEARD_EVERY == 0:
+            heard(count)
+    return Streamed(path, name, sessions, count)
+
+
+def read(path: Path) -> Conversation:
+    """The whole conversation in memory; raises as :func:`load`."""
+    source = load(path)
+    sessions = {name: Session(name, at, []) for name, at in source.sessions.items()}
+    speakers: dict[str, None] = {}
+    for portion in source.portions():
+        sessions[portion.session].turns.extend(portion.turns)
+        speakers |= dict.fromkeys(turn.speaker for turn in portion.turns if turn.speaker)
+    return Conversation(NAME, source.name, list(speakers), list(sessions.values()))
+
+
+def _turns(path: Path) -> Generator[Turn]:
+    name = files.file_name(path)
+    offset = number = 0
+    with files.opened(path) as stream:
+        while line := stream.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            place = Place(path, "line", number)
+            if len(line) > MAX_LINE_BYTES:
+                raise malformed(place, f"it is longer than {MAX_LINE_BYTES:,} bytes", "Write one turn a line")
+            _check_unicode(place, line, offset)
+            offset += len(line)
+            written = (line.removeprefix(_BOM) if number == 1 else line).strip()
+            if written:
+                yield _turn(place, name, written)
+
+
+def _check_unicode(place: Place, line: bytes, offset: int) -> None:
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        told = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
+        raise malformed(place, told, "Save the file as UTF-8") from None
+
+
+def _turn(place: Place, file: str, written: bytes) -> Turn:
+    found = decoded(place, _OBJECT.decode, written)
+    fields: _Fields = decoded(place, _FIELDS, found)
+    session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
+    source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
+    if len(found) > len(_KNOWN) or not found.keys() <= _KNOWN:
+        source["extra"] = _extra(place, {key: each for key, each in found.items() if key not in _KNOWN})
+    for key, text, limit in (
+        ("text", fields.text, MAX_CONTENT_BYTES),
+        ("speaker", fields.speaker or "", MAX_NAME_BYTES),
+        ("session", session, MAX_LABEL_BYTES),
+    ):
+        if len(text) * 4 > limit:
+            judged(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
+    return Turn(
+        text=fields.text,
+        speaker=(fields.speaker or "").strip(),
+        at=None if fields.at is None else _time(place.at("$.at"), fields.at),
+        session=session,
+        source=source,
+    )
+
+
+def _time(place: Place, at: int | str) -> int:
+    # Parsed twice, because only an integer's range is checked: an offset can push year 1 or 9999 out of it.
+    return judged(place, lambda: parse_time(parse_time(at, "at"), "at"))
+
+
+def _extra(place: Place, extra: dict[str, Any]) -> dict[str, Any]:
+    """The unknown fields if provenance can hold them: not too large, not too deep, integers of 64 bits."""
+    for key, value in extra.items():
+        if not _shallow(value, MAX_EXTRA_DEPTH):
+            raise malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
+    try:
+        size = len(msgspec.msgpack.encode(extra))
+    except OverflowError:
+        raise malformed(place, "an unknown field holds an integer of more than 64 bits") from None
+    if size > MAX_EXTRA_BYTES:
+        told = f"its unknown fields ({', '.join(extra)[:200]}) take {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
+        raise malformed(place, told, "Leave out what is not about the turn")
+    return extra
+
+
+def _shallow(value: object, left: int) -> bool:
+    if isinstance(value, dict):
+        return left > 0 and all(_shallow(each, left - 1) for each in value.values())
+    if isinstance(value, list):
+        return left > 0 and all(_shallow(each, left - 1) for each in value)
+    return True

@@ -1,0 +1,166 @@
+"""The driver: every file is checked to its end first, then each session goes to the façade's ``ingest``.
+
+The façade keys each record by (format, conversation, session, position), so running again is how an import
+goes on after it was killed, how a grown file adds its tail, and why the same file twice is one import.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+from worlddb import InputError, RefusedError, Turn
+from worlddb.tools.importers import detect
+from worlddb.tools.importers.conversation import Portion, Source
+from worlddb.tools.importers.malformed import shown
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+Progress: TypeAlias = Callable[[int, int | None, str], None]
+"""Told (turns done, turns in all, what is being done); in all is None while files are still being checked."""
+
+
+class Ingested(Protocol):
+    """What this driver needs of a receipt; false if the command was refused."""
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def root(self) -> str: ...
+
+    @property
+    def events(self) -> int: ...
+
+    @property
+    def outcome(self) -> object: ...
+
+    def __bool__(self) -> bool: ...
+
+
+class Ingests(Protocol):
+    """What this driver needs of an open store."""
+
+    def ingest(
+        self,
+        turns: list[Turn],
+        /,
+        *,
+        conversation: str,
+        session: str,
+        at: int | None,
+        into: Any,
+        format: str,
+        start: int,
+    ) -> Ingested:
+        """Write the turns of one session as one commit, or nothing where nothing changed."""
+        ...
+
+
+class IngestSummary(msgspec.Struct, frozen=True):
+    """What an import did.
+
+    ``events`` and ``commits`` were written; both are 0 when everything was there already. ``worlds`` counts
+    the conversations and sessions that the files hold, ``turns`` their turns, whether new or not. ``seq`` and
+    ``root`` (hex) are the store's after the last turn, None when the files hold no turn.
+    """
+
+    events: int
+    commits: int
+    worlds: int
+    turns: int
+    seq: int | None
+    root: str | None
+
+
+def ingest_files(
+    db: Ingests,
+    paths: PathLike | Iterable[PathLike],
+    *,
+    format: str = detect.AUTO,
+    into: Any = None,
+    progress: Progress | None = None,
+) -> IngestSummary:
+    """Import files of conversations; nothing is written unless all of them are sound.
+
+    Args:
+        db: an open store.
+        paths: files, compressed or not; one that is named twice is read once.
+        format: the name of a format in ``detect.FORMATS``, or "auto" to go by the content of each file.
+        into: the world that the conversations are put into; None for the root world.
+        progress: told now and then how far the import is.
+
+    Raises:
+        InputError: a file cannot be read, or two files are the same conversation by name.
+        MalformedFile: a file breaks its format; file, record and path are named.
+        RefusedError: the reconciler refused a session; what was committed before it stays.
+    """
+    loaded = _load_all(_distinct(paths), format, progress)
+    total = sum(source.turns for _, _, source in loaded)
+    events = commits = done = 0
+    seq: int | None = None
+    root: str | None = None
+    worlds: set[tuple[str, ...]] = set()
+    for _, name, source in loaded:
+        for portion in source.portions():
+            if progress is not None:
+                progress(done, total, f"{portion.conversation}, {portion.session}")
+            receipt = _ingest(db, name, portion, into)
+            worlds |= {(name, portion.conversation), (name, portion.conversation, portion.session)}
+            events += receipt.events
+            commits += receipt.events > 0
+            seq, root = receipt.seq, receipt.root
+            done += len(portion.turns)
+    if progress is not None:
+        progress(done, total, "done")
+    return IngestSummary(events, commits, len(worlds), done, seq, root)
+
+
+def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:
+    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return list({os.path.realpath(path): Path(path) for path in listed}.values())
+
+
+def _load_all(paths: list[Path], format: str, progress: Progress | None) -> list[tuple[Path, str, Source]]:
+    """Every file with its format's name, all of them checked, and no conversation in two of them."""
+    loaded: list[tuple[Path, str, Source]] = []
+    owners: dict[tuple[str, str], Path] = {}
+    for path in paths:
+
+        def heard(turns: int, path: Path = path) -> None:
+            if progress is not None:
+                progress(turns, None, f"checking {shown(path)}")
+
+        heard(0)
+        found, source = detect.load(path, format, heard)
+        for conversation in source.conversations:
+            other = owners.setdefault((found.name, conversation), path)
+            if other != path:
+                raise InputError(
+                    f"{shown(other)} and {shown(path)} both hold a conversation named {conversation!r}",
+                    "Rename one of them: the second would be taken for a changed copy of the first",
+                )
+        loaded.append((path, found.name, source))
+    return loaded
+
+
+def _ingest(db: Ingests, format: str, portion: Portion, into: Any) -> Ingested:
+    receipt = db.ingest(
+        portion.turns,
+        conversation=portion.conversation,
+        session=portion.session,
+        at=portion.at,
+        into=into,
+        format=format,
+        start=portion.start,
+    )
+    if not receipt:
+        raise RefusedError(
+            f"Session {portion.session!r} of {portion.conversation!r} was refused: {receipt.outcome}",
+            "What was committed before it stays; import again when the reason is gone",
+        )
+    return receipt

@@ -1,0 +1,112 @@
+"""WorldDB: a memory engine for agents. An append-only log of decided events, and projections that it can rebuild.
+
+Start with :func:`open`; everything public is importable from here.
+"""
+
+from worlddb.database import Database, Head, Rebuilt, Verified, diff, open
+from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
+from worlddb.log.model.errors import (
+    AmbiguousReference,
+    ClockJump,
+    Conflict,
+    DamagedStore,
+    ForkedProcess,
+    IdempotencyConflict,
+    InputError,
+    InvalidInterval,
+    InvalidText,
+    InvalidTime,
+    LimitExceeded,
+    MalformedFile,
+    NewerFormat,
+    NotAStore,
+    RefusedError,
+    StoreClosed,
+    StoreError,
+    UnavailableError,
+    UnknownEdgeType,
+    UnknownReference,
+    WorldDBError,
+    WriterBusy,
+)
+from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
+from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.query.diff import Change, Difference
+from worlddb.query.journal import Entry
+from worlddb.query.records import Edge, Hit, Proposal, Recall, Valid, Version, World
+from worlddb.query.view import View
+from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
+from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
+from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.turns import Turn
+from worlddb.writing import Batch, Pending
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FOREVER",
+    "MAX_CONTENT_BYTES",
+    "MAX_NAME_BYTES",
+    "AmbiguousReference",
+    "Batch",
+    "Change",
+    "Clock",
+    "ClockJump",
+    "Committed",
+    "Conflict",
+    "DamagedStore",
+    "Database",
+    "Difference",
+    "Edge",
+    "Entropy",
+    "Entry",
+    "Extraction",
+    "Extractor",
+    "ForkedProcess",
+    "Head",
+    "Hit",
+    "IdempotencyConflict",
+    "InputError",
+    "InvalidInterval",
+    "InvalidText",
+    "InvalidTime",
+    "LimitExceeded",
+    "MalformedFile",
+    "ManualClock",
+    "NewerFormat",
+    "Node",
+    "NotAStore",
+    "Note",
+    "Pending",
+    "Proposal",
+    "Rebuilt",
+    "Recall",
+    "Receipt",
+    "Refused",
+    "RefusedError",
+    "Relation",
+    "Replayed",
+    "SeededEntropy",
+    "Staged",
+    "StoreClosed",
+    "StoreError",
+    "SystemClock",
+    "SystemEntropy",
+    "TimeLike",
+    "Turn",
+    "UnavailableError",
+    "UnknownEdgeType",
+    "UnknownReference",
+    "Valid",
+    "Verified",
+    "Version",
+    "View",
+    "World",
+    "WorldDBError",
+    "WriterBusy",
+    "checked_text",
+    "diff",
+    "format_time",
+    "open",
+    "parse_time",
+]

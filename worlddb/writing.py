@@ -1,0 +1,244 @@
+"""The write calls, once for an open store (each is one commit) and once for a batch (all are one commit)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.query.references import as_ref
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.outcome import Receipt
+
+Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
+
+
+class Pending(NamedTuple):
+    """The reference that a command of an unfinished batch will have."""
+
+    batch: int
+    position: int
+
+
+class Writing:
+    """Every command as a method. References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
+
+    Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
+    """
+
+    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
+        raise InputError("This object takes no commands", "Use worlddb.open(path)")
+
+    def _ref(self, ref: Any) -> cmd.Ref:
+        if isinstance(ref, Pending):
+            raise InputError("A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards")
+        return as_ref(ref)
+
+    def create(
+        self,
+        type: str,
+        name: str,
+        *,
+        content: str = "",
+        aliases: Sequence[str] = (),
+        world: Any = None,
+        key: str | None = None,
+        valid_from: TimeLike | None = None,
+        valid_to: TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        resolve: bool = True,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Make a world inside ``world`` (default: the root).
+
+        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. With
+        ``resolve``, a world of equal name, type and scope is proposed as the same; nothing is ever merged unasked.
+        """
+        command = cmd.Create(
+            type=type,
+            name=name,
+            content=content,
+            aliases=_texts(aliases, "aliases"),
+            world=None if world is None else self._ref(world),
+            key=key,
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
+            source=source or {},
+            why=why,
+            resolve=resolve,
+        )
+        return self._execute([command], idempotency_key)
+
+    def revise(
+        self,
+        ref: Any,
+        *,
+        type: str | None = None,
+        name: str | None = None,
+        content: str | None = None,
+        valid_from: TimeLike | None = None,
+        valid_to: TimeLike | None = None,
+        source: dict[str, Any] | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Give a world a new version from ``valid_from`` (default: now) on; the previous one ends there.
+
+        Backdated to before the previous version began, the previous one is valid at no time any more.
+        """
+        command = cmd.Revise(
+            ref=self._ref(ref),
+            type=type,
+            name=name,
+            content=content,
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
+            source=source or {},
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def retire(self, ref: Any, *, at: TimeLike | None = None, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Close the validity of a world or an edge at ``at`` (default: now). Nothing is deleted."""
+        return self._execute([cmd.Retire(ref=self._ref(ref), at=_time(at, "at"), why=why)], idempotency_key)
+
+    def reassert(
+        self,
+        ref: Any,
+        *,
+        content: str | None = None,
+        valid_from: TimeLike | None = None,
+        valid_to: TimeLike | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """State a retired or superseded world again, as a new lineage that is ``derived_from`` the old one."""
+        command = cmd.Reassert(
+            ref=self._ref(ref),
+            content=content,
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def link(
+        self,
+        source: Any,
+        type: str,
+        target: Any,
+        *,
+        home: Any = None,
+        key: str | None = None,
+        properties: dict[str, Any] | None = None,
+        valid_from: TimeLike | None = None,
+        valid_to: TimeLike | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Write an edge through its type's handler. ``same_as`` is staged, not written.
+
+        ``home`` is the world whose interior holds the edge (default: the source's). The same triple linked twice is
+        two edges, unless a ``key`` is given.
+        """
+        command = cmd.Link(
+            source_ref=self._ref(source),
+            type=type,
+            target_ref=self._ref(target),
+            home=None if home is None else self._ref(home),
+            key=key,
+            properties=properties or {},
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def unlink(self, edge: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Retract an edge: views of earlier commits still see it. What it closed stays closed."""
+        return self._execute([cmd.Unlink(edge=self._ref(edge), why=why)], idempotency_key)
+
+    def move(
+        self,
+        refs: Any,
+        to: Any,
+        *,
+        out_of: Any = None,
+        valid_from: TimeLike | None = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Move one world, or a list of them, into ``to``; ``out_of`` is needed where a world is in several."""
+        several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
+        command = cmd.Move(
+            refs=tuple(self._ref(ref) for ref in several),
+            to=self._ref(to),
+            out_of=None if out_of is None else self._ref(out_of),
+            valid_from=_time(valid_from, "valid_from"),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def alias(self, ref: Any, *aliases: str, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Give a world further names, by which ``find`` and the resolver know it."""
+        return self._execute([cmd.Alias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
+
+    def unalias(self, ref: Any, *aliases: str, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take aliases back."""
+        return self._execute([cmd.Unalias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
+
+    def accept(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Accept a staged identity: an equivalence from now on, never a rewrite."""
+        return self._execute([cmd.Accept(proposal=self._ref(proposal), why=why)], idempotency_key)
+
+    def reject(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Reject a staged identity; both sides stay independent."""
+        return self._execute([cmd.Reject(proposal=self._ref(proposal), why=why)], idempotency_key)
+
+    def undo(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Undo an accepted identity; both sides are as they were."""
+        return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
+
+
+class Batch(Writing):
+    """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
+
+    receipt: Receipt
+
+    def __init__(self, execute: Execute, idempotency_key: str | None) -> None:
+        self._commit = execute
+        self._idempotency_key = idempotency_key
+        self._commands: list[cmd.Command] = []
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        if kind is None:
+            self.receipt = self._commit(self._commands, self._idempotency_key)
+            self.receipt.raise_if_refused()
+
+    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Pending:
+        if idempotency_key is not None:
+            raise InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
+        self._commands.extend(commands)
+        return Pending(id(self), len(self._commands) - 1)
+
+    def _ref(self, ref: Any) -> cmd.Ref:
+        if isinstance(ref, Pending):
+            if ref.batch != id(self):
+                raise InputError("A pending reference of another batch was used", "Use that batch's receipt.refs")
+            return ref.position
+        return as_ref(ref)
+
+
+def _time(value: TimeLike | None, what: str) -> int | None:
+    return None if value is None else parse_time(value, what)
+
+
+def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
+    return tuple(values)
