@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,7 +34,7 @@ def compare_with_replay(
         try:
             for first in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(first + CHUNK_COMMITS - 1, last)
-                problem = scratch.write(lambda txn, first=first, upto=upto: _replay(env, scratch, txn, first, upto))
+                problem = scratch.write(partial(_replay, env, first, upto))
                 if problem is not None:
                     return [problem]
                 if progress is not None:
@@ -44,7 +45,7 @@ def compare_with_replay(
             scratch.close()
 
 
-def _replay(env: Environment, scratch: Environment, txn: lmdb.Transaction, first: int, last: int) -> Finding | None:
+def _replay(env: Environment, first: int, last: int, txn: lmdb.Transaction) -> Finding | None:
     tables = Tables(txn)
     with env.read() as source:
         log = LmdbLog(source)

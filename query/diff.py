@@ -171,7 +171,7 @@ class _Walk:
         rows = [side.snapshot.tables.node(_node(side, lineage)) for side in self._sides]
         if rows[0].body != rows[1].body:
             return self._changed(lineage, path, "revised", left, right)
-        members, edges = zip(*(self._roots(side, lineage) for side in self._sides), strict=True)
+        members = [self._roots(side, lineage)[0] for side in self._sides]
         kind = "members" if members[0] != members[1] else "edges"
         return self._changed(lineage, path, kind, left, right)
 

@@ -17,7 +17,7 @@ PAGE = 256
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One event, with its commit. ``data`` holds the event's own fields; ids are hex, texts are what is left of them."""
+    """One event, with its commit. ``data`` holds the event's own fields, ids in hex; texts are what is left of them."""
 
     seq: int
     index: int

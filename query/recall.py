@@ -33,9 +33,7 @@ class Passed(NamedTuple):
     score: float
 
 
-def recall(
-    view: View, text: str, *, world: Any, k: int, exact: bool, include_superseded: bool
-) -> records.Recall:
+def recall(view: View, text: str, *, world: Any, k: int, exact: bool, include_superseded: bool) -> records.Recall:
     """The ``k`` worlds in the view that answer ``text`` best, inside ``world`` if one is given.
 
     ``exact`` searches a scratch index of precisely what the view sees, so that the ranking is the same on any store

@@ -19,6 +19,7 @@ _DETAIL_FIELDS = ("aliases", "why", "source", "properties")
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all commands. ``why`` is the caller's reason and is kept as an erasable blob."""
 
+    CODE: ClassVar[str] = ""
     why: str = ""
 
 
@@ -154,7 +155,7 @@ ALL: tuple[type[Command], ...] = (
     Reject,
     Undo,
 )
-_BY_CODE = {kind.CODE: kind for kind in ALL}  # type: ignore[attr-defined]
+_BY_CODE = {kind.CODE: kind for kind in ALL}
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
@@ -184,7 +185,8 @@ def record(command: Command, body: int, details: int) -> list[Any]:
     """
     kind = type(command)
     given = _given(command)
-    return [kind.CODE, body, details, given, *[getattr(command, name) for name in _REST[kind]]]  # type: ignore[attr-defined]
+    rest = [getattr(command, name) for name in _REST[kind]]
+    return [kind.CODE, body, details, given, *rest]
 
 
 def restore(recorded: Sequence[Any], texts: dict[str, Any]) -> Command | None:
@@ -202,7 +204,7 @@ def restore(recorded: Sequence[Any], texts: dict[str, Any]) -> Command | None:
 def matches(recorded: Sequence[Any], command: Command) -> bool:
     """True if everything but the texts is the same; texts are compared by :func:`restore`."""
     kind = type(command)
-    if recorded[0] != kind.CODE:  # type: ignore[attr-defined]
+    if recorded[0] != kind.CODE:
         return False
     given = _given(command)
     rest = [getattr(command, name) for name in _REST[kind]]

@@ -166,21 +166,21 @@ def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
     to = node_ref(ctx, command.to)
     out_of = None if command.out_of is None else node_ref(ctx, command.out_of)
     leaving = {node: _leaving(ctx, node, out_of) for node in moved}
-    for node, edge in leaving.items():
+    for node, (_, edge) in leaving.items():
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
         ctx.unlink(edge)
-    _carry_edges(ctx, set(moved), {ctx.tables.place_of(edge).source for edge in leaving.values()}, to)  # type: ignore[union-attr]
+    _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
     return Decided(ctx.tables.node(moved[0]).lineage)
 
 
-def _leaving(ctx: Context, node: int, out_of: int | None) -> bytes:
-    """The contains edge that a move retracts."""
+def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
+    """The container that a move takes the node out of, and the contains edge that it retracts."""
     code = ctx.tables.type_code(CONTAINS)
     edges = {place.source: row.edge for place, row in ctx.tables.incoming(node, code) if row.unlinked == LIVE}
     if out_of is not None:
         if out_of not in edges:
             ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
-        return edges[out_of]
+        return out_of, edges[out_of]
     if len(edges) != 1:
         names = [short(ctx.tables.node(source).lineage) for source in edges]
         raise AmbiguousReference(
@@ -188,7 +188,7 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> bytes:
             "Say which one it leaves",
             candidates=names,
         )
-    return next(iter(edges.values()))
+    return next(iter(edges.items()))
 
 
 def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None:

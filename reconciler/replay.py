@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import lmdb
@@ -37,7 +38,7 @@ def replay(
     """
     for first in range(1, until + 1, CHUNK_COMMITS):
         last = min(first + CHUNK_COMMITS - 1, until)
-        target.write(lambda txn, first=first, last=last: _copy(source, target, txn, first, last))
+        target.write(partial(_copy, source, first, last))
         if progress is not None:
             progress(last, until)
     with target.read() as txn:
@@ -49,7 +50,7 @@ def replay(
         return Replayed(until, root.hex(), root == log.header(until).root)
 
 
-def _copy(source: Environment, target: Environment, txn: lmdb.Transaction, first: int, last: int) -> None:
+def _copy(source: Environment, first: int, last: int, txn: lmdb.Transaction) -> None:
     log, tables = LmdbLog(txn), Tables(txn)
     with source.read() as reading:
         for seq, record in LmdbLog(reading).read(first, last):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from worlddb.log.model import codec
@@ -82,7 +83,7 @@ def verify_log(
     commits = events = blobs = 0
     previous: Header | None = None
 
-    def check(log: LmdbLog, first: int) -> None:
+    def check(first: int, log: LmdbLog) -> None:
         nonlocal commits, events, blobs, previous
         for seq in range(first, min(first + chunk, last + 1)):
             header, found = verify_commit(log, seq, previous)
@@ -94,7 +95,7 @@ def verify_log(
             blobs += _blob_count(log, seq)
 
     for first in range(1, last + 1, chunk):
-        read(lambda log, first=first: check(log, first))  # type: ignore[misc]
+        read(partial(check, first))
         if progress is not None:
             progress(min(first + chunk - 1, last), last)
     return Totals(commits, events, blobs), findings

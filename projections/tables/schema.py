@@ -6,7 +6,7 @@
 | ``nodes`` | u64 node | :class:`NodeRow` |
 | ``lineages`` | 16-byte lineage | u64 node |
 | ``versions`` | u64 node, u32 version | :class:`VersionRow` |
-| ``closings`` | u8 kind, u64 node or edge, u32 version (0: edge), u64 seq | i64 valid_to, superseding lineage or nothing |
+| ``closings`` | u8 kind, u64 node or edge, u32 version (0: edge), u64 seq | i64 valid_to, superseder or nothing |
 | ``names`` | 16-byte name digest, u64 node | u64 seq of the first use |
 | ``types`` | 8-byte type digest, u64 node | u64 seq of the first use |
 | ``aliases`` | u64 node, u32 alias | :class:`AliasRow` |
