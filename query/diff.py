@@ -118,7 +118,7 @@ class _Walk:
 
     def __init__(self, sides: tuple[_Side, _Side]) -> None:
         self._sides = sides
-        self._above: dict[str, str] = {}
+        self._above: dict[str, list[str]] = {}
         self.visited = 0
 
     def descend(self, start: bytes) -> Iterator[Change]:
@@ -136,21 +136,28 @@ class _Walk:
             if left and right:
                 below = list(self._differing_members(lineage))
                 for member in below:
-                    self._above.setdefault(member.hex(), lineage.hex())
+                    self._above.setdefault(member.hex(), []).append(lineage.hex())
                 pending.extend((member, path) for member in reversed(below))
 
     def with_causes(self, changes: list[Change]) -> list[Change]:
-        """A world that differs only through its members is given the events that changed those."""
-        by_ref = {change.ref: change for change in changes}
-        for listed in reversed(changes):
-            change = by_ref[listed.ref]
-            above = by_ref.get(self._above.get(change.ref, ""))
-            if above is not None and len(above.events) < MAX_INHERITED:
-                new = [event for event in change.events if event not in above.events]
-                by_ref[above.ref] = msgspec.structs.replace(
-                    above, events=above.events + tuple(new)[: MAX_INHERITED - len(above.events)]
-                )
-        return [by_ref[change.ref] for change in changes]
+        """A world that differs through its members is given the events that changed those."""
+        causes = {change.ref: list(change.events) for change in changes}
+        for change in changes:
+            for ref in self._containing(change.ref) if change.events else ():
+                room = MAX_INHERITED - len(causes[ref])
+                if room > 0:
+                    causes[ref].extend([event for event in change.events if event not in causes[ref]][:room])
+        return [msgspec.structs.replace(change, events=tuple(causes[change.ref])) for change in changes]
+
+    def _containing(self, ref: str) -> Iterator[str]:
+        """The differing worlds that contain one, at any distance; a world may be in several."""
+        seen, pending = {ref}, [ref]
+        while pending:
+            for above in self._above.get(pending.pop(), ()):
+                if above not in seen:
+                    seen.add(above)
+                    pending.append(above)
+                    yield above
 
     def outside(self, listed: set[str]) -> Iterator[Change]:
         """Worlds that events named after the parting and whose hashes agree all the same."""

@@ -34,12 +34,12 @@ def type_filter(snapshot: Snapshot, type_name: str, moment: Moment, spec: Spec) 
         node = standing.pop()
         for name, code in codes.items():
             for place, row in tables.incoming(node, code) if code is not None else ():
-                if place.source in seen or not edge_seen(tables, place, row, moment):
+                if not edge_seen(tables, place, row, moment):
                     continue
-                seen.add(place.source)
                 if name == "instance_of":
                     instances.add(place.source)
-                else:
+                elif place.source not in seen:
+                    seen.add(place.source)
                     standing.append(place.source)
                     names.update(_name_of(snapshot, place.source, moment))
     return TypeFilter(frozenset(names), frozenset(instances))

@@ -19,7 +19,7 @@ from worlddb.projections.tables.asof import (
     versions_as_of,
 )
 from worlddb.projections.tables.lookup import find_edge, find_node
-from worlddb.projections.tables.names import name_digest, normalised, type_digest
+from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE
 from worlddb.query import build, records
 from worlddb.query.recall import recall
@@ -218,7 +218,7 @@ class View(NamedTuple):
         """Nodes that may fit, in log order."""
         if name is not None:
             digest = name_digest(name)
-            rows = snapshot.tables.named(digest) if any(digest) else iter(())
+            rows = snapshot.tables.named(digest) if digest != NO_NAME else iter(())
         elif wanted is not None:
             typed = {
                 node: first

@@ -198,7 +198,7 @@ def restore(recorded: Sequence[Any], texts: dict[str, Any]) -> Command | None:
     fields = dict(zip(_REST[kind], rest, strict=True)) | {name: texts[name] for name in given}
     if kind is Create:
         fields = {"type": "", "name": ""} | fields
-    return msgspec.convert(fields, kind, strict=True)
+    return kind(**fields)
 
 
 def matches(recorded: Sequence[Any], command: Command) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.errors import UnknownEdgeType
@@ -12,13 +12,20 @@ from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import checked_interval
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.apply import pair_key
-from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
+from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import Edge, EdgeHandler, Insert
 from worlddb.reconciler.outcome import Refusal
 
 MAX_CHAIN = 64
 """How deep handlers may chain writes before the command is refused."""
+
+
+class Written(NamedTuple):
+    """What became of an edge: its id, or the id of the proposal that was staged in its place."""
+
+    id: bytes
+    staged: bool
 
 
 class Context:
@@ -97,23 +104,24 @@ class Context:
         valid_to: int = FOREVER,
         details: int = ev.NONE,
         key: str | None = None,
-    ) -> bytes:
-        """Write an edge through its handler, as part of this commit; the edge's (or its proposal's) id."""
+    ) -> Written:
+        """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
         handler = self.handler(type_name)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
         checked_interval(begins, valid_to)
+        nonce = b""
         if key is not None:
-            found = self.tables.place_of_key(self._edge_nonce(key))
-            if found is not None and self.tables.edge(found).unlinked == LIVE:
-                return self.tables.edge(found).edge
+            nonce, found = self._under_key(key)
+            if found is not None:
+                return Written(found, staged=False)
         edge = Edge(type_name, source, target, self._home(source, type_name, home), begins, valid_to, details, key)
         self._depth += 1
         if self._depth > MAX_CHAIN:
             self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
         try:
             if handler.on_insert(self, edge) is Insert.STAGE:
-                return self.stage(source, target, type_name, edge=edge)
-            return self._write(edge, handler)
+                return Written(self.stage(source, target, type_name, edge=edge), staged=True)
+            return Written(self._write(edge, handler, nonce), staged=False)
         finally:
             self._depth -= 1
 
@@ -146,6 +154,8 @@ class Context:
         place = self.tables.place_of(edge)
         assert place is not None, "callers resolve references first"
         row = self.tables.edge(place)
+        if row.unlinked != LIVE:
+            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
         end = max(row.valid_from, min(row.valid_to, at))
         if end < row.valid_to:
             self.draft.emit(ev.EdgeClosed(edge, end))
@@ -177,8 +187,8 @@ class Context:
             begins = handler.default_valid_from(self, source, target)
             edge = Edge(type_name, source, target, self._home(source, type_name, None), begins, details=details)
         nonce = self.draft.nonce()
-        one, other, home = (self.tables.node(node) for node in (source, target, edge.home))
-        proposal = self._identity(edge, nonce)
+        ends = one, other, home = self._ends(edge)
+        proposal = self._identity(edge, ends, nonce)
         self.draft.emit(
             ev.Proposed(
                 proposal,
@@ -198,7 +208,7 @@ class Context:
 
     def conflict(self, one: int, other: int, *, details: int = ev.NONE) -> bytes:
         """Record that two nodes contradict each other; both stay, and reads show it."""
-        return self.link(one, "contradicts", other, details=details)
+        return self.link(one, "contradicts", other, details=details).id
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something in the receipt."""
@@ -250,25 +260,34 @@ class Context:
         )
 
     def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
-        """Give an interior edge another home: the old identity is retracted, a new one says the same."""
+        """Give an interior edge another home: the old identity is retracted, a new one says the same.
+
+        It says it of the same versions, under the same key if it had one, and without its handler, which may not be
+        there: nothing new is decided about the edge.
+        """
         self.draft.emit(ev.Unlinked(row.edge))
         type_name = self.tables.type_name(place.type)
         details = self.draft.copy_details(row.seq, row.details)
         edge = Edge(type_name, place.source, row.target, home, row.valid_from, row.valid_to, details)
-        self._write(edge, self.handler(type_name))
+        source = self._as_of(place.source, row.source_version)
+        target = self._as_of(row.target, row.target_version)
+        ends = (source, target, self.tables.node(home))
+        self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
 
     def lineage_of(self, key: str) -> Lineage:
         """The lineage that a caller's key stands for in this store."""
         return keyed_lineage(self._secret, key.encode())
 
-    def _write(self, edge: Edge, handler: EdgeHandler) -> bytes:
-        nonce = self.draft.nonce() if edge.key is None else self._edge_nonce(edge.key)
-        identity = self._identity(edge, nonce)
-        self._emit_linked(edge, identity, nonce, handler.version)
-        return identity
+    def _write(self, edge: Edge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
+        nonce = keyed_nonce or self.draft.nonce()
+        ends = self._ends(edge)
+        return self._emit_linked(edge, ends, nonce, keyed=bool(keyed_nonce), handler_version=handler.version)
 
-    def _emit_linked(self, edge: Edge, identity: bytes, nonce: bytes, handler_version: int) -> None:
-        source, target, home = (self.tables.node(node) for node in (edge.source, edge.target, edge.home))
+    def _emit_linked(
+        self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes, *, keyed: bool, handler_version: int
+    ) -> bytes:
+        identity = self._identity(edge, ends, nonce)
+        source, target, home = ends
         self.draft.emit(
             ev.Linked(
                 identity,
@@ -282,13 +301,24 @@ class Context:
                 edge.valid_to,
                 edge.details,
                 nonce,
-                edge.key is not None,
+                keyed,
                 handler_version,
             )
         )
+        return identity
 
-    def _identity(self, edge: Edge, nonce: bytes) -> bytes:
-        source, target, home = (self.tables.node(node) for node in (edge.source, edge.target, edge.home))
+    def _ends(self, edge: Edge) -> tuple[NodeRow, NodeRow, NodeRow]:
+        """The rows of source, target and home."""
+        source = self.tables.node(edge.source)
+        home = source if edge.home == edge.source else self.tables.node(edge.home)
+        return source, self.tables.node(edge.target), home
+
+    def _as_of(self, node: int, version: int) -> NodeRow:
+        """The row of a node as it was when a version was its newest."""
+        return self.tables.node(node)._replace(versions=version, body=self.tables.version(node, version).body)
+
+    def _identity(self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
+        source, target, home = ends
         properties = b"" if edge.details == ev.NONE else self.draft.blob_id(edge.details)
         return edge_id(
             edge.type,
@@ -307,5 +337,19 @@ class Context:
             return source
         return self.home_of(source) if home is None else home
 
-    def _edge_nonce(self, key: str) -> bytes:
-        return keyed(self._secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+    def _under_key(self, key: str) -> tuple[bytes, bytes | None]:
+        """The nonce that stands for a key now, and the live edge that was written under it, if there is one.
+
+        An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
+        edge written again would have the id of the one that was retracted, and earlier views would lose that.
+        """
+        nonce = keyed(self._secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+        while (place := self.tables.place_of_key(nonce)) is not None:
+            row = self.tables.edge(place)
+            if row.unlinked == LIVE:
+                return nonce, row.edge
+            nonce = self._after(row.edge)
+        return nonce, None
+
+    def _after(self, edge: bytes) -> bytes:
+        return keyed(self._secret, KEYED_EDGE, b"", edge)[:NONCE_BYTES]

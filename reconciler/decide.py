@@ -175,6 +175,8 @@ def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
 
 def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
     """The container that a move takes the node out of, and the contains edge that it retracts."""
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be moved")
     code = ctx.tables.type_code(CONTAINS)
     edges = {place.source: row.edge for place, row in ctx.tables.incoming(node, code) if row.unlinked == LIVE}
     if out_of is not None:
@@ -260,7 +262,7 @@ def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
     home = None if command.home is None else node_ref(ctx, command.home)
     if command.key is not None:
         checked_text(command.key, "key", MAX_KEY_BYTES, empty=False)
-    edge = ctx.link(
+    written = ctx.link(
         source,
         command.type,
         target,
@@ -270,7 +272,7 @@ def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
         details=details,
         key=command.key,
     )
-    return Decided(edge, staged=ctx.tables.proposal(edge) is not None)
+    return Decided(written.id, staged=written.staged)
 
 
 def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decided:

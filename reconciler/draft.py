@@ -80,6 +80,8 @@ class Draft:
 
     def copy_details(self, seq: int, position: int) -> int:
         """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""
+        if seq == self.seq:
+            return position
         stored = None if position == NONE else self.log.blob(seq, position)
         details = None if stored is None else codec.decode_blob(stored, seq)
         if not isinstance(details, Details):

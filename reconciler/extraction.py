@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
 from worlddb.log.model.times import parse_time
 from worlddb.reconciler.commands import Command, Create, Link, Ref
 from worlddb.reconciler.turns import Turn
@@ -75,41 +76,56 @@ class Ingest(NamedTuple):
 def commands_of(request: Ingest) -> list[Command]:
     """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates."""
     commands: list[Command] = []
-    key = f"{request.format}\x1f{request.conversation}"
     commands.append(
         Create(
             type=CONVERSATION,
             name=request.conversation,
             world=request.into,
-            key=key,
+            key=_key("conversation", request),
             valid_from=request.at,
             resolve=False,
         )
     )
-    session_key = f"{key}\x1f{request.session}"
     commands.append(
-        Create(type=SESSION, name=request.session, world=0, key=session_key, valid_from=request.at, resolve=False)
+        Create(
+            type=SESSION,
+            name=request.session,
+            world=0,
+            key=_key("session", request, request.session),
+            valid_from=request.at,
+            resolve=False,
+        )
     )
     speakers: dict[str, int] = {}
     for turn in request.turns:
         if turn.speaker and turn.speaker not in speakers:
             speakers[turn.speaker] = len(commands)
-            commands.append(_speaker(turn.speaker, key, request.at))
+            commands.append(_speaker(turn.speaker, request))
     for position, turn in enumerate(request.turns, request.start):
-        commands.extend(_turn(turn, position, session_key, request, speakers, len(commands)))
+        commands.extend(_turn(turn, position, request, speakers, len(commands)))
     if request.extractor is not None:
         commands.extend(_extracted(request.extractor(request.turns), request.at, len(commands)))
     return commands
 
 
-def _speaker(name: str, key: str, at: int | None) -> Create:
-    return Create(type=ENTITY, name=name, world=0, key=f"{key}\x1fspeaker\x1f{name}", valid_from=at, resolve=True)
+def _key(kind: str, request: Ingest, *parts: str | int) -> str:
+    """The key of a record. JSON keeps the parts apart, whatever they hold.
+
+    Raises:
+        InputError: a part cannot be stored, or is too long for a key.
+    """
+    for part in (request.format, request.conversation, *parts):
+        if isinstance(part, str):
+            checked_text(part, kind, MAX_KEY_BYTES)
+    return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
 
 
-def _turn(
-    turn: Turn, position: int, session_key: str, request: Ingest, speakers: dict[str, int], index: int
-) -> list[Command]:
-    key = f"{session_key}\x1f{position}"
+def _speaker(name: str, request: Ingest) -> Create:
+    key = _key("speaker", request, name)
+    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=request.at, resolve=True)
+
+
+def _turn(turn: Turn, position: int, request: Ingest, speakers: dict[str, int], index: int) -> list[Command]:
     at = request.at if turn.at is None else parse_time(turn.at, "at")
     made: list[Command] = [
         Create(
@@ -118,7 +134,7 @@ def _turn(
             content=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
             source=turn.source,
             world=1,
-            key=key,
+            key=_key("turn", request, request.session, position),
             valid_from=at,
             resolve=False,
         )
@@ -129,7 +145,7 @@ def _turn(
                 source_ref=index,
                 type="refers_to",
                 target_ref=speakers[turn.speaker],
-                key=f"{key}\x1fspeaker\x1f{turn.speaker}",
+                key=_key("said", request, request.session, position, turn.speaker),
                 valid_from=at,
                 properties={"role": "speaker"},
             )

@@ -83,7 +83,7 @@ def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
     details = add_details(ctx.draft, command)
     decided = decide(ctx, command, details, match)
     ctx.draft.refs.append(decided.ref)
-    ctx.draft.staged = decided.staged
+    ctx.draft.staged = decided.staged and (ctx.draft.staged or not ctx.draft.commands)
     ctx.draft.commands.append(cmd.record(command, decided.body, details))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Cause, Details, Secret
 from worlddb.log.model.commit import Events, Header
@@ -65,8 +63,7 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
     recorded = cause.commands if isinstance(cause, Cause) else None
     if recorded is not None:
         same = len(recorded) == len(commands) and all(
-            cmd.matches(entry, command) and _same_texts(log, seq, entry, command)
-            for entry, command in zip(recorded, commands, strict=True)
+            _same(log, seq, entry, command) for entry, command in zip(recorded, commands, strict=True)
         )
         if not same:
             raise IdempotencyConflict(
@@ -77,10 +74,16 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
     return receipt_of(log.header(seq), log.events(seq))
 
 
-def _same_texts(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command) -> bool:
-    """True if the texts that are still there are the same; what was erased cannot be compared."""
+def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command) -> bool:
+    """True if a recorded command is this one, as far as its texts are still there."""
+    try:
+        given = codec.encode(command)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False  # What cannot be encoded was never committed.
+    if not cmd.matches(entry, command):
+        return False
     restored = cmd.restore(entry, texts_of(log, seq, entry))
-    return restored is None or msgspec.to_builtins(restored) == msgspec.to_builtins(command)
+    return restored is None or codec.encode(restored) == given
 
 
 def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from worlddb.log.model.limits import MAX_NAME_BYTES, MAX_TYPE_BYTES, checked_text
 from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.names import name_digest, type_digest
+from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.references import node_ref
 
-MAX_CONSIDERED = 64
+MAX_CONSIDERED = 512
 """How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
 
 
@@ -26,11 +27,18 @@ class Match(NamedTuple):
 
 
 def exact(ctx: Context, command: Create) -> Match | None:
-    """The earliest open world of the same type inside the command's world that has one of its names."""
+    """The earliest open world of the same type inside the command's world that has its name, or else an alias of it.
+
+    Raises:
+        InputError: the type or one of the names cannot be stored.
+    """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-    for name in (command.name, *command.aliases):
+    checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+    names = [checked_text(command.name, "name", MAX_NAME_BYTES)]
+    names.extend(checked_text(alias, "alias", MAX_NAME_BYTES, empty=False) for alias in command.aliases)
+    for name in names:
         digest = name_digest(name)
-        if not any(digest):
+        if digest == NO_NAME:
             continue
         for considered, (node, _) in enumerate(ctx.tables.named(digest)):
             if considered >= MAX_CONSIDERED:
@@ -50,4 +58,4 @@ def _is_candidate(ctx: Context, node: int, digest: bytes, type_name: str, world:
         alias.name == digest and alias_known(alias, ctx.draft.seq) for _, alias in ctx.tables.aliases(node)
     ):
         return False
-    return ctx.inside(node, world)
+    return node != world and ctx.inside(node, world)

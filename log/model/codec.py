@@ -69,8 +69,11 @@ def _is_newer(stored: bytes, error: Exception) -> bool:
     """True if the bytes are sound msgpack that a newer format explains: an unknown tag or a higher format."""
     if not isinstance(error, msgspec.ValidationError):
         return False
-    plain: Any = _PLAIN.decode(stored)
-    if not isinstance(plain, list) or not plain:
+    try:
+        plain: Any = _PLAIN.decode(stored)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    if not isinstance(plain, list) or len(plain) < 2:
         return False
     higher = plain[0] == "commit" and isinstance(plain[1], int) and plain[1] > FORMAT
     return higher or "Invalid value" in str(error)

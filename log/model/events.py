@@ -86,7 +86,11 @@ class Unnamed(Event, frozen=True, tag="unnamed"):
 
 
 class Linked(Event, frozen=True, tag="linked"):
-    """An edge was written by its type's handler. ``keyed``: the nonce stands for a caller's key and is unique."""
+    """An edge was written by its type's handler.
+
+    ``keyed``: the nonce is unique and can be looked up. It stands for a caller's key, or for an edge that this one
+    came after: one that held the key before, or the same one in another home.
+    """
 
     edge: bytes
     type: str

@@ -24,6 +24,7 @@ _U32 = struct.Struct(">I")
 _LEN_HASH: Final = _U32.pack(HASH_BYTES)
 _LEN_TIME: Final = _U32.pack(8)
 _TIME = struct.Struct(">q")
+_EDGE_FIXED = struct.Struct(">I16sI32sI16sI32sI16sIqI")
 
 
 def _tag(name: str) -> bytes:
@@ -97,17 +98,21 @@ def edge_id(
 
     ``properties`` is the id of the blob with its properties and reason, or empty.
     """
-    return EdgeId(
-        digest(
-            EDGE,
-            type_name.encode(),
-            source,
-            source_version,
-            target,
-            target_version,
-            home,
-            _TIME.pack(valid_from),
-            properties,
-            nonce,
-        )
+    name = type_name.encode()
+    fixed = _EDGE_FIXED.pack(
+        LINEAGE_BYTES,
+        source,
+        HASH_BYTES,
+        source_version,
+        LINEAGE_BYTES,
+        target,
+        HASH_BYTES,
+        target_version,
+        LINEAGE_BYTES,
+        home,
+        _TIME.size,
+        valid_from,
+        len(properties),
     )
+    parts = (EDGE, _U32.pack(len(name)), name, fixed, properties, _U32.pack(len(nonce)), nonce)
+    return EdgeId(blake3(b"".join(parts)).digest())

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NewType
 
 from worlddb.log.model.errors import InputError
@@ -25,6 +26,8 @@ NONCE_BYTES: Final = 16
 MIN_PREFIX_DIGITS: Final = 4
 SHOWN_DIGITS: Final = 12
 
+_REFERENCE: Final = re.compile(f"[0-9a-f]{{{MIN_PREFIX_DIGITS},{2 * HASH_BYTES}}}")
+
 
 def short(identifier: bytes | str) -> str:
     """The first 12 hex digits, as people are shown an id."""
@@ -38,7 +41,7 @@ def parse_hex(text: str) -> str:
         InputError: it is not hexadecimal, is shorter than 4 digits or longer than any id.
     """
     digits = text.strip().lower()
-    if not MIN_PREFIX_DIGITS <= len(digits) <= 2 * HASH_BYTES or any(c not in "0123456789abcdef" for c in digits):
+    if not _REFERENCE.fullmatch(digits):
         raise InputError(
             f"{text[:80]!r} is not a reference",
             f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits",

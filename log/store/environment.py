@@ -21,7 +21,8 @@ from typing import Final, TypeVar
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, StoreClosed, UnavailableError
-from worlddb.log.store.lock import WriterLock
+from worlddb.log.store.lock import HOLDER_FILE, WriterLock
+from worlddb.log.store.pages import damaged_pages
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ INDEX_FOLDER: Final = "indexes"
 _MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
 _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
+_RESIZE_PATIENCE_SECONDS: Final = 10.0
 
 
 def _no_step(name: str) -> None:
@@ -56,14 +58,14 @@ class Environment:
     def read(self) -> Iterator[lmdb.Transaction]:
         """A read transaction for the length of one call."""
         self._check()
+        shared = self._shared
         try:
+            shared.enter()
             try:
-                txn = self._shared.env.begin()
-            except lmdb.MapResizedError:
-                self._shared.adopt_map_size()
-                txn = self._shared.env.begin()
-            with txn:
-                yield txn
+                with shared.begin(write=False) as txn:
+                    yield txn
+            finally:
+                shared.leave()
         except lmdb.Error as error:
             raise _translated(error, self.folder) from error
 
@@ -80,28 +82,28 @@ class Environment:
             self.step("locked")
             while True:
                 try:
-                    txn = self._begin_write()
-                    try:
-                        self.step("begun")
-                        result = work(txn)
-                        self.step("applied")
-                        txn.commit()
-                    except BaseException:
-                        txn.abort()
-                        raise
-                    self.step("committed")
-                    return result
+                    return self._write_once(work)
                 except lmdb.MapFullError:
                     self._shared.grow()
                 except lmdb.Error as error:
                     raise _translated(error, self.folder) from error
 
-    def _begin_write(self) -> lmdb.Transaction:
+    def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
+        self._shared.enter()
         try:
-            return self._shared.env.begin(write=True)
-        except lmdb.MapResizedError:
-            self._shared.adopt_map_size()
-            return self._shared.env.begin(write=True)
+            txn = self._shared.begin(write=True)
+            try:
+                self.step("begun")
+                result = work(txn)
+                self.step("applied")
+                txn.commit()
+            except BaseException:
+                txn.abort()
+                raise
+        finally:
+            self._shared.leave()
+        self.step("committed")
+        return result
 
     def size_bytes(self) -> int:
         """Bytes of the data file that hold something."""
@@ -131,13 +133,47 @@ class _Shared:
         self.key = os.path.realpath(folder)
         self.handles = 0
         self.env = _open(folder)
+        self._turn = threading.Condition()
+        self._inside = 0
+
+    def enter(self) -> None:
+        """Before every transaction: while one is open, the map must stay where it is."""
+        with self._turn:
+            self._inside += 1
+
+    def leave(self) -> None:
+        """After every transaction."""
+        with self._turn:
+            self._inside -= 1
+            if not self._inside:
+                self._turn.notify_all()
+
+    def begin(self, *, write: bool) -> lmdb.Transaction:
+        """A transaction; if another process has grown the map, this one follows it first."""
+        try:
+            return self.env.begin(write=write)
+        except lmdb.MapResizedError:
+            self.leave()
+            try:
+                self._resize(lambda: 0)
+            finally:
+                self.enter()
+            return self.env.begin(write=write)
 
     def grow(self) -> None:
-        self.env.set_mapsize(self.env.info()["map_size"] * 2)
+        """Double the map, for the whole process."""
+        self._resize(lambda: self.env.info()["map_size"] * 2)
 
-    def adopt_map_size(self) -> None:
-        """Another process grew the map."""
-        self.env.set_mapsize(0)
+    def _resize(self, map_bytes: Callable[[], int]) -> None:
+        """Map the file anew (0: at the size that the file says). What other threads are reading would vanish from
+        under them, so they finish first."""
+        with self._turn:
+            if not self._turn.wait_for(lambda: not self._inside, _RESIZE_PATIENCE_SECONDS):
+                raise UnavailableError(
+                    f"{self.key} outgrew its map while {self._inside} transactions of this process were open",
+                    "Let them end, then try again",
+                )
+            self.env.set_mapsize(map_bytes())
 
 
 _open_environments: dict[tuple[int, str], _Shared] = {}
@@ -146,6 +182,7 @@ _registry_lock = threading.Lock()
 
 def _acquire(folder: Path) -> _Shared:
     with _registry_lock:
+        _forget_inherited()
         key = (os.getpid(), os.path.realpath(folder))
         shared = _open_environments.get(key)
         try:
@@ -153,9 +190,19 @@ def _acquire(folder: Path) -> _Shared:
                 shared = _Shared(folder)
         except lmdb.Error as error:
             raise _translated(error, folder) from error
+        except OSError as error:
+            raise UnavailableError(
+                f"{folder} cannot be opened: {error}", "Check the path and its permissions"
+            ) from error
         shared.handles += 1
         _open_environments[key] = shared
         return shared
+
+
+def _forget_inherited() -> None:
+    """Environments from before a fork are the parent's, and LMDB lets none be opened a second time in one process."""
+    for key in [key for key in _open_environments if key[0] != os.getpid()]:
+        _open_environments.pop(key).env.close()
 
 
 def _release(shared: _Shared) -> None:
@@ -167,6 +214,7 @@ def _release(shared: _Shared) -> None:
 
 
 def _open(folder: Path) -> lmdb.Environment:
+    _refuse_emptied(folder)
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
     map_bytes = _MAP_BYTES
@@ -185,25 +233,44 @@ def _open(folder: Path) -> lmdb.Environment:
                 raise
             map_bytes //= 2
     if existing_bytes:
-        _refuse_truncated(env, existing_bytes, folder)
+        try:
+            _refuse_truncated(env, folder)
+        except BaseException:
+            env.close()
+            raise
     env.reader_check()
     return env
 
 
-def _refuse_truncated(env: lmdb.Environment, size_bytes: int, folder: Path) -> None:
-    """A data file shorter than its own page count would end the process on access, so look before."""
+def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
+    """A page beyond the end of the data file would end the process on access, so look before."""
+    data = folder / DATA_FILE
     needed = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
-    if size_bytes < needed:
-        env.close()
+    size_bytes = data.stat().st_size
+    if size_bytes >= needed:
+        return
+    with env.begin() as txn:
+        damage = damaged_pages(data, txn.id())
+    if damage or damage is None:
         raise DamagedStore(
-            f"{folder / DATA_FILE} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
+            f"{data} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
             "Restore the store from a backup",
         )
 
 
+def _refuse_emptied(folder: Path) -> None:
+    """LMDB makes an empty file into an empty store, which must not happen to one that has been written to."""
+    data = folder / DATA_FILE
+    if (folder / HOLDER_FILE).exists() and data.exists() and not data.stat().st_size:
+        raise DamagedStore(f"{data} is empty, but the store has been written to", "Restore the store from a backup")
+
+
 def _translated(error: lmdb.Error, folder: Path) -> Exception:
+    data = folder / DATA_FILE
     if isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
-        return NotAStore(f"{folder / DATA_FILE} is not an LMDB file of this kind: {error}", "Check the path")
+        if (folder / HOLDER_FILE).exists():
+            return DamagedStore(f"{data} is cut short or overwritten: {error}", "Restore the store from a backup")
+        return NotAStore(f"{data} is not an LMDB file of this kind: {error}", "Check the path")
     damaged = lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.PanicError | lmdb.BadTxnError | lmdb.ProblemError
     if isinstance(error, damaged):
         return DamagedStore(f"{folder} has a damaged page: {error}", "Run `worlddb verify`, or restore a backup")

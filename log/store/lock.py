@@ -13,21 +13,23 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import filelock
 
-from worlddb.log.model.errors import WriterBusy
+from worlddb.log.model.errors import UnavailableError, WriterBusy
 
-POLL_SECONDS = 0.002
+POLL_SECONDS: Final = 0.002
+LOCK_FILE: Final = "writer.lock"
+HOLDER_FILE: Final = "writer.json"
 
 
 class WriterLock:
     """The store's lock between writers of all processes and threads."""
 
     def __init__(self, folder: Path, author: str, timeout_seconds: float) -> None:
-        self._lock = filelock.FileLock(folder / "writer.lock", timeout=timeout_seconds, poll_interval=POLL_SECONDS)
-        self._holder_file = folder / "writer.json"
+        self._lock = filelock.FileLock(folder / LOCK_FILE, timeout=timeout_seconds, poll_interval=POLL_SECONDS)
+        self._holder_file = folder / HOLDER_FILE
         self._timeout_seconds = timeout_seconds
         self._holder = json.dumps(
             {"pid": os.getpid(), "host": socket.gethostname(), "author": author}, ensure_ascii=True
@@ -39,6 +41,7 @@ class WriterLock:
 
         Raises:
             WriterBusy: another writer held it for the whole time limit; the message names it.
+            UnavailableError: the directory cannot be written to.
         """
         try:
             self._lock.acquire()
@@ -50,8 +53,13 @@ class WriterLock:
                 "Try again; if that process is stopped, continue or end it. Nothing was written, reads go on",
                 holder=holder,
             ) from None
+        except OSError as error:
+            raise _unwritable(error) from error
         try:
-            self._sign()
+            try:
+                self._sign()
+            except OSError as error:
+                raise _unwritable(error) from error
             yield
         finally:
             self._lock.release()
@@ -71,3 +79,9 @@ class WriterLock:
         except OSError:
             pass
         self._holder_file.write_bytes(self._holder)
+
+
+def _unwritable(error: OSError) -> UnavailableError:
+    return UnavailableError(
+        f"The store cannot be locked for writing: {error}", "Check permissions, disk space and open files; reads go on"
+    )

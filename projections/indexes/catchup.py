@@ -9,30 +9,27 @@ Nothing here can fail a read: an index that is missing, damaged, or of another s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
 from worlddb.projections.indexes.analysis import Term, query_terms
 from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit
 from worlddb.projections.indexes.folder import damaged_files, reset
+from worlddb.projections.indexes.tail import Feed, Tail
 from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, best
+from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, best, told_as
 
-LONG_TAIL: Final = 512
-LONG_TAIL_CHARACTERS: Final = 4_000_000
-"""A tail of more documents or more text than this is moved to disk before it is searched."""
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
 A commit of the log is never divided."""
 PATIENCE_SECONDS: Final = 1.0
 """How long a search with a long tail waits for another process that has the lock, as long as that one gets on."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
+MENDING_ATTEMPTS: Final = 3
 
-Feed = Callable[[int, int], Iterable[TextDocument]]
-"""The documents of the commits in ``(from_seq, to_seq]``, in log order."""
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
 
@@ -42,16 +39,6 @@ class Status(NamedTuple):
 
     checkpoint: int
     documents: int
-
-
-class _Tail(NamedTuple):
-    """An index in memory of the commits in ``(base, head]``."""
-
-    base: int
-    head: int
-    documents: int
-    characters: int
-    texts: TextIndex
 
 
 class TextFollower:
@@ -67,7 +54,7 @@ class TextFollower:
         self._chain_at = chain_at
         self._guard = threading.RLock()
         self._index: TextIndex | None = None
-        self._tail: _Tail | None = None
+        self._tail: Tail | None = None
         self._verified: Marker | None = None
         self._step = BATCH_DOCUMENTS
         self._patience = PATIENCE_SECONDS
@@ -100,15 +87,17 @@ class TextFollower:
         if not terms or limit < 1:
             return []
         horizon = head if through is None else min(through, head)
-        while True:
+        for _ in range(MENDING_ATTEMPTS):
             with self._guard:
                 views = self._views(horizon, head)
             try:
                 return _searched(views, terms, limit=limit, through=horizon, nodes=nodes)
             except IndexUnreadable:
-                # Left aside from now on, so that the tail is everything and the next turn reads memory only.
-                with self._guard:
-                    self._distrust(views)
+                self._mend(views, head)
+        raise DamagedStore(
+            f"the text index at {self._folder} cannot be read, not even after it was made anew",
+            "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
+        )
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
         """Bring the index on disk to ``head``; False if another process has it, or the folder cannot be written.
@@ -126,6 +115,8 @@ class TextFollower:
                         reached = self._advance(index, head)
                 except IndexUnwritable:
                     return False
+                if self._base(index) < reached:
+                    return False  # made anew by another process, or unreadable as soon as written
                 if progress is not None:
                     progress(reached)
 
@@ -139,7 +130,7 @@ class TextFollower:
         with self._guard:
             self.close()
             try:
-                with self._locked(REBUILD_PATIENCE_SECONDS):
+                with self._locked(REBUILD_PATIENCE_SECONDS), told_as(IndexUnwritable):
                     reset(self._folder)
             except IndexUnwritable as error:
                 raise WriterBusy(
@@ -192,40 +183,26 @@ class TextFollower:
         index = self._opened()
         index.refresh()
         base = self._base(index)
-        if horizon > base and not self._extend_tail(base, head, bounded=True):
+        if horizon > base and not self._tail_from(base).extend(self._feed, head, bounded=True):
             self._catch_up_patiently(index, head)
             base = self._base(index)
             if horizon > base:
-                self._extend_tail(base, head, bounded=False)
+                self._tail_from(base).extend(self._feed, head, bounded=False)
         views = [index.view if base else None]
-        if horizon > base and self._tail is not None:
-            views.append(self._tail.texts.view)
+        if horizon > base:
+            views.append(self._tail_from(base).view)
         return [view for view in views if view is not None]
 
-    def _extend_tail(self, base: int, head: int, *, bounded: bool) -> bool:
-        """Make the tail reach from ``base`` to ``head``; False if it would be a long one."""
-        tail = self._tail
-        if tail is None or tail.base != base:
-            tail = _Tail(base, base, 0, 0, TextIndex.in_memory())
-        if tail.head < head:
-            documents, characters = tail.documents, tail.characters
-            fresh: list[TextDocument] = []
-            for document in self._feed(tail.head, head):
-                fresh.append(document)
-                documents += 1
-                characters += len(document.content)
-                if bounded and (documents > LONG_TAIL or characters > LONG_TAIL_CHARACTERS):
-                    return False
-            if fresh:
-                tail.texts.apply(fresh, Marker(self._store_id, head, b""))
-            tail = _Tail(base, head, documents, characters, tail.texts)
-        self._tail = tail
-        return True
+    def _tail_from(self, base: int) -> Tail:
+        if self._tail is None or self._tail.base != base:
+            self._tail = Tail(self._store_id, base)
+        return self._tail
 
     def _catch_up_patiently(self, index: TextIndex, head: int) -> None:
         """Catch up, waiting for another process only while the index grows under its hands."""
         before = self._base(index)
         while not self.catch_up(head, wait_seconds=self._patience):
+            index.refresh()
             reached = self._base(index)
             if reached <= before:
                 # A process that was stopped with the lock in its hands must not slow every search.
@@ -234,10 +211,12 @@ class TextFollower:
             before = reached
         self._patience = PATIENCE_SECONDS
 
-    def _distrust(self, views: list[TextView]) -> None:
-        for view in views:
-            if view.stamp is not None:
+    def _mend(self, views: Sequence[TextView], head: int) -> None:
+        """Leave a damaged index aside, and make it anew if nobody else is writing it."""
+        with self._guard:
+            for view in views:
                 self._opened().distrust(view)
+            self.catch_up(head)
 
     def _advance(self, index: TextIndex, head: int) -> int:
         """Apply the next batch, under the lock. Returns how far the index is then."""
@@ -246,7 +225,8 @@ class TextFollower:
         if base >= head:
             return base
         if base == 0 and index.marker is not None:
-            reset(self._folder)
+            with told_as(IndexUnwritable):
+                reset(self._folder)
         to = min(head, base + self._step)
         chain = self._chain_at(to)
         if chain is None:

@@ -144,17 +144,22 @@ def to_marker_document(marker: Marker) -> Document:
     return document
 
 
+def marker_query() -> Query:
+    """Finds the document that carries the marker."""
+    from tantivy import Query
+
+    return Query.term_query(schema(), KIND, MARKER_KIND)
+
+
 def read_marker(searcher: Searcher) -> Marker | None:
     """The marker among what a searcher sees; None if it is empty.
 
     Raises:
         ValueError: something is there, but not one marker of this format.
     """
-    from tantivy import Query
-
     if searcher.num_docs == 0:
         return None
-    hits = searcher.search(Query.term_query(schema(), KIND, MARKER_KIND), 2, count=False).hits
+    hits = searcher.search(marker_query(), 2, count=False).hits
     if len(hits) != 1:
         raise ValueError(f"{len(hits)} markers in the index, not one")
     stored = msgspec.msgpack.decode(searcher.doc(hits[0][1])[MARKER][0], type=_Stored)

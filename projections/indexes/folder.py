@@ -61,9 +61,10 @@ def open_to_write(folder: Path, distrusted: Stamp | None) -> Index:
     from tantivy import Index
 
     stamp = stamp_of(folder)
-    if stamp is None or stamp == distrusted or load(folder) is None:
-        reset(folder)
+    usable = stamp is not None and stamp != distrusted and load(folder) is not None
     with told_as(IndexUnwritable):
+        if not usable:
+            reset(folder)
         folder.mkdir(parents=True, exist_ok=True)
         index = Index(schema(), path=str(folder))
         index.config_reader("manual")
@@ -91,6 +92,9 @@ def writing(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
 
 def reset(folder: Path) -> None:
     """Forget the folder's contents. Whoever has it open goes on until the next refresh."""
+    if folder.is_file():
+        folder.unlink()
+        return
     # The list of segments goes first: from then on the folder holds no index, however far the rest comes.
     (folder / _META).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import (
-    KIND,
-    MARKER_KIND,
     Marker,
     TextDocument,
     TextHit,
+    marker_query,
     read_marker,
     register_analyzers,
     schema,
@@ -97,6 +96,8 @@ class TextIndex:
 
     def distrust(self, view: TextView) -> None:
         """Treat the commit that this view is of as if it were not there; the next apply begins the folder anew."""
+        if view.stamp is None:
+            return
         self._distrusted = view.stamp
         if self._view is not None and self._view.stamp == view.stamp:
             self._view = None
@@ -126,7 +127,7 @@ class TextIndex:
                         held |= before.held(each for each in chunk if each.seq <= before.marker.seq)
                     _add(writer, chunk, held)
             with told_as(IndexUnwritable):
-                writer.delete_documents_by_term(KIND, MARKER_KIND)
+                writer.delete_documents_by_query(marker_query())
                 writer.add_document(to_marker_document(marker))
                 writer.commit()
         self.refresh()

@@ -66,6 +66,11 @@ class TextView:
         """How many documents there are; the one that carries the marker on disk is none."""
         return self._searcher.num_docs - (self.stamp is not None and self.marker is not None)
 
+    @property
+    def segments(self) -> int:
+        """In how many parts they lie."""
+        return self._searcher.num_segments
+
     def counts(self, terms: Sequence[Term]) -> Counts:
         """How common the terms are here.
 

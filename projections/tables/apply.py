@@ -8,13 +8,12 @@ from typing import Any, Final, Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables.names import name_digest, type_digest
+from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CLOSING_EDGE,
     CLOSING_KEY,
     CLOSING_VERSION,
-    EDGE_KEY,
     EDGE_PLACE,
     LIVE,
     PENDING,
@@ -96,8 +95,7 @@ def _store_created(on: Applier, event: ev.StoreCreated) -> None:
 def _created(on: Applier, event: ev.Created) -> None:
     node = on.next_node
     on.next_node += 1
-    number = U64.pack(node)
-    on.tables.lineages.put(event.lineage, number)
+    on.tables.put_lineage(event.lineage, node)
     body = on.blobs.blob_id(event.body)
     on.tables.put_node(node, NodeRow(event.lineage, on.seq, on.ingest_time, 1, 0, 0, body))
     _put_version(on, node, 1, event)
@@ -115,7 +113,7 @@ def _revised(on: Applier, event: ev.Revised) -> None:
 
 def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Revised) -> None:
     body = on.blobs.body(event.body)
-    name = bytes(16) if body is None else name_digest(body.name)
+    name = NO_NAME if body is None else name_digest(body.name)
     type_ = bytes(8) if body is None else type_digest(body.type)
     on.tables.put_version(
         node,
@@ -138,7 +136,7 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Re
 
 
 def _put_name(on: Applier, name: bytes, node: int) -> None:
-    if any(name):
+    if name != NO_NAME:
         _put_first(on.tables.names, name + U64.pack(node), on.seq, fresh=False)
 
 
@@ -163,7 +161,7 @@ def _named(on: Applier, event: ev.Named) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     details = on.blobs.details(event.details)
-    name = bytes(16) if details is None else name_digest(details.aliases[event.position])
+    name = NO_NAME if details is None else name_digest(details.aliases[event.position])
     alias = row.aliases + 1
     on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
     on.tables.put_node(node, row._replace(aliases=alias))
@@ -199,7 +197,7 @@ def _linked(on: Applier, event: ev.Linked) -> None:
         event.handler_version,
     )
     tables.put_edge(place, row)
-    tables.back.put(EDGE_KEY.pack(target, code, place.edge), U64_U64.pack(source, LIVE))
+    tables.put_back(target, place, LIVE)
     tables.edges.put(event.edge, EDGE_PLACE.pack(*place))
     if event.keyed:
         tables.edge_keys.put(event.nonce, EDGE_PLACE.pack(*place))
@@ -210,7 +208,7 @@ def _unlinked(on: Applier, event: ev.Unlinked) -> None:
     tables = on.tables
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
-    tables.back.put(EDGE_KEY.pack(row.target, place.type, place.edge), U64_U64.pack(place.source, on.seq))
+    tables.put_back(row.target, place, on.seq)
     on.unsettled.unlinked(place, row)
 
 

@@ -22,6 +22,10 @@ def find_node(tables: Tables, ref: bytes | str, seq: int) -> int:
         AmbiguousReference: several worlds share the prefix; they are listed.
         InputError: it is no reference at all.
     """
+    if type(ref) is bytes and len(ref) == LINEAGE_BYTES:
+        node = tables.node_of(ref)
+        if node is not None and tables.node(node).created <= seq:
+            return node
     return _only(ref, _nodes(tables, ref, seq), "world")
 
 

@@ -19,13 +19,19 @@ def normalised(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
+NO_NAME = bytes(NAME_DIGEST_BYTES)
+"""The digest of a name with nothing in it, which no lookup finds."""
+
+
+@lru_cache(maxsize=4096)
 def name_digest(name: str) -> bytes:
-    """16 bytes for the normalised name; zeros for a name with nothing in it, which no lookup finds."""
+    """16 bytes for the normalised name; :data:`NO_NAME` if nothing is left of it."""
     text = normalised(name)
-    return digest(NAME, text.encode())[:NAME_DIGEST_BYTES] if text else bytes(NAME_DIGEST_BYTES)
+    # A lookup may ask for text that cannot be stored: it finds nothing.
+    return digest(NAME, text.encode("utf-8", "surrogatepass"))[:NAME_DIGEST_BYTES] if text else NO_NAME
 
 
 @lru_cache(maxsize=4096)
 def type_digest(type_name: str) -> bytes:
     """8 bytes for a node type, compared exactly."""
-    return digest(NAME, b"type", type_name.encode())[:TYPE_DIGEST_BYTES]
+    return digest(NAME, b"type", type_name.encode("utf-8", "surrogatepass"))[:TYPE_DIGEST_BYTES]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import merge
-from itertools import pairwise
 from typing import Any
 
 import lmdb
@@ -101,13 +100,17 @@ class Table:
 
     def _scan_pending(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> list[tuple[bytes, Any]]:
         size = self._prefix_bytes
-        keys = self._grouped.get(prefix[:size], ()) if size and len(prefix) >= size else self._pending
-        found = [key for key in keys if key.startswith(prefix)]
+        if size and len(prefix) >= size:
+            found = self._grouped.get(prefix[:size])
+            if found is None:
+                return []
+            if len(prefix) > size:
+                found = [key for key in found if key.startswith(prefix)]
+        else:
+            found = [key for key in self._pending if key.startswith(prefix)]
         if start is not None:
             found = [key for key in found if (key <= start if reverse else key >= start)]
-        if any(a > b for a, b in pairwise(found)) or reverse:
-            found.sort(reverse=reverse)
-        return [(key, self._pending[key]) for key in found]
+        return [(key, self._pending[key]) for key in sorted(found, reverse=reverse)]
 
 
 def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:

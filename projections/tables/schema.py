@@ -54,7 +54,6 @@ FIRST_TABLE_BYTE: Final = 0x40
 """The first key byte of the first table in :data:`TABLES`; the others follow in order. New tables go at the end."""
 
 PREFIX_BYTES: Final = {
-    "versions": 8,
     "closings": 13,
     "names": 16,
     "types": 8,

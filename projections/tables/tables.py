@@ -51,6 +51,10 @@ class Tables:
     def __init__(self, txn: lmdb.Transaction) -> None:
         self.first_new_node = 2**64
         """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
+        self._numbers: dict[bytes, int] = {}
+        self._node_rows: dict[int, NodeRow] = {}
+        self._containers: dict[int, list[int]] = {}
+        self._version_rows: dict[tuple[int, int], VersionRow] = {}
         self._all = {
             name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
             for position, name in enumerate(TABLES)
@@ -88,10 +92,17 @@ class Tables:
         self.progress_table.put(b"applied", PROGRESS.pack(*progress))
 
     def flush(self) -> None:
+        """Write what has been put, table by table and sorted."""
+        for node, row in self._node_rows.items():
+            self.nodes.put(U64.pack(node), NODE.pack(*row))
+        for (node, version), version_row in self._version_rows.items():
+            self.versions.put(VERSION_KEY.pack(node, version), VERSION.pack(*version_row))
+        self._numbers, self._node_rows, self._version_rows, self._containers = {}, {}, {}, {}
         for table in self._all.values():
             table.flush()
 
     def clear(self) -> None:
+        self._numbers, self._node_rows, self._version_rows = {}, {}, {}
         for table in self._all.values():
             table.clear()
 
@@ -103,31 +114,44 @@ class Tables:
 
     def node_of(self, lineage: bytes) -> int | None:
         """The number of a lineage."""
-        stored = self.lineages.get(lineage)
-        return None if stored is None else int.from_bytes(stored, "big")
+        number = self._numbers.get(lineage)
+        if number is None:
+            stored = self.lineages.get(lineage)
+            return None if stored is None else int.from_bytes(stored, "big")
+        return number
+
+    def put_lineage(self, lineage: bytes, node: int) -> None:
+        self._numbers[lineage] = node
+        self.lineages.put(lineage, U64.pack(node))
 
     def node(self, node: int) -> NodeRow:
+        fresh = self._node_rows.get(node)
+        if fresh is not None:
+            return fresh
         stored = self.nodes.get(U64.pack(node))
         if stored is None:
             raise KeyError(f"no node {node}")
         return NodeRow._make(NODE.unpack(stored))
 
     def put_node(self, node: int, row: NodeRow) -> None:
-        self.nodes.put(U64.pack(node), NODE.pack(*row))
+        self._node_rows[node] = row
 
     def version(self, node: int, version: int) -> VersionRow:
+        fresh = self._version_rows.get((node, version))
+        if fresh is not None:
+            return fresh
         stored = self.versions.get(VERSION_KEY.pack(node, version))
         if stored is None:
             raise KeyError(f"no version {version} of node {node}")
         return VersionRow._make(VERSION.unpack(stored))
 
     def put_version(self, node: int, version: int, row: VersionRow) -> None:
-        self.versions.put(VERSION_KEY.pack(node, version), VERSION.pack(*row))
+        self._version_rows[node, version] = row
 
     def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
         """All versions, newest first."""
-        for key, value in self.versions.scan(U64.pack(node), reverse=True):
-            yield VERSION_KEY.unpack(key)[1], VersionRow._make(VERSION.unpack(value))
+        for version in range(self.node(node).versions, 0, -1):
+            yield version, self.version(node, version)
 
     def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
         """All aliases ever, in the order they were given."""
@@ -192,6 +216,16 @@ class Tables:
     def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
         self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
 
+    def put_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
+        """The edge as seen from its target; ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
+        self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
+        if place.type == _CONTAINS_CODE and target >= self.first_new_node:
+            containers = self._containers.setdefault(target, [])
+            if unlinked == LIVE:
+                containers.append(place.source)
+            else:
+                containers.remove(place.source)
+
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
         prefix = U64.pack(node) if code is None else EDGE_PREFIX.pack(node, code)
@@ -209,9 +243,11 @@ class Tables:
             yield place, self.edge(place)
 
     def containers(self, node: int) -> list[int]:
-        """The worlds that contain a node now."""
+        """The worlds that contain a node now, in log order."""
+        if node >= self.first_new_node:
+            return list(self._containers.get(node, ()))
         prefix = EDGE_PREFIX.pack(node, _CONTAINS_CODE)
-        pairs = self.back.scan_fresh(prefix) if node >= self.first_new_node else self.back.scan(prefix)
+        pairs = self.back.scan(prefix)
         return [source for source, unlinked in (U64_U64.unpack(value) for _, value in pairs) if unlinked == LIVE]
 
     # -- identity

@@ -1,0 +1,1 @@
+../../worlddb/__main__.py

@@ -1,0 +1,50 @@
+"""The floor: the same pairs put into LMDB by a bare loop, in as many durable commits, with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from time import perf_counter
+
+import lmdb
+
+from bench._recording import Pair
+from worlddb.log.store import environment
+
+
+class Floor:
+    """A bare environment, opened as the engine opens its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.env = environment._open(folder)
+        self.seconds = 0.0
+        self.commits = 0
+        self.pairs = 0
+
+    def commit(self, pairs: list[Pair]) -> float:
+        """Put the pairs and make them durable; the seconds that it took."""
+        began = perf_counter()
+        with self.env.begin(write=True) as txn:
+            for key, value in pairs:
+                if value is None:
+                    txn.delete(key)
+                else:
+                    txn.put(key, value)
+        took = perf_counter() - began
+        self.seconds += took
+        self.commits += 1
+        self.pairs += len(pairs)
+        return took
+
+    def close(self) -> None:
+        self.env.close()
+
+
+def same_pairs(one: lmdb.Environment, other: lmdb.Environment) -> bool:
+    """True if two environments hold the same bytes under the same keys."""
+    with one.begin() as left, other.begin() as right:
+        if left.stat()["entries"] != right.stat()["entries"]:
+            return False
+        mine: Iterable[tuple[bytes, bytes]] = left.cursor()
+        return all(pair == theirs for pair, theirs in zip(mine, right.cursor(), strict=True))

@@ -1,0 +1,163 @@
+"""What the engine writes to LMDB, kept in a file in its order, so that a bare loop can write the same.
+
+A recording is a row of frames: the length as a 4-byte big-endian integer, a byte that is 1 in the last frame of a
+durable commit, then msgpack of ``(key, value)`` pairs, with ``None`` for the value of a key that was deleted.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+import lmdb
+import msgspec
+
+from worlddb.log.store.environment import Environment
+
+Pair = tuple[bytes, bytes | None]
+T = TypeVar("T")
+
+_FRAME: Final = struct.Struct(">IB")
+_FRAME_PAIRS: Final = 4096
+"""So many pairs are held back, so that recording does not add to the peak of memory that is measured beside it."""
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final[msgspec.msgpack.Decoder[list[Pair]]] = msgspec.msgpack.Decoder(list[Pair])
+_READS: Final = frozenset({"count", "first", "get", "item", "iternext", "iterprev", "key", "last", "next", "prev"}) | {
+    "set_key",
+    "set_range",
+    "stat",
+    "value",
+}
+"""What is handed through untouched. Anything else is an error here, so that no write goes by unseen."""
+
+
+@contextmanager
+def recorded(path: Path) -> Iterator[None]:
+    """Record every commit that any environment of this process makes while the block runs."""
+    write = Environment.write
+
+    def write_recorded(env: Environment, work: Callable[[lmdb.Transaction], T]) -> T:
+        spool = _Spool(file)
+
+        def recorded_work(txn: lmdb.Transaction) -> T:
+            spool.begin()
+            return work(_Transaction(txn, spool))  # type: ignore[arg-type]
+
+        try:
+            result = write(env, recorded_work)
+        except BaseException:
+            spool.begin()
+            raise
+        spool.commit()
+        return result
+
+    with path.open("wb") as file:
+        Environment.write = write_recorded  # type: ignore[assignment, method-assign]
+        try:
+            yield
+        finally:
+            Environment.write = write  # type: ignore[method-assign]
+
+
+def commits(path: Path) -> Iterator[list[Pair]]:
+    """The pairs of each commit, in the order that they were written in."""
+    pairs: list[Pair] = []
+    with path.open("rb") as spool:
+        while head := spool.read(_FRAME.size):
+            size, last = _FRAME.unpack(head)
+            pairs += _DECODER.decode(spool.read(size))
+            if last:
+                yield pairs
+                pairs = []
+
+
+class _Spool:
+    """Takes the pairs of one transaction."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._start = file.tell()
+        self._pairs: list[Pair] = []
+
+    def begin(self) -> None:
+        """Start over: the engine may run a write again, and what an aborted one wrote does not count."""
+        self._pairs.clear()
+        self._file.seek(self._start)
+        self._file.truncate()
+
+    def add(self, key: bytes, value: bytes | None) -> None:
+        self._pairs.append((key, value))
+        if len(self._pairs) >= _FRAME_PAIRS:
+            self._write(last=False)
+
+    def commit(self) -> None:
+        self._write(last=True)
+
+    def _write(self, *, last: bool) -> None:
+        frame = _ENCODER.encode(self._pairs)
+        self._pairs.clear()
+        self._file.write(_FRAME.pack(len(frame), last) + frame)
+
+
+class _Transaction:
+    """A write transaction that remembers what goes through it."""
+
+    def __init__(self, inner: lmdb.Transaction, spool: _Spool) -> None:
+        self._inner = inner
+        self._spool = spool
+
+    def put(self, key: bytes, value: bytes) -> bool:
+        self._spool.add(key, value)
+        return self._inner.put(key, value)
+
+    def delete(self, key: bytes) -> bool:
+        self._spool.add(key, None)
+        return self._inner.delete(key)
+
+    def cursor(self) -> _Cursor:
+        return _Cursor(self._inner.cursor(), self._spool)
+
+    def __getattr__(self, name: str) -> Any:
+        return _read(self._inner, name)
+
+
+class _Cursor:
+    """A cursor of a recorded transaction."""
+
+    def __init__(self, inner: lmdb.Cursor, spool: _Spool) -> None:
+        self._inner = inner
+        self._spool = spool
+
+    def putmulti(self, items: Iterable[tuple[bytes, bytes]]) -> Any:
+        listed = list(items)
+        for key, value in listed:
+            self._spool.add(key, value)
+        return self._inner.putmulti(listed)
+
+    def put(self, key: bytes, value: bytes) -> bool:
+        self._spool.add(key, value)
+        return self._inner.put(key, value)
+
+    def delete(self) -> bool:
+        self._spool.add(bytes(self._inner.key()), None)
+        return self._inner.delete()
+
+    def __enter__(self) -> _Cursor:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._inner.__exit__(*exception)
+
+    def __getattr__(self, name: str) -> Any:
+        return _read(self._inner, name)
+
+
+def _read(inner: Any, name: str) -> Callable[..., Any]:
+    if name not in _READS:
+        raise AttributeError(f"{name} is not known to the recording: say in bench/_recording.py whether it writes")
+    found: Callable[..., Any] = getattr(inner, name)
+    return found

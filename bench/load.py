@@ -1,0 +1,115 @@
+"""Bulk load through every handler, beside the floor.
+
+The mix of bench/_workload.py goes through `db.batch()`, one durable commit a batch. The floor is the same pairs, log
+records and tables alike, put into a fresh LMDB environment with the same options by `for k, v in pairs: txn.put(k, v)`,
+in as many durable commits. A first run with the same seed records the pairs and the peak of anonymous memory; in the
+second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
+bytes, or the program fails. A write is one node or one edge command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from bench._floor import Floor, same_pairs
+from bench._memory import AnonPeak
+from bench._recording import commits, recorded
+from bench._report import parser, report
+from bench._workload import Loader, Mix, open_seeded
+from worlddb.log.store.environment import DATA_FILE
+
+
+class Sizes(NamedTuple):
+    """How much is loaded."""
+
+    seed: int
+    nodes: int
+    edges: int
+    batch: int
+
+
+def main() -> None:
+    arguments = _arguments()
+    sizes = Sizes(arguments.seed, arguments.nodes, arguments.edges, arguments.batch)
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        result = measure(Path(folder), sizes)
+    rows = [
+        ("WorldDB", result["writes_per_s"], result["seconds"], result["ratio"]),
+        ("floor: bare LMDB loop, same pairs", result["floor_writes_per_s"], result["floor_seconds"], 1.0),
+    ]
+    notes = (
+        f"{sizes.nodes:,} nodes and {sizes.edges:,} edges of eleven types in {result['commits']:,} durable commits of"
+        f" up to {sizes.batch:,} commands.",
+        f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
+        f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in the recording run).",
+    )
+    report(arguments, "load", result, ("", "writes/s", "seconds", "ratio"), rows, notes)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--nodes", type=int, default=10_000)
+    arguments.add_argument("--edges", type=int, default=40_000)
+    arguments.add_argument("--batch", type=int, default=10_000, help="commands a commit")
+    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    return arguments.parse_args()
+
+
+def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
+    """Record, then time the engine and the floor commit by commit."""
+    spool = folder / "pairs"
+    root, peak_bytes = _record(folder / "recorded", spool, sizes)
+    frames = commits(spool)
+    floor = Floor(folder / "floor")
+    creation = next(frames)
+    with open_seeded(folder / "timed", sizes.seed) as db:
+        floor.env.sync(True)
+        with floor.env.begin(write=True) as txn:
+            for key, value in creation:
+                txn.put(key, value or b"")
+        loader, seconds = Loader(db), 0.0
+        for operations, pairs in zip(Mix(*sizes[:3]).batches(sizes.batch), frames, strict=True):
+            gc.collect()
+            began = perf_counter()
+            loader.commit(operations)
+            seconds += perf_counter() - began
+            gc.collect()
+            floor.commit(pairs)
+        assert db.head().root == root, "the recorded and the timed run wrote different stores"
+        assert same_pairs(db._env._shared.env, floor.env), "the floor holds other bytes than the engine wrote"
+        data_bytes = (folder / "timed" / DATA_FILE).stat().st_size
+    floor.close()
+    writes = sizes.nodes + sizes.edges
+    return {
+        "writes_per_s": round(writes / seconds, 1),
+        "floor_writes_per_s": round(writes / floor.seconds, 1),
+        "ratio": round(floor.seconds / seconds, 4),
+        "pairs_per_write": round(floor.pairs / writes, 3),
+        "bytes_per_write": round(data_bytes / writes, 1),
+        "peak_anon_bytes": peak_bytes,
+        "nodes": sizes.nodes,
+        "edges": sizes.edges,
+        "batch": sizes.batch,
+        "commits": floor.commits,
+        "seconds": round(seconds, 3),
+        "floor_seconds": round(floor.seconds, 3),
+    }
+
+
+def _record(path: Path, spool: Path, sizes: Sizes) -> tuple[str, int]:
+    """Write the whole mix once, with every pair kept in ``spool``; the root hash and the peak of anonymous memory."""
+    with recorded(spool), AnonPeak() as peak, open_seeded(path, sizes.seed) as db:
+        loader = Loader(db)
+        for operations in Mix(*sizes[:3]).batches(sizes.batch):
+            loader.commit(operations)
+        root = db.head().root
+    return root, peak.bytes
+
+
+if __name__ == "__main__":
+    main()

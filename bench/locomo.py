@@ -1,0 +1,136 @@
+"""Evidence retrieval on LoCoMo with the text lane: which of the turns that hold the answer are recalled.
+
+Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
+recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions. Evidence that
+names no turn of the conversation is left out, and so is a question that has no other; both are counted. No model runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import worlddb
+from bench._report import p50, p95, parser, report
+from worlddb import Database, View
+from worlddb.tools.importers import files
+from worlddb.tools.importers.run import ingest_files
+
+CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+_TURN_ID: Final = re.compile(r"D\d+:\d+")
+_SESSION: Final = re.compile(r"session_\d+")
+
+
+class Question(NamedTuple):
+    """A question, the conversation that it is asked in, and the turns that answer it."""
+
+    text: str
+    conversation: str
+    category: str
+    evidence: frozenset[str]
+
+
+def main() -> None:
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
+        result = measure(Path(folder) / "store", arguments)
+    key = f"recall@{arguments.k}"
+    rows = [(name, found["n"], found[key]) for name, found in result["by_category"].items()]
+    rows.append(("all", result["n"], result[key]))
+    notes = (
+        f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
+        f" {result['ingest_s']:.2f} s.",
+        f"Latency p50 {result['p50_ms']:.2f} ms, p95 {result['p95_ms']:.2f} ms.",
+        f"Left out: {result['unknown_evidence']} evidence ids that name no turn,"
+        f" {result['left_out']} questions without evidence.",
+    )
+    report(arguments, "locomo", result, ("category", "questions", key), rows, notes)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
+    arguments.add_argument("-k", type=int, default=10)
+    return arguments.parse_args()
+
+
+def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Ingest the file, ask its questions, and sum up by category."""
+    records = _records(arguments.file)
+    questions, left_out, unknown = _questions(records)
+    with worlddb.open(store, author="bench") as db:
+        began = perf_counter()
+        ingested = ingest_files(db, [arguments.file])
+        seconds = perf_counter() - began
+        assert db.catch_up(), "nobody else has the index of this store"
+        view = db.view()
+        worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
+        scores: defaultdict[str, list[float]] = defaultdict(list)
+        taken = []
+        for question in questions:
+            began = perf_counter()
+            found = view.recall(question.text, world=worlds[question.conversation], k=arguments.k)
+            taken.append(1000 * (perf_counter() - began))
+            recalled = question.evidence & {hit.source.get("id", hit.name) for hit in found.hits}
+            scores[question.category].append(len(recalled) / len(question.evidence))
+    key = f"recall@{arguments.k}"
+    every = [score for found_scores in scores.values() for score in found_scores]
+    return {
+        "n": len(every),
+        key: round(statistics.fmean(every), 4),
+        "by_category": {
+            name: {"n": len(scores[name]), key: round(statistics.fmean(scores[name]), 4)}
+            for name in CATEGORIES.values()
+            if scores[name]
+        },
+        "p50_ms": round(p50(taken), 3),
+        "p95_ms": round(p95(taken), 3),
+        "conversations": len(records),
+        "turns": ingested.turns,
+        "ingest_s": round(seconds, 3),
+        "unknown_evidence": unknown,
+        "left_out": left_out,
+        "k": arguments.k,
+    }
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    found: Any = json.loads(files.whole(path))
+    return found if isinstance(found, list) else [found]
+
+
+def _questions(records: list[dict[str, Any]]) -> tuple[list[Question], int, int]:
+    """The questions with evidence, how many have none, and how many evidence ids name no turn."""
+    questions = []
+    left_out = unknown = 0
+    for record in records:
+        parts = record["conversation"]
+        turns = {turn["dia_id"] for key, said in parts.items() if _SESSION.fullmatch(key) for turn in said}
+        for asked in record["qa"]:
+            # Some entries hold several ids in one text.
+            told = [name for entry in asked.get("evidence") or [] for name in _TURN_ID.findall(entry) or [entry]]
+            evidence = frozenset(told) & turns
+            unknown += len(set(told) - turns)
+            left_out += not evidence
+            if evidence:
+                category = CATEGORIES[asked["category"]]
+                questions.append(Question(asked["question"], record["sample_id"], category, frozenset(evidence)))
+    return questions, left_out, unknown
+
+
+def _world(db: Database, view: View, name: str) -> str:
+    """The conversation's world."""
+    named = [world.ref for world in view.children() if world.name == name]
+    assert len(named) == 1, f"{name} was ingested {len(named)} times into {db.path}"
+    return named[0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""The cost of one edit by how many members its world has, and by how deep its world lies.
+
+Every size and every depth has a store of its own, so that a large world is not measured inside the pages of a small
+one, nor the other way round. An edit is one durable commit: a member is added, or a member is revised. The stores take
+turns. Bytes are what the process handed to write calls while the edit ran (``wchar`` of /proc/self/io): the pages that
+LMDB wrote, its meta page, and whatever else the engine wrote; where the system does not count them they are null.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+from bench._report import p50, parser, report
+from bench._workload import CONTENT_WORDS, open_seeded, words
+from worlddb import Database, Receipt
+
+EDITS: Final = ("add", "revise")
+_DEEP_MEMBERS: Final = 100
+_BATCH: Final = 10_000
+_IO: Final = Path("/proc/self/io")
+
+
+class Subject(NamedTuple):
+    """A store with one world that is edited."""
+
+    kind: str
+    size: int
+    db: Database
+    world: str
+    members: list[str]
+
+
+class Cost(NamedTuple):
+    """What one edit took."""
+
+    ms: float
+    written_bytes: int | None
+
+
+def main() -> None:
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        result = measure(Path(folder), arguments)
+    rows = [
+        (
+            f"{edit} a member, {size} {kind}",
+            p50_ms,
+            result["bytes_per_edit"][edit][kind][size],
+            result["ratios"][edit][kind]["p50_ms"] if size == list(by_size)[-1] else "",
+            result["ratios"][edit][kind]["bytes_per_edit"] if size == list(by_size)[-1] else "",
+        )
+        for edit, by_kind in result["p50_ms"].items()
+        for kind, by_size in by_kind.items()
+        for size, p50_ms in by_size.items()
+    ]
+    notes = (
+        f"Medians of {arguments.edits:,} durable edits each. Ratios: the largest beside the smallest.",
+        f"The stores of given depth have {_DEEP_MEMBERS:,} members in the innermost world, which is edited.",
+    )
+    columns = ("edit", "p50 ms", "bytes", "ratio of ms", "ratio of bytes")
+    report(arguments, "worlds", result, columns, rows, notes)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--members", type=int, nargs="+", default=[100, 1_000, 10_000, 100_000])
+    arguments.add_argument("--depths", type=int, nargs="+", default=[1, 8, 64])
+    arguments.add_argument("--edits", type=int, default=100, help="edits of each kind in each store")
+    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    return arguments.parse_args()
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Build the stores, then let them take turns."""
+    draw = random.Random(arguments.seed)
+    subjects = [_build(folder, "members", size, 1, size, draw) for size in arguments.members]
+    subjects += [_build(folder, "depth", depth, depth, _DEEP_MEMBERS, draw) for depth in arguments.depths]
+    costs: dict[tuple[str, str, int], list[Cost]] = {}
+    for number in range(arguments.edits):
+        for edit in EDITS:
+            for subject in subjects:
+                cost = _edit(subject, edit, number, draw)
+                costs.setdefault((edit, subject.kind, subject.size), []).append(cost)
+    for subject in subjects:
+        subject.db.close()
+    ms: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
+    written: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
+    for (edit, kind, size), found in costs.items():
+        ms[edit][kind][str(size)] = round(p50([cost.ms for cost in found]), 4)
+        counted = [cost.written_bytes for cost in found if cost.written_bytes is not None]
+        written[edit][kind][str(size)] = round(p50(counted)) if counted else None
+    ratios = {
+        edit: {kind: {"p50_ms": _ratio(kinds[kind]), "bytes_per_edit": _ratio(written[edit][kind])} for kind in kinds}
+        for edit, kinds in ms.items()
+    }
+    return {"p50_ms": ms, "bytes_per_edit": written, "ratios": ratios, "edits": arguments.edits}
+
+
+def _ratio(by_size: dict[str, float | None]) -> float | None:
+    """The last (largest) beside the first (smallest)."""
+    listed = list(by_size.values())
+    first, last = listed[0], listed[-1]
+    return None if first is None or last is None else round(last / first, 3)
+
+
+def _build(folder: Path, kind: str, size: int, depth: int, members: int, draw: random.Random) -> Subject:
+    db = open_seeded(folder / f"{kind}-{size}", draw.randrange(2**32))
+    world = None
+    for level in range(depth):
+        world = db.create("Topic", f"level {level}", world=world).ref
+    made: list[str] = []
+    while len(made) < members:
+        count = min(_BATCH, members - len(made))
+        with db.batch() as tx:
+            for _ in range(count):
+                tx.create("Entity", words(draw, 2), content=words(draw, CONTENT_WORDS), world=world, resolve=False)
+        made.extend(tx.receipt.refs)
+    assert world is not None, "a depth is at least 1"
+    return Subject(kind, size, db, world, made)
+
+
+def _edit(subject: Subject, edit: str, number: int, draw: random.Random) -> Cost:
+    content = words(draw, CONTENT_WORDS)
+    name = f"{words(draw, 2)} new {number}"
+    member = draw.choice(subject.members)
+    if edit == "add":
+        return _cost(lambda: subject.db.create("Entity", name, content=content, world=subject.world))
+    return _cost(lambda: subject.db.revise(member, content=content))
+
+
+def _cost(write: Callable[[], Receipt]) -> Cost:
+    before = _written_bytes()
+    began = perf_counter()
+    receipt = write()
+    ms = 1000 * (perf_counter() - began)
+    after = _written_bytes()
+    receipt.raise_if_refused()
+    return Cost(ms, None if before is None or after is None else after - before)
+
+
+def _written_bytes() -> int | None:
+    """Bytes that this process has handed to write calls so far."""
+    try:
+        text = _IO.read_text()
+    except OSError:
+        return None
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("wchar:"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""The structure of LMDB's pages, read with plain reads and without LMDB.
+
+LMDB maps its file into memory and follows what the pages say: a flipped bit in a page header can send it outside the
+file, and the kernel then ends the process without a word. So verification walks the pages first, and so does opening
+a file that is shorter than its page count (LMDB leaves pages out that a transaction took at the end and gave back,
+so such a file may be whole).
+
+Layout of LMDB's data version 1 on 64-bit machines, in the machine's byte order:
+
+    page      u64 number, u16 pad, u16 flags, u16 lower, u16 upper (overflow: u32 pages), then u16 node offsets
+    node      u16 low, u16 high, u16 flags, u16 key size, key, value
+              leaf: value size = low | high << 16; branch: child page = low | high << 16 | flags << 32
+    meta      page header, u32 magic, u32 version, u64 address, u64 map size, two trees, u64 last page, u64 transaction
+    tree      u32 pad (page size in the first), u16 flags, u16 depth, u64 branch, leaf, overflow pages, entries, root
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_MAGIC: Final = 0xBEEFC0DE
+_VERSION: Final = 1
+_PAGE = struct.Struct("=QHHHH")
+_NODE = struct.Struct("=HHHH")
+_META = struct.Struct("=IIQQ")
+_TREE = struct.Struct("=IHHQQQQQ")
+_TAIL = struct.Struct("=QQ")
+_U64 = struct.Struct("=Q")
+_META_BYTES: Final = _PAGE.size + _META.size + 2 * _TREE.size + _TAIL.size
+_BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
+_BIG_VALUE: Final = 0x01
+_NO_PAGE: Final = 2**64 - 1
+_FIRST_PAGE: Final = 2
+MAX_PAGE_FINDINGS: Final = 20
+
+
+class PageFinding(NamedTuple):
+    """A page that cannot be followed, the key that it should begin at (if known), and what is wrong with it."""
+
+    page: int
+    key: bytes
+    problem: str
+
+
+class _Tree(NamedTuple):
+    depth: int
+    entries: int
+    root: int
+
+
+class _Meta(NamedTuple):
+    page_size: int
+    free: _Tree
+    main: _Tree
+    last_page: int
+    transaction: int
+
+
+class _Bad(Exception):
+    """A page that cannot be followed."""
+
+
+def damaged_pages(file: Path, transaction: int) -> list[PageFinding] | None:
+    """What is wrong with the pages of one snapshot, at most :data:`MAX_PAGE_FINDINGS`; reads all of them.
+
+    ``transaction`` is the id of a read transaction that the caller keeps open, so that no page of the snapshot is used
+    again meanwhile. ``None`` if the file has no such snapshot (any more), or a layout that this module does not know.
+    """
+    with open(file, "rb", buffering=0) as opened:
+        metas = [_meta(opened.fileno(), page) for page in _meta_places(opened.fileno())]
+        found = next((meta for meta in metas if meta is not None and meta.transaction == transaction), None)
+        if found is None:
+            return None
+        walk = _Walk(opened.fileno(), found)
+        findings: list[PageFinding] = []
+        for name, tree in (("free pages", found.free), ("records", found.main)):
+            for finding in walk.tree(tree, name):
+                findings.append(finding)
+                if len(findings) == MAX_PAGE_FINDINGS:
+                    return findings
+        return findings
+
+
+def _meta_places(fd: int) -> tuple[int, ...]:
+    """Where the two metas begin: the second is one page after the first, if the first can say how long that is."""
+    first = _meta(fd, 0)
+    return (0,) if first is None else (0, first.page_size)
+
+
+def _meta(fd: int, at: int) -> _Meta | None:
+    stored = os.pread(fd, _META_BYTES, at)
+    if len(stored) < _META_BYTES:
+        return None
+    magic, version, _, _ = _META.unpack_from(stored, _PAGE.size)
+    if (magic, version) != (_MAGIC, _VERSION):
+        return None
+    trees = _PAGE.size + _META.size
+    page_size, _, free_depth, _, _, _, free_entries, free_root = _TREE.unpack_from(stored, trees)
+    _, _, depth, _, _, _, entries, root = _TREE.unpack_from(stored, trees + _TREE.size)
+    last_page, transaction = _TAIL.unpack_from(stored, trees + 2 * _TREE.size)
+    if not 256 <= page_size <= 65536:
+        return None
+    free, main = _Tree(free_depth, free_entries, free_root), _Tree(depth, entries, root)
+    return _Meta(page_size, free, main, last_page, transaction)
+
+
+class _Walk:
+    """Follows a snapshot's trees; every page may be reached once."""
+
+    def __init__(self, fd: int, meta: _Meta) -> None:
+        self._fd = fd
+        self._meta = meta
+        self._size = meta.page_size
+        self._seen: set[int] = set()
+
+    def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
+        if tree.root == _NO_PAGE:
+            return
+        entries, whole = 0, True
+        ordered = tree is self._meta.main
+        pending: list[tuple[int, int, bytes]] = [(tree.root, 1, b"")]
+        while pending:
+            page, level, lower = pending.pop()
+            try:
+                stored, is_leaf = self._page(page, leaf=level == tree.depth)
+                nodes = self._nodes(stored, is_leaf)
+                keys = [key for key, _, _ in nodes]
+                if ordered:
+                    _in_order(keys if is_leaf else [lower, *keys[1:]], lower)
+                if is_leaf:
+                    entries += len(nodes)
+                    for _, flags, value in nodes:
+                        if flags & _BIG_VALUE:
+                            self._overflow(*value)
+                else:
+                    # The first key of a branch page means nothing: its child begins where the page does.
+                    begins = [lower, *keys[1:]]
+                    below = [(value[0], level + 1, key) for key, (_, _, value) in zip(begins, nodes, strict=True)]
+                    pending.extend(reversed(below))
+            except _Bad as bad:
+                whole = False
+                yield PageFinding(page, lower, str(bad))
+        if whole and entries != tree.entries:
+            yield PageFinding(tree.root, b"", f"the tree of {name} has {entries} entries, and {tree.entries} were kept")
+
+    def _read(self, page: int) -> bytes:
+        if not _FIRST_PAGE <= page <= self._meta.last_page:
+            raise _Bad(f"there is no page {page}")
+        if page in self._seen:
+            raise _Bad(f"page {page} is named twice")
+        self._seen.add(page)
+        stored = os.pread(self._fd, self._size, page * self._size)
+        if len(stored) < self._size:
+            raise _Bad(f"page {page} lies beyond the end of the file")
+        if _PAGE.unpack_from(stored)[0] != page:
+            raise _Bad(f"page {page} says that it is another one")
+        return stored
+
+    def _page(self, page: int, *, leaf: bool) -> tuple[bytes, bool]:
+        stored = self._read(page)
+        flags = _PAGE.unpack_from(stored)[2]
+        if flags != (_LEAF if leaf else _BRANCH):
+            raise _Bad(f"page {page} is not a {'leaf' if leaf else 'branch'}")
+        return stored, leaf
+
+    def _nodes(self, stored: bytes, is_leaf: bool) -> list[tuple[bytes, int, tuple[int, int]]]:
+        """Key, flags and value of each node: (child page, 0), or (overflow page, size) of a big value."""
+        page, _, _, lower, upper = _PAGE.unpack_from(stored)
+        if not _PAGE.size <= lower <= upper <= self._size or lower % 2:
+            raise _Bad(f"page {page} has its bounds wrong")
+        offsets = struct.unpack_from(f"={(lower - _PAGE.size) // 2}H", stored, _PAGE.size)
+        if not offsets:
+            raise _Bad(f"page {page} is empty")
+        nodes = []
+        for at in offsets:
+            if not upper <= at <= self._size - _NODE.size:
+                raise _Bad(f"page {page} names a record outside of itself")
+            low, high, flags, key_size = _NODE.unpack_from(stored, at)
+            begin = at + _NODE.size
+            end = begin + key_size
+            key = stored[begin:end]
+            if not is_leaf:
+                value = (low | high << 16 | flags << 32, 0)
+            else:
+                size = low | high << 16
+                big = flags == _BIG_VALUE
+                if not big and flags:
+                    raise _Bad(f"page {page} has a record of an unknown kind")
+                value = (_U64.unpack_from(stored, end)[0], size) if big and end + 8 <= self._size else (0, size)
+                end += 8 if big else size
+            if end > self._size:
+                raise _Bad(f"page {page} has a record that is longer than the page")
+            nodes.append((key, flags if is_leaf else 0, value))
+        return nodes
+
+    def _overflow(self, page: int, size: int) -> None:
+        stored = self._read(page)
+        _, _, flags, low, high = _PAGE.unpack_from(stored)
+        count = struct.unpack("=I", struct.pack("=HH", low, high))[0]
+        if flags != _OVERFLOW:
+            raise _Bad(f"page {page} does not hold a long value")
+        if not 0 < count <= self._meta.last_page - page + 1 or _PAGE.size + size > count * self._size:
+            raise _Bad(f"page {page} holds a value that is longer than its pages")
+        if os.fstat(self._fd).st_size < page * self._size + _PAGE.size + size:
+            raise _Bad(f"page {page} holds a value that goes beyond the end of the file")
+
+
+def _in_order(keys: list[bytes], lower: bytes) -> None:
+    if keys[0] < lower or any(one >= other for one, other in pairwise(keys)):
+        raise _Bad("its keys are not in order")

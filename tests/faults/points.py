@@ -1,0 +1,67 @@
+"""Where a run can be cut: the steps of a write, and the seams between the parts that take part in it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from worlddb.log.store import environment
+from worlddb.log.store.lock import WriterLock
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes import text
+from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.tables import Tables
+
+Step = Callable[[str], None]
+
+STEPS = ("locked", "begun", "applied", "committed")
+"""The environment's own points, in the order in which a write passes them."""
+
+EXIT_STATUS = 86
+"""What a process that cut itself short exits with."""
+
+SEAMS: tuple[tuple[Any, str], ...] = (
+    (WriterLock, "_sign"),
+    (Applier, "settle"),
+    (Tables, "flush"),
+    (Tables, "clear"),
+    (LmdbLog, "append"),
+    (TextIndex, "apply"),
+    (text, "_add"),
+)
+
+
+def install(step: Step) -> None:
+    """Call ``step`` with a name at every point of every write from now on. Only for a process of its own."""
+    environment._no_step = step  # type: ignore[assignment]
+    for owner, name in SEAMS:
+        setattr(owner, name, _before(getattr(owner, name), f"{owner.__name__.rpartition('.')[2]}.{name}", step))
+
+
+def _before(function: Callable[..., Any], name: str, step: Step) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **keywords: Any) -> Any:
+        step(name)
+        return function(*arguments, **keywords)
+
+    return wrapped
+
+
+class Cut:
+    """A step function that ends the process at its ``at``-th call, counted from 1; 0 never does."""
+
+    def __init__(self, at: int, how: str) -> None:
+        self._at = at
+        self._how = how
+        self.passed: list[str] = []
+
+    def __call__(self, name: str) -> None:
+        self.passed.append(name)
+        if len(self.passed) == self._at:
+            if self._how == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            os._exit(EXIT_STATUS)

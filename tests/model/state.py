@@ -1,0 +1,118 @@
+"""What the model knows after each commit: plain dictionaries of immutable records, copied whole at every commit.
+
+The engine keeps interval columns; the model keeps every state that there ever was. "As of commit 7" is therefore
+nothing but ``states[7]`` here, which is what law 9 says that it has to mean.
+
+Worlds, edges and proposals are numbered from one counter in the order in which they were made; 0 is the root world. An
+accepted proposal and its edge have the same number. The numbers become references once the engine has given them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from worlddb.log.model.times import ALWAYS, FOREVER
+
+ROOT = 0
+
+
+class Version(NamedTuple):
+    type: str
+    name: str
+    content: str
+    start: int
+    end: int
+    seq: int
+    time: int
+    author: str
+    why: str
+    source: dict[str, Any]
+
+
+class World(NamedTuple):
+    made: int
+    """The ingest time of the commit that made it."""
+    versions: tuple[Version, ...]
+    aliases: tuple[str, ...] = ()
+    given: int = 0
+    """How many aliases it was ever given."""
+    ended: bool = False
+
+    @property
+    def newest(self) -> Version:
+        return self.versions[-1]
+
+
+class Edge(NamedTuple):
+    type: str
+    source: int
+    source_version: int
+    target: int
+    target_version: int
+    home: int
+    start: int
+    end: int
+    seq: int
+    properties: dict[str, Any] = {}
+    why: str = ""
+
+
+class Proposal(NamedTuple):
+    source: int
+    source_version: int
+    target: int
+    target_version: int
+    home: int
+    start: int
+    seq: int
+    evidence: dict[str, Any]
+    why: str
+    status: str = "pending"
+    decided: int = 0
+
+
+@dataclass
+class State:
+    """Everything at one commit. ``edges`` holds those that have not been unlinked, ``unlinked`` the others."""
+
+    worlds: dict[int, World] = field(default_factory=dict)
+    edges: dict[int, Edge] = field(default_factory=dict)
+    unlinked: dict[int, Edge] = field(default_factory=dict)
+    proposals: dict[int, Proposal] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+    edge_keys: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(
+            dict(self.worlds),
+            dict(self.edges),
+            dict(self.unlinked),
+            dict(self.proposals),
+            dict(self.keys),
+            dict(self.edge_keys),
+        )
+
+    def edges_of(self, type_name: str) -> Iterator[tuple[int, Edge]]:
+        return ((number, edge) for number, edge in self.edges.items() if edge.type == type_name)
+
+    def containers(self, world: int) -> list[int]:
+        return [edge.source for _, edge in self.edges_of("contains") if edge.target == world]
+
+    def members(self, world: int) -> list[int]:
+        return [edge.target for _, edge in self.edges_of("contains") if edge.source == world]
+
+    def reaches(self, start: int, goal: int, type_name: str) -> bool:
+        """Whether edges of a type lead from one world to another, which they do from a world to itself."""
+        reached = {start}
+        for _ in self.worlds:
+            reached |= {edge.target for _, edge in self.edges_of(type_name) if edge.source in reached}
+        return goal in reached
+
+
+def first_state(time: int, author: str) -> State:
+    """The state after the first commit: a root world that is valid always."""
+    state = State()
+    state.worlds[ROOT] = World(time, (Version("Root", "root", "", ALWAYS, FOREVER, 1, time, author, "", {}),))
+    return state

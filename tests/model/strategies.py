@@ -1,0 +1,151 @@
+"""Commands as Hypothesis draws them: references are numbers that are read modulo what there is when they are used."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.model.commands import Command, Known, Nobody, Nth, Reference
+from tests.model.edge_rules import TYPES
+from tests.model.state import State
+from worlddb.log.model.environment import RELEASED_AT
+
+TICK = 1_000
+"""Microseconds between the few moments that everything happens at, so that boundaries meet often."""
+
+
+class Pick(NamedTuple):
+    """A reference that is yet to be chosen. ``kind`` is what it should be of; ``draw`` which one."""
+
+    kind: str
+    draw: int
+
+
+class Recipe(NamedTuple):
+    """A command that is yet to be told what it is about."""
+
+    method: str
+    arguments: dict[str, Any]
+
+    def cooked(self, state: State, position: int = 0) -> Command:
+        """The command on a state, as the ``position``-th of its batch."""
+        return Command(self.method, {name: _chosen(value, state, position) for name, value in self.arguments.items()})
+
+
+def _chosen(value: Any, state: State, position: int) -> Any:
+    if isinstance(value, Pick):
+        return _reference(value, state, position)
+    if isinstance(value, list) and value and isinstance(value[0], Pick):
+        return [_reference(pick, state, position) for pick in value]
+    return value
+
+
+def _reference(pick: Pick, state: State, position: int) -> Reference:
+    """Mostly something of the right kind; now and then what an earlier command of the batch made, or nothing."""
+    which, rest = pick.draw % 64, pick.draw // 64
+    if position and which < 24:
+        return Nth(rest % position)
+    if which == 63:
+        return Nobody()
+    worlds = list(state.worlds)
+    of_kind = {
+        "world": worlds,
+        # The newest come first: what was made last is what the next command is most often about.
+        "edge": list(state.edges)[::-1] + list(state.unlinked),
+        "proposal": list(state.proposals)[::-1],
+    }
+    candidates = of_kind[pick.kind] if which != 62 else of_kind["edge" if pick.kind == "world" else "world"]
+    if not candidates:
+        return Nobody()
+    return Known(candidates[rest % len(candidates)], 12 if which in (60, 61) else 0)
+
+
+def picks(kind: str) -> st.SearchStrategy[Pick]:
+    return st.builds(Pick, st.just(kind), st.integers(0, 64 * 48 - 1))
+
+
+worlds = picks("world")
+names = st.sampled_from(["Ada", "ada", "ＡＤＡ", " Ada  ", "Bob", "Lovelace", "Tool", ""])
+types = st.sampled_from(["Person", "Person", "Type", "Tool"])
+contents = st.sampled_from(["", "one", "two", "grün 東京"])
+reasons = st.sampled_from(["", "", "because"])
+records = st.sampled_from([{}, {}, {"page": 7}, {"said": ["a", {"b": None}]}])
+moments = st.integers(-12, 24).map(lambda ticks: RELEASED_AT + ticks * TICK)
+alias_lists = st.lists(st.sampled_from(["Ada", "Lovelace", "lovelace", "Bob"]), max_size=2).map(tuple)
+
+
+def recipe(method: str, needed: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Recipe]:
+    arguments = st.fixed_dictionaries(needed, optional=optional)
+    return st.builds(Recipe, st.just(method), arguments)
+
+
+TIMES = {"valid_from": moments, "valid_to": moments}
+WHY = {"why": reasons}
+
+create = recipe(
+    "create",
+    {"type": types, "name": names},
+    {
+        "content": contents,
+        "aliases": alias_lists,
+        "world": worlds,
+        "key": st.sampled_from(["k1", "k2"]),
+        "source": records,
+        "resolve": st.booleans(),
+        **TIMES,
+        **WHY,
+    },
+)
+revise = recipe(
+    "revise",
+    {"ref": worlds},
+    {"type": types, "name": names, "content": contents, "source": records, **TIMES, **WHY},
+)
+retire = recipe("retire", {"ref": worlds}, {"at": moments, **WHY})
+retire_edge = recipe("retire", {"ref": picks("edge")}, {"at": moments, **WHY})
+reassert = recipe("reassert", {"ref": worlds}, {"content": contents, **TIMES, **WHY})
+unlink = recipe("unlink", {"edge": picks("edge")}, WHY)
+move = recipe(
+    "move",
+    {"refs": st.lists(worlds, min_size=1, max_size=3), "to": worlds},
+    {"out_of": worlds, "valid_from": moments, **WHY},
+)
+alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
+unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
+accept = recipe("accept", {"proposal": picks("proposal")}, WHY)
+reject = recipe("reject", {"proposal": picks("proposal")}, WHY)
+undo = recipe("undo", {"proposal": picks("proposal")}, WHY)
+
+
+def link(type_names: st.SearchStrategy[str]) -> st.SearchStrategy[Recipe]:
+    optional = {"home": worlds, "key": st.sampled_from(["e1", "e2"]), "properties": records, **TIMES, **WHY}
+    return recipe("link", {"source": worlds, "type": type_names, "target": worlds}, optional)
+
+
+links = link(st.sampled_from(TYPES))
+# A ``same_as`` has no end of its own: it holds until it is undone.
+identities = recipe(
+    "link", {"source": worlds, "type": st.just("same_as"), "target": worlds}, {"properties": records, **WHY}
+)
+unknown_links = link(st.just("knows"))
+
+commands = st.one_of(
+    create,
+    create,
+    revise,
+    retire,
+    retire_edge,
+    reassert,
+    links,
+    links,
+    identities,
+    unlink,
+    move,
+    alias,
+    unalias,
+    accept,
+    reject,
+    undo,
+    unknown_links,
+)

@@ -1,0 +1,196 @@
+"""Every benchmark program runs at a tiny size and prints the keys that scripts outside of the repository read.
+
+Nothing here is about speed: the figures only have to be there, be positive, and belong to the work that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import _recording
+from bench._report import p50, p95
+from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
+from tests.tidy.tree import ROOT
+from worlddb.log.store.environment import Environment
+
+SMALL = ("--nodes", "60", "--edges", "120")
+
+PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
+    "load": (
+        (*SMALL, "--batch", "50"),
+        {"writes_per_s", "floor_writes_per_s", "ratio", "pairs_per_write", "bytes_per_write", "peak_anon_bytes"},
+    ),
+    "replay": (
+        (*SMALL, "--batch", "50", "--repeat", "2"),
+        {"events_per_s", "floor_events_per_s", "ratio", "events"},
+    ),
+    "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
+    "worlds": (
+        ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
+        {"p50_ms", "bytes_per_edit", "ratios"},
+    ),
+    "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
+    "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
+    "diff": (
+        (*SMALL, "--changes", "2", "--repeat", "1"),
+        {"ms", "worlds_visited", "trie_nodes_visited"},
+    ),
+}
+
+READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "recall", "recall_in_world"}
+
+LOCOMO = [
+    {
+        "sample_id": "two-friends",
+        "conversation": {
+            "speaker_a": "Ada",
+            "speaker_b": "Ben",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ada", "dia_id": "D1:1", "text": "I adopted a greyhound called Comet last week."},
+                {"speaker": "Ben", "dia_id": "D1:2", "text": "My sister moved to Lisbon to learn carpentry."},
+            ],
+        },
+        "qa": [
+            {"question": "Who adopted a greyhound?", "answer": "Ada", "evidence": ["D1:1"], "category": 4},
+            {"question": "Where is Ben's sister?", "answer": "Lisbon", "evidence": ["D1:2; D9:9"], "category": 1},
+            {"question": "Who paints?", "adversarial_answer": "nobody", "evidence": [], "category": 5},
+        ],
+    }
+]
+
+
+def run(name: str, *arguments: str) -> dict[str, object]:
+    """The JSON object that a program prints last, after the lines for people."""
+    command = [sys.executable, "-m", f"bench.{name}", "--json", "--seed", "3", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    *table, last = done.stdout.splitlines()
+    assert f"bench.{name}, seed 3" in table[0]
+    assert any("python" in line and "lmdb" in line for line in table), "the versions stand above the table"
+    told: dict[str, object] = json.loads(last)
+    return told
+
+
+def test_every_program_has_a_line_here() -> None:
+    programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
+    assert programs == {*PROGRAMS, "locomo"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_prints_its_keys(name: str) -> None:
+    arguments, keys = PROGRAMS[name]
+    told = run(name, *arguments)
+    assert told.keys() >= keys | {"bench", "seed", "machine"}
+    assert (told["bench"], told["seed"]) == (name, 3)
+    figures = [value for key in keys if isinstance(value := told[key], int | float)]
+    assert all(figure > 0 for figure in figures)
+    assert len(figures) == len(keys) or name in ("worlds", "open", "reads")
+
+
+def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
+    told = run("reads", "--nodes", "60", "--samples", "2")
+    expected = READ_SHAPES | {f"{shape}_past" for shape in READ_SHAPES} | {"recall_exact_past"}
+    for key in ("p50_ms", "p95_ms"):
+        figures = told[key]
+        assert isinstance(figures, dict)
+        assert figures.keys() == expected
+        assert all(figure > 0 for figure in figures.values())
+
+
+def test_worlds_tells_members_and_depths_apart() -> None:
+    told = run("worlds", "--members", "5", "40", "--depths", "1", "3", "--edits", "1")
+    for key in ("p50_ms", "bytes_per_edit"):
+        by_edit = told[key]
+        assert isinstance(by_edit, dict)
+        assert {edit: {kind: list(sizes) for kind, sizes in kinds.items()} for edit, kinds in by_edit.items()} == {
+            edit: {"members": ["5", "40"], "depth": ["1", "3"]} for edit in ("add", "revise")
+        }
+
+
+def test_diff_visits_no_more_worlds_than_lie_above_the_changes() -> None:
+    told = run("diff", *SMALL, "--changes", "1", "--repeat", "1")
+    assert isinstance(told["worlds_visited"], int)
+    assert 2 <= told["worlds_visited"] < 60
+
+
+def test_locomo_finds_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(LOCOMO))
+    told = run("locomo", str(file))
+    assert (told["n"], told["left_out"], told["unknown_evidence"]) == (2, 1, 1)
+    assert told["recall@10"] == 1.0
+    assert told["by_category"] == {"multi-hop": {"n": 1, "recall@10": 1.0}, "single-hop": {"n": 1, "recall@10": 1.0}}
+
+
+def test_the_mix_has_every_edge_type_and_is_the_same_for_the_same_seed() -> None:
+    first, again, other = (list(Mix(seed, 400, 1600).batches(300)) for seed in (5, 5, 6))
+    assert first == again != other
+    operations = [operation for batch in first for operation in batch]
+    assert sum(isinstance(operation, NewNode) for operation in operations) == 400
+    types = [operation.type for operation in operations if isinstance(operation, NewEdge)]
+    assert set(types) == set(SHARES)
+    assert types.count("refers_to") > 700
+
+
+def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None:
+    roots = []
+    for name, recording in (("plain", False), ("recorded", True)):
+        if recording:
+            with _recording.recorded(tmp_path / "spool"):
+                db, _ = load(tmp_path / name, 9, 50, 100, 60)
+        else:
+            db, _ = load(tmp_path / name, 9, 50, 100, 60)
+        with db:
+            roots.append(db.head().root)
+            if recording:
+                with db._env.read() as txn:
+                    stored = {bytes(key): bytes(value) for key, value in txn.cursor()}
+    assert roots[0] == roots[1]
+    replayed: dict[bytes, bytes] = {}
+    for pairs in _recording.commits(tmp_path / "spool"):
+        for key, value in pairs:
+            if value is None:
+                replayed.pop(key, None)
+            else:
+                replayed[key] = value
+    assert replayed == stored
+
+
+def test_a_recording_leaves_out_what_was_aborted_and_puts_the_environment_back(tmp_path: Path) -> None:
+    write = Environment.write
+    spool = tmp_path / "spool"
+
+    def fail(txn: object) -> None:
+        txn.put(b"\xf0lost", b"1")  # type: ignore[attr-defined]
+        raise RuntimeError("stop")
+
+    with _recording.recorded(spool), open_seeded(tmp_path / "store", 1) as db:
+        before = db.head()
+        with pytest.raises(RuntimeError, match="stop"):
+            db._env.write(fail)
+        db._env.write(lambda txn: txn.put(b"\xf0kept", b"2"))
+        assert db.head() == before
+    assert Environment.write is write
+    assert list(_recording.commits(spool))[1:] == [[(b"\xf0kept", b"2")]]
+
+
+def test_a_recording_refuses_calls_that_it_does_not_know(tmp_path: Path) -> None:
+    with (
+        _recording.recorded(tmp_path / "spool"),
+        open_seeded(tmp_path / "store", 1) as db,
+        pytest.raises(AttributeError, match="replace is not known"),
+    ):
+        db._env.write(lambda txn: txn.replace(b"k", b"v"))
+
+
+def test_percentiles_are_samples_that_were_seen() -> None:
+    samples = [float(number) for number in range(100, 0, -1)]
+    assert p50(samples) == 50.5
+    assert p95(samples) == 95.0
+    assert p95([7.0]) == 7.0

@@ -1,0 +1,198 @@
+"""The whole semantics against a plain model: every command, every refusal, every read, at every moment of both axes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+import worlddb
+from tests.model import strategies as draw
+from tests.model.edge_rules import TYPES
+from tests.model.session import Session
+from tests.model.strategies import Recipe
+
+SEEN: Counter[str] = Counter()
+"""What the whole run did, so that it can be asserted that it did something."""
+
+
+class EngineAndModel(RuleBasedStateMachine):
+    """Two handles on one store beside the model."""
+
+    @initialize(seed=st.integers(0, 2**32))
+    def begin(self, seed: int) -> None:
+        self.top = Path(tempfile.mkdtemp(prefix="worlddb-model-"))
+        self.session = Session(self.top / "store", seed, SEEN)
+        self.requests = 0
+        self.replays = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "session"):
+            try:
+                SEEN["commits"] += self.session.head
+                self._look(self.session.db().view())
+                for view in self.session.pinned:
+                    self._look(view)
+                found = self.session.db().verify(deep=True)
+                assert found.ok, found
+                assert found.commits == self.session.head
+            finally:
+                self.session.close()
+                shutil.rmtree(self.top)
+
+    def _look(self, view: worlddb.View) -> None:
+        compared = self.session.compared(view)
+        compared.everything()
+        compared.unknown(self.session.state)
+        SEEN["views compared"] += 1
+
+    def _write(self, recipes: list[Recipe], *, handle: int, keyed: bool, batch: bool = False) -> None:
+        self.requests += 1
+        key = f"request {self.requests}" if keyed else None
+        commands = [made.cooked(self.session.state, position) for position, made in enumerate(recipes)]
+        self.session.write(commands, batch=batch, key=key, handle=handle)
+
+    # -- writing
+
+    @rule(recipe=draw.create, handle=st.integers(0, 1), keyed=st.booleans())
+    def create(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(recipe=draw.links, handle=st.integers(0, 1), keyed=st.booleans())
+    def link(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(recipe=st.one_of(draw.revise, draw.retire, draw.reassert), handle=st.integers(0, 1), keyed=st.booleans())
+    def change(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(recipe=st.one_of(draw.unlink, draw.retire_edge, draw.move), handle=st.integers(0, 1), keyed=st.booleans())
+    def rearrange(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(
+        recipe=st.one_of(draw.identities, draw.accept, draw.reject, draw.undo, draw.alias, draw.unalias),
+        handle=st.integers(0, 1),
+        keyed=st.booleans(),
+    )
+    def identify(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(recipe=draw.commands, handle=st.integers(0, 1), keyed=st.booleans())
+    def anything(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(recipes=st.lists(draw.commands, max_size=5), handle=st.integers(0, 1), keyed=st.booleans())
+    def batch(self, recipes: list[Recipe], handle: int, keyed: bool) -> None:
+        self._write(recipes, handle=handle, keyed=keyed, batch=True)
+        SEEN["batch"] += 1
+
+    @rule(which=st.integers(0, 99), handle=st.integers(0, 1))
+    def retry(self, which: int, handle: int) -> None:
+        keys = list(self.session.retries)
+        if keys:
+            self.session.retry(keys[which % len(keys)], handle)
+
+    # -- time
+
+    @rule(ticks=st.integers(-3, 6))
+    def pass_time(self, ticks: int) -> None:
+        self.session.clock.advance(ticks * draw.TICK)
+
+    # -- reading
+
+    @rule(which=st.integers(0, 999), valid=draw.moments, axis=st.integers(0, 2))
+    def look_back(self, which: int, valid: int, axis: int) -> None:
+        """Any earlier commit, named by its sequence number, its ingest time, or a moment just before the next."""
+        session, seq = self.session, 1 + which % self.session.head
+        following = session.times[seq + 1] if seq < session.head else session.times[seq] + 1
+        if axis == 0:
+            view = session.db().view(seq=seq, valid=valid)
+        else:
+            view = session.db().view(ingested=session.times[seq] if axis == 1 else following - 1, valid=valid)
+        assert (view.seq, view.valid) == (seq, valid)
+        self._look(view)
+
+    @rule(which=st.integers(0, 999))
+    def look_inside(self, which: int) -> None:
+        """Lookups confined to one world, and one world's edges by type and direction."""
+        number = list(self.session.state.worlds)[which % len(self.session.state.worlds)]
+        compared = self.session.compared(self.session.db(1).view())
+        compared.lookups(number)
+        for type_name in TYPES:
+            compared.sides(number, type_name)
+
+    @rule(valid=st.none() | draw.moments)
+    def pin(self, valid: int | None) -> None:
+        """A view that is kept until the end, whatever happens meanwhile."""
+        self.session.pinned.append(self.session.db().view(valid=valid))
+
+    # -- keeping
+
+    @rule()
+    def reopen(self) -> None:
+        pins = [(view.seq, view.valid) for view in self.session.pinned]
+        self.session.close()
+        self.session.open()
+        self.session.pinned = [self.session.db().view(seq=seq, valid=valid) for seq, valid in pins]
+        SEEN["reopen"] += 1
+
+    @rule(names=st.sampled_from([("tables",), ("tables",), ()]))
+    def rebuild(self, names: tuple[str, ...]) -> None:
+        assert self.session.db().rebuild(*names).root == self.session.hashes[-1][0]
+        SEEN["rebuild"] += 1
+
+    @rule(which=st.integers(0, 999), valid=draw.moments)
+    def replay(self, which: int, valid: int) -> None:
+        """A store replayed to a commit answers as this one does as of that commit (law 9)."""
+        seq = 1 + which % self.session.head
+        self.replays += 1
+        into = self.top / f"replay-{self.replays}"
+        replayed = self.session.db().replay(into, seq=seq)
+        assert replayed == (seq, self.session.hashes[seq][0], True)
+        with worlddb.open(into, create=False, clock=self.session.clock) as then:
+            self._look(then.view(valid=valid))
+            self._look(then.view(seq=seq))
+        SEEN["replay"] += 1
+
+    @invariant()
+    def the_present_is_as_the_model_says(self) -> None:
+        if hasattr(self, "session"):
+            self.session.check_present()
+
+
+METHODS = "create revise retire reassert link unlink move alias unalias accept reject undo".split()
+REFUSALS = (
+    "ended closed root_is_permanent not_ended already_member containment_cycle self_reference already_decided"
+    " already_unlinked last_container already_in_conflict already_proposed"
+).split()
+NOTES = "proposal_staged already_closed adopted_by_root nothing_reopened".split()
+KEEPING = "batch retry reopen rebuild replay".split()
+
+
+def assert_not_trivial(times: int) -> None:
+    """Every command, edge type, refusal and kind of upkeep that a run of this size cannot well miss."""
+    wanted = [*METHODS, *(f"link {type_name}" for type_name in TYPES), *(f"refused {code}" for code in REFUSALS)]
+    wanted += [*(f"note {code}" for code in NOTES), *KEEPING, "refused in a batch", "error InvalidInterval"]
+    wanted += ["error UnknownReference", "error UnknownEdgeType"]
+    missing = {what: SEEN[what] for what in wanted if SEEN[what] < times}
+    assert not missing, f"the run was trivial: {missing} of {SEEN}"
+
+
+def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes() -> None:
+    SEEN.clear()
+    run_state_machine_as_test(EngineAndModel)
+    assert_not_trivial(1)
+
+
+@pytest.mark.soak
+def test_the_engine_answers_as_the_model_says_through_long_lives() -> None:
+    SEEN.clear()
+    run_state_machine_as_test(EngineAndModel, settings=settings(max_examples=400, stateful_step_count=120))
+    assert_not_trivial(20)

@@ -1,0 +1,155 @@
+"""What texts are searched by: words, stems and character pairs, in any language."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worlddb.projections.indexes.analysis import (
+    GRAMS,
+    MAX_QUERY_GRAMS,
+    MAX_QUERY_WORDS,
+    PLAIN,
+    STEM,
+    analyze,
+    grams,
+    matched_words,
+    query_terms,
+    stem_analyzer,
+)
+
+
+def sought(text: str, field: str) -> list[str]:
+    return [term.text for term in query_terms(text) if term.field == field]
+
+
+def test_english_words_that_differ_by_inflection_share_a_stem() -> None:
+    assert analyze("moving moved moves move").stems == ("move",) * 4
+    assert analyze("Adopted puppies").words == ("adopted", "puppies")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("résumé", "RESUME"),
+        ("cafe\u0301", "café"),
+        ("Straße", "STRASSE"),
+        ("Łódź", "lodz"),
+        ("İstanbul", "istanbul"),
+        ("ﬁnance", "finance"),
+        ("Ｗｏｒｌｄ", "world"),
+        ("ΟΔΥΣΣΕΥΣ", "οδυσσεύς"),
+        ("ёлка", "елка"),
+        ("ЙОД", "йод"),
+        ("كِتَاب", "كتاب"),
+        ("أحمد", "احمد"),
+        ("שָׁלוֹם", "שלום"),
+        ("ex\u00adample", "example"),
+        ("tiếng Việt", "TIENG VIET"),
+    ],
+)
+def test_spellings_of_one_word_become_the_same_word(one: str, other: str) -> None:
+    assert analyze(one).words == analyze(other).words != ()
+
+
+def test_another_letter_stays_another_letter() -> None:
+    assert analyze("мой").words != analyze("мои").words
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Москве", "Москва"), ("книги", "книга"), ("الكتاب", "كتاب"), ("المدرسة", "مدرسة")]
+)
+def test_russian_and_arabic_words_are_stemmed_by_their_own_rules(one: str, other: str) -> None:
+    assert analyze(one).words != analyze(other).words
+    assert analyze(one).stems == analyze(other).stems
+
+
+def test_a_hindi_word_stays_whole() -> None:
+    assert len(analyze("हिन्दी किताब").words) == 2
+
+
+def test_a_word_has_the_same_stem_whichever_stemmers_its_text_passes() -> None:
+    english = "The nationalists' conditional relocations were happily justified, adopted families studying psychology"
+    hebrew_and_hindi = "שלום לכולם किताबें पढ़ना"
+    for text in (english, hebrew_and_hindi):
+        assert stem_analyzer(every=True).analyze(text) == stem_analyzer(every=False).analyze(text)
+
+
+def test_unspaced_scripts_are_taken_by_characters_and_pairs() -> None:
+    found = analyze("iPhone16を買った。東京タワー！")
+    assert found.words == ("iphone16",)
+    assert found.runs == ("を買った", "東京タワー")
+    assert list(grams(("東京都",))) == ["東", "京", "都", "東京", "京都"]
+
+
+@pytest.mark.parametrize("text", ["東京", "도쿄에", "กรุงเทพ", "ភ្នំពេញ", "ཀ་ཁ", "ရန်ကုန်", "コーヒー", "ｺｰﾋｰ", "𠮷野家"])
+def test_scripts_without_spaces_make_runs_and_no_words(text: str) -> None:
+    found = analyze(text)
+    assert found.runs and not found.words
+
+
+def test_a_question_loses_its_scaffolding() -> None:
+    assert sought("When did Caroline go to the LGBTQ support group?", PLAIN) == [
+        "caroline",
+        "go",
+        "lgbtq",
+        "support",
+        "group",
+    ]
+
+
+def test_a_question_of_scaffolding_only_keeps_it() -> None:
+    assert sought("Who is it?", PLAIN) == ["who", "is", "it"]
+    assert sought("who 東京", PLAIN) == []
+
+
+@pytest.mark.parametrize("text", ["", "   ", "!?…—", "🙂", "\x00", "\ud800", '+-&&||!(){}[]^"~*?:\\/'])
+def test_a_text_without_words_looks_for_nothing(text: str) -> None:
+    assert query_terms(text) == ()
+
+
+def test_query_syntax_is_only_text() -> None:
+    assert query_terms('title:"moved" AND -(boston*)~2^3') != ()
+    assert "moved" in sought('title:"moved" AND -(boston*)~2^3', PLAIN)
+    assert "boston" in sought('title:"moved" AND -(boston*)~2^3', PLAIN)
+
+
+def test_a_long_query_is_cut_to_its_first_distinct_words() -> None:
+    text = " ".join(f"w{number}" for number in range(5 * MAX_QUERY_WORDS))
+    assert sought(text, PLAIN) == [f"w{number}" for number in range(MAX_QUERY_WORDS)]
+    assert len(sought("".join(chr(0x4E00 + at) for at in range(2000)), GRAMS)) == MAX_QUERY_GRAMS
+
+
+def test_one_character_alone_counts_in_full_and_in_a_longer_run_little() -> None:
+    alone = {term.text: term.weight for term in query_terms("猫")}
+    longer = {term.text: term.weight for term in query_terms("猫好")}
+    assert alone["猫"] == longer["猫好"] == 1.0
+    assert longer["猫"] < 1.0
+
+
+def test_the_matching_words_of_a_text_are_named_in_its_order() -> None:
+    terms = query_terms("Where has Melanie moved to?")
+    assert matched_words("In May she moves out; Melanie's moving, to Boston!", terms) == ["moves", "melanie", "moving"]
+    assert matched_words("Nothing of the kind.", terms) == []
+
+
+def test_the_matching_stretches_of_unspaced_text_are_named_whole() -> None:
+    terms = query_terms("東京タワーと猫")
+    assert matched_words("昨日東京タワーに行った", terms) == ["東京タワー"]
+    assert matched_words("猫がいる", terms) == ["猫"]
+
+
+@given(st.text(max_size=60), st.text(max_size=30), st.text(max_size=30))
+def test_any_text_is_analysed_and_found_by_itself(text: str, before: str, after: str) -> None:
+    found = analyze(text)
+    assert len(found.words) == len(found.stems)
+    terms = query_terms(text)
+    assert bool(terms) == bool(found.words or found.runs)
+    if terms:
+        assert matched_words(f"{before} {text} {after}", terms)
+
+
+def test_every_word_of_a_query_is_sought_by_stem_and_as_it_stands() -> None:
+    assert sought("adopted puppies", STEM) == ["adopt", "puppi"]
+    assert sought("adopted puppies", PLAIN) == ["adopted", "puppies"]

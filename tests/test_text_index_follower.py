@@ -1,0 +1,353 @@
+"""The follower: reads see every commit, whatever state the index on disk is in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.projections.indexes import catchup, tail
+from worlddb.projections.indexes.catchup import Status, TextFollower
+from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.indexes.text import TextIndex
+
+STORE = b"store-1"
+
+
+class Log:
+    """A log of texts, one commit each unless said otherwise, that remembers what was asked of it."""
+
+    def __init__(self, *, branch: bytes = b"") -> None:
+        self.documents: list[TextDocument] = []
+        self.head = 0
+        self.branch = branch
+        self.asked: list[tuple[int, int]] = []
+
+    def add(self, *contents: str) -> None:
+        for content in contents:
+            self.commit(content)
+
+    def commit(self, *contents: str) -> None:
+        self.head += 1
+        for content in contents:
+            self.documents.append(TextDocument(len(self.documents) + 1, 1, self.head, "", content))
+
+    def feed(self, after: int, through: int) -> Iterator[TextDocument]:
+        self.asked.append((after, through))
+        return iter([each for each in self.documents if after < each.seq <= through])
+
+    def chain(self, seq: int) -> bytes | None:
+        return b"%b%d" % (self.branch, seq) if seq <= self.head else None
+
+
+def follower(folder: Path, log: Log, store_id: bytes = STORE) -> TextFollower:
+    return TextFollower(folder / "indexes" / "text", store_id, log.feed, log.chain)
+
+
+def seqs(texts: TextFollower, log: Log, query: str, *, limit: int = 2000, through: int | None = None) -> list[int]:
+    return [hit.seq for hit in texts.search(query, head=log.head, limit=limit, through=through)]
+
+
+def test_a_read_sees_its_own_write_before_anything_is_on_disk(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    assert seqs(texts, log, "boston") == []
+    log.add("she moved to boston", "he stayed")
+    assert seqs(texts, log, "boston") == [1]
+    log.add("boston again")
+    assert sorted(seqs(texts, log, "boston")) == [1, 3]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tail_is_extended_and_not_read_again(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add("boston", "boston")
+    seqs(texts, log, "boston")
+    seqs(texts, log, "boston")
+    log.add("boston")
+    seqs(texts, log, "boston")
+    assert log.asked == [(0, 2), (2, 3)]
+
+
+def test_the_index_and_the_tail_are_searched_as_one(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["the weather was fine"] * 30, "boston in spring")
+    assert texts.catch_up(log.head)
+    assert texts.status() == Status(31, 31)
+    log.add("boston in spring", "the weather was fine")
+    assert seqs(texts, log, "boston") == [31, 32]
+    assert seqs(texts, log, "weather") == [*range(1, 31), 33]
+    assert seqs(texts, log, "weather", limit=3) == [1, 2, 3]
+
+
+def test_what_was_written_last_is_weighed_by_the_whole_corpus(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*[f"the weather was fine on day {day}" for day in range(300)], "ships in the harbour")
+    texts.catch_up(log.head)
+    log.add("a zeppelin over the harbour")
+    # Alone in the tail, its rare words would weigh next to nothing.
+    assert seqs(texts, log, "zeppelin harbour", limit=2) == [302, 301]
+
+
+def test_an_older_view_sees_what_it_saw(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 20)
+    texts.catch_up(10)
+    for through in (0, 1, 9, 10, 11, 15, 20, 99):
+        assert sorted(seqs(texts, log, "boston", through=through)) == list(range(1, min(through, 20) + 1))
+
+
+def test_a_view_at_or_before_the_checkpoint_needs_no_tail(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 20)
+    texts.catch_up(10)
+    log.asked.clear()
+    seqs(texts, log, "boston", through=10)
+    assert log.asked == []
+
+
+def test_a_head_behind_the_checkpoint_is_an_older_view_and_no_reason_to_start_over(tmp_path: Path) -> None:
+    log = Log()
+    texts, late = follower(tmp_path, log), follower(tmp_path, log)
+    log.add(*["boston"] * 20)
+    texts.catch_up(20)
+    assert [hit.seq for hit in late.search("boston", head=5, limit=50)] == [1, 2, 3, 4, 5]
+    assert late.catch_up(5)
+    assert texts.status() == Status(20, 20)
+
+
+def test_a_long_tail_is_moved_to_disk_before_it_is_searched(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * tail.LONG_TAIL_DOCUMENTS)
+    assert len(seqs(texts, log, "boston")) == tail.LONG_TAIL_DOCUMENTS
+    assert texts.status() == Status(0, 0)
+    log.add("boston")
+    assert len(seqs(texts, log, "boston")) == tail.LONG_TAIL_DOCUMENTS + 1
+    assert texts.status() == Status(log.head, log.head)
+
+
+def test_a_tail_of_few_but_enormous_texts_is_long_too(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add("boston", "x " * tail.LONG_TAIL_CHARACTERS)
+    assert seqs(texts, log, "boston") == [1]
+    assert texts.status() == Status(2, 2)
+
+
+def test_catching_up_goes_in_batches_that_follow_the_size_of_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catchup, "BATCH_DOCUMENTS", 10)
+    log = Log()
+    texts = follower(tmp_path, log)
+    for _ in range(12):
+        log.commit(*["boston"] * 10)
+    log.commit()
+    reached: list[int] = []
+    assert texts.catch_up(log.head, progress=reached.append)
+    assert reached == sorted(set(reached))
+    assert reached[-1] == log.head
+    assert len(reached) > 3
+    assert texts.status() == Status(13, 120)
+
+
+def test_commits_without_texts_move_the_checkpoint(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    for _ in range(5):
+        log.commit()
+    assert texts.catch_up(log.head)
+    assert texts.status() == Status(5, 0)
+    assert seqs(texts, log, "boston") == []
+
+
+@pytest.mark.parametrize("length", [3, 600])
+def test_an_index_of_another_store_is_left_aside_and_made_anew(tmp_path: Path, length: int) -> None:
+    theirs, ours = Log(), Log()
+    theirs.add(*["boston in their words"] * length)
+    follower(tmp_path, theirs, b"store-2").catch_up(theirs.head)
+    ours.add(*["boston in ours"] * length)
+    texts = follower(tmp_path, ours)
+    assert seqs(texts, ours, "boston") == list(range(1, length + 1))
+    assert seqs(texts, ours, "their words") == []
+    assert texts.catch_up(ours.head)
+    assert texts.status() == Status(length, length)
+    assert seqs(follower(tmp_path, ours), ours, "words") == []
+
+
+def test_an_index_of_another_history_of_this_store_is_made_anew(tmp_path: Path) -> None:
+    lost, kept = Log(branch=b"lost"), Log(branch=b"kept")
+    lost.add("boston", "paris")
+    follower(tmp_path, lost).catch_up(2)
+    kept.add("boston", "london")
+    texts = follower(tmp_path, kept)
+    assert (seqs(texts, kept, "london"), seqs(texts, kept, "paris")) == ([2], [])
+    assert texts.catch_up(2)
+    assert (seqs(texts, kept, "london"), seqs(texts, kept, "paris")) == ([2], [])
+
+
+def test_an_index_ahead_of_a_restored_store_is_made_anew(tmp_path: Path) -> None:
+    log, restored = Log(), Log()
+    log.add("boston", "boston", "paris")
+    follower(tmp_path, log).catch_up(3)
+    restored.add("boston", "boston")
+    texts = follower(tmp_path, restored)
+    assert (seqs(texts, restored, "boston"), seqs(texts, restored, "paris")) == ([1, 2], [])
+    assert texts.catch_up(2)
+    assert texts.status() == Status(2, 2)
+
+
+def test_a_process_that_does_not_get_the_lock_searches_the_tail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catchup, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(catchup, "REBUILD_PATIENCE_SECONDS", 0.05)
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 600)
+    (tmp_path / "indexes").mkdir()
+    with FileLock(tmp_path / "indexes" / "text.lock"):
+        assert not texts.catch_up(log.head)
+        assert len(seqs(texts, log, "boston")) == 600
+        log.add("boston")
+        assert len(seqs(texts, log, "boston")) == 601
+        with pytest.raises(WriterBusy):
+            texts.rebuild(log.head)
+    assert texts.catch_up(log.head)
+    assert texts.status() == Status(601, 601)
+
+
+def test_a_folder_that_cannot_be_written_slows_reads_and_does_not_fail_them(tmp_path: Path) -> None:
+    (tmp_path / "indexes").write_text("a file where a folder should be")
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 600)
+    assert len(seqs(texts, log, "boston")) == 600
+    assert not texts.catch_up(log.head)
+    with pytest.raises(UnavailableError):
+        texts.rebuild(log.head)
+    assert texts.status() == Status(0, 0)
+
+
+def test_what_the_log_raises_is_the_callers_to_see(tmp_path: Path) -> None:
+    def broken(after: int, through: int) -> Iterator[TextDocument]:
+        raise ValueError(f"({after}, {through}] is damaged")
+
+    texts = TextFollower(tmp_path / "text", STORE, broken, lambda seq: b"")
+    with pytest.raises(ValueError, match="is damaged"):
+        texts.search("boston", head=3, limit=1)
+    with pytest.raises(ValueError, match="is damaged"):
+        texts.catch_up(3)
+
+
+def test_rebuilding_gives_the_same_answers(tmp_path: Path) -> None:
+    log = Log()
+    texts, other = follower(tmp_path, log), follower(tmp_path, log)
+    log.add(*[f"boston day {day % 7}" for day in range(700)])
+    texts.catch_up(400)
+    other.catch_up(700)
+    before = other.search("boston day 3", head=log.head, limit=2000)
+    texts.rebuild(log.head)
+    assert texts.status() == Status(700, 700)
+    for each in (texts, other):
+        found = each.search("boston day 3", head=log.head, limit=2000)
+        assert [hit[:3] for hit in found] == [hit[:3] for hit in before]
+
+
+def test_a_closed_follower_opens_again(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add("boston")
+    texts.catch_up(1)
+    texts.close()
+    texts.close()
+    assert seqs(texts, log, "boston") == [1]
+
+
+def test_threads_share_a_follower_while_the_log_grows(tmp_path: Path) -> None:
+    log = Log()
+    texts = follower(tmp_path, log)
+    log.add(*["boston"] * 100)
+    problems: list[object] = []
+
+    def read() -> None:
+        for _ in range(25):
+            head = log.head
+            found = [hit.seq for hit in texts.search("boston", head=head, limit=5000)]
+            if sorted(found) != list(range(1, head + 1)):
+                problems.append((head, found))
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(15):
+        log.add(*["boston"] * 30)
+        texts.catch_up(log.head - 40)
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes.fields import TextDocument
+
+folder, first, last, step = Path(sys.argv[1]), *map(int, sys.argv[2:])
+def feed(after, through):
+    return (TextDocument(seq, 1, seq, "", f"boston day {seq % 10}") for seq in range(after + 1, through + 1))
+texts = TextFollower(folder, b"store-1", feed, lambda seq: b"%d" % seq if seq <= last else None)
+for head in range(first, last + 1, step):
+    texts.catch_up(head, wait_seconds=0.5)
+    print(head, flush=True)
+    hits = texts.search("boston", head=head, limit=last)
+    assert sorted(hit.seq for hit in hits) == list(range(1, head + 1)), (head, len(hits))
+"""
+
+
+def child(folder: Path, first: int, last: int, step: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", CHILD, str(folder), str(first), str(last), str(step)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_two_processes_share_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    for each in [child(folder, 100, 1500, 100), child(folder, 130, 1500, 137)]:
+        _, complaints = each.communicate(timeout=60)
+        assert (each.returncode, complaints) == (0, "")
+    shared = TextIndex.open(folder)
+    assert shared.marker is not None
+    assert shared.count == shared.marker.seq >= 1400
+    hits = shared.search("boston", limit=5000)
+    assert sorted(hit.seq for hit in hits) == list(range(1, shared.count + 1))
+
+
+def test_a_process_killed_while_it_catches_up_leaves_whole_batches_and_no_lock(tmp_path: Path) -> None:
+    log = Log()
+    log.add(*["boston"] * 100_000)
+    folder = tmp_path / "indexes" / "text"
+    for _ in range(3):
+        with child(folder, 20, 100_000, 20) as killed:
+            assert killed.stdout is not None
+            for _ in range(3):
+                assert killed.stdout.readline()
+            killed.kill()
+        left = TextIndex.open(folder)
+        assert left.marker is not None
+        assert left.count == left.marker.seq >= 60
+    texts = follower(tmp_path, log)
+    assert texts.catch_up(200)
+    assert texts.status() == Status(200, 200)

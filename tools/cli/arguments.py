@@ -1,0 +1,120 @@
+"""Reading what was typed. Global options may stand before or after the command; usage errors are values, not exits."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+
+from worlddb import InputError, __version__
+from worlddb.tools.cli.command import Command
+
+DESCRIPTION: Final = "A memory engine for AI agents: every change is an event, and everything else is derived from it."
+EPILOG: Final = """\
+start here:
+  worlddb demo                                  the whole story in a few seconds, on a sample
+  worlddb ingest talks.json                     take in a conversation (makes ./worlddb-store)
+  worlddb recall "where does Mara live?"        ask it
+  worlddb COMMAND --help                        a command's options, with examples
+
+exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by the reconciler, 4 store damaged, 5 busy or unavailable.
+"""
+
+
+_UNKNOWN_COMMAND: Final = re.compile(
+    r"argument COMMAND: invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.S
+)
+
+
+class UsageError(InputError):
+    """The command line itself is wrong."""
+
+    code = "usage"
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes no abbreviated options, since they break when an option is added, and raises instead of exiting."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN_COMMAND.match(message)
+        if unknown is None:
+            raise UsageError(message, f"See `{self.prog} --help`")
+        near = get_close_matches(unknown["given"], unknown["known"].replace("'", "").split(", "), n=1)
+        meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
+        raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
+
+
+def parser_of(commands: Sequence[Command]) -> Parser:
+    """The parser of the whole command line."""
+    parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument("--version", action="version", version=f"worlddb {__version__}")
+    _add_global(parser, {"store": None, "json": False, "quiet": False})
+    listed = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=False)
+    for command in commands:
+        lines = [f"  worlddb {line}\n      {told}" for line, told in command.examples]
+        own = listed.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary[:1].upper() + command.summary[1:] + ".",
+            epilog="examples:\n" + "\n".join(lines),
+        )
+        command.arguments(own)
+        # A default here would overwrite what was given before the command.
+        _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS))
+        own.set_defaults(run=command.run)
+    return parser
+
+
+def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any]) -> None:
+    group = parser.add_argument_group("options of every command")
+    group.add_argument(
+        "--store",
+        metavar="DIR",
+        default=defaults["store"],
+        help="the store's directory (default: $WORLDDB_STORE, else ./worlddb-store)",
+    )
+    group.add_argument(
+        "--json", action="store_true", default=defaults["json"], help="print one JSON document and nothing else"
+    )
+    group.add_argument(
+        "--quiet", action="store_true", default=defaults["quiet"], help="only the answer: no progress, no hints"
+    )
+
+
+# -- options that several commands take
+
+
+def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
+    """``--valid`` and ``--ingested``."""
+    if valid:
+        parser.add_argument("--valid", metavar="TIME", help="what was true at this time (default: now)")
+    parser.add_argument(
+        "--ingested",
+        metavar="TIME_OR_SEQ",
+        help="what the store knew at this time, or at the commit of this number (default: the last)",
+    )
+
+
+def add_superseded(parser: argparse.ArgumentParser) -> None:
+    """``--include-superseded``."""
+    parser.add_argument(
+        "--include-superseded", action="store_true", help="also what is not valid at that time, or not any more"
+    )
+
+
+def add_author(parser: argparse.ArgumentParser) -> None:
+    """``--author``, for commands that write."""
+    parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
+
+
+def count(text: str) -> int:
+    """A whole number from 1 up, for ``type=``."""
+    if not text.isascii() or not text.isdigit() or not int(text[:18]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text[:18])

@@ -1,0 +1,26 @@
+"""What a command is."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from worlddb.tools.cli.output import Output
+
+DONE: Final = 0
+NO: Final = 1
+"""The exit code of an answer that is no: a verification failed, stores differ."""
+
+
+class Command(NamedTuple):
+    """A command: ``summary`` for the list of commands, ``examples`` as pairs of a command line and what it does.
+
+    ``arguments`` adds its own options to a parser; ``run`` does the work and returns the exit code.
+    """
+
+    name: str
+    summary: str
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace, Output], int]
+    examples: tuple[tuple[str, str], ...]

@@ -1,0 +1,120 @@
+"""``worlddb proposals``, ``accept``, ``reject`` and ``undo``: who is who is decided by somebody, never in silence."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Final
+
+from worlddb import Database, Proposal, Receipt, UnknownReference, View
+from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page
+
+_STATUSES: Final = ("pending", "accepted", "rejected", "undone", "all")
+
+
+def _proposals_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--status", choices=_STATUSES, default="pending", help="which ones (default: those that wait for a decision)"
+    )
+    arguments.add_moment(parser)
+
+
+def _proposals(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        found = view.proposals(status=None if args.status == "all" else args.status)
+
+        def write(page: Page) -> None:
+            for proposal in found:
+                _write_proposal(page, view, proposal)
+            if not found:
+                page.line("No proposals." if args.status == "all" else f"No {args.status} proposals.")
+            elif args.status == "pending":
+                out.hint(f"Decide with `worlddb accept {wire.short(found[0].ref)}` or `worlddb reject ...`.")
+
+        document = {"proposals": [wire.proposal(proposal) for proposal in found], "view": wire.view(view)}
+        out.answer(document, write)
+    return DONE
+
+
+def _write_proposal(page: Page, view: View, proposal: Proposal) -> None:
+    state = {"pending": "warn", "accepted": "good"}.get(proposal.status, "dim")
+    page.line((wire.short(proposal.ref), "ref"), "  ", (proposal.status, state), f"  commit {proposal.seq}")
+    for told, ref, name in (
+        ("newcomer", proposal.source, proposal.source_name),
+        ("may be", proposal.target, proposal.target_name),
+    ):
+        where = " / ".join(stores.path_of(view, ref))
+        page.line(f"{told:9} {name} ", (wire.short(ref), "ref"), (f"  in {where}" if where else "", "dim"), indent=4)
+    evidence = wire.provenance(proposal.evidence)
+    page.line((f"because   {evidence or proposal.why or 'somebody said so'}", "dim"), indent=4)
+
+
+def _decision_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("proposal", metavar="P", help="the proposal's reference, or its first digits")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the decision")
+    arguments.add_author(parser)
+
+
+def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Namespace, Output], int]:
+    """The command that decides a proposal in one of the three ways."""
+
+    def run(args: Namespace, out: Output) -> int:
+        with stores.existing(args, author=args.author) as db:
+            try:
+                receipt = decide(db, args.proposal, args.why)
+            except UnknownReference as error:
+                raise UnknownReference(error.message, "List them with `worlddb proposals --status all`") from None
+            receipt.raise_if_refused()
+            view = db.view()
+            (proposal,) = (each for each in view.proposals(status=None) if each.ref == receipt.ref)
+
+            def write(page: Page) -> None:
+                told = f"{proposal.status}: {proposal.source_name} and {proposal.target_name}"
+                page.line(told, (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim"))
+                for note in receipt.notes:
+                    page.line((f"note: {note}", "dim"))
+
+            out.answer({"proposals": [wire.proposal(proposal)], **_without_proposals(receipt)}, write)
+        return DONE
+
+    return run
+
+
+def _without_proposals(receipt: Receipt) -> dict[str, object]:
+    return {name: value for name, value in wire.receipt(receipt).items() if name != "proposals"}
+
+
+COMMANDS = (
+    Command(
+        "proposals",
+        "list staged identities: worlds that may be the same and wait for somebody to say so",
+        _proposals_arguments,
+        _proposals,
+        (("proposals", "what waits for a decision"), ("proposals --status all", "decided ones too")),
+    ),
+    Command(
+        "accept",
+        "accept a proposal: the two worlds are one identity from now on, and stay as they are",
+        _decision_arguments,
+        _deciding(lambda db, proposal, why: db.accept(proposal, why=why)),
+        (('accept 3fa9c2d1 --why "same badge number"', "nothing is rewritten, and undo takes it back"),),
+    ),
+    Command(
+        "reject",
+        "reject a proposal: the two worlds stay two",
+        _decision_arguments,
+        _deciding(lambda db, proposal, why: db.reject(proposal, why=why)),
+        (('reject 3fa9c2d1 --why "two people"', "not proposed again until one of them changes"),),
+    ),
+    Command(
+        "undo",
+        "undo an accepted proposal: both worlds are as they were",
+        _decision_arguments,
+        _deciding(lambda db, proposal, why: db.undo(proposal, why=why)),
+        (('undo 3fa9c2d1 --why "it was his brother"', "earlier views still see that it was accepted"),),
+    ),
+)

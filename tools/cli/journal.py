@@ -1,0 +1,157 @@
+"""``worlddb log``, ``head`` and ``stats``: what happened, where the store stands, how large it is."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import Any, Final
+
+from worlddb import Database, Entry, parse_time
+from worlddb.tools.cli import stores, wire
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page, Span, one_line
+
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def _log_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, or time, on")
+    parser.add_argument("--to", dest="last", metavar="SEQ", help="up to this commit, or time")
+    parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
+
+
+def _log(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        first = _first_commit(db, args.first)
+        last = None if args.last is None else _last_commit(db, args.last)
+        named = _named(db, args.ref)
+        entries = db.log(first, last) if named is None else (e for e in db.log(first, last) if named in e.refs)
+        if out.json:
+            for entry in entries:
+                out.document(wire.entry(entry))
+        else:
+            _write_log(out.page, entries)
+    return DONE
+
+
+def _first_commit(db: Database, text: str | None) -> int:
+    moment = stores.when(text)
+    if "ingested" in moment:
+        return db.view(ingested=parse_time(moment["ingested"], "--from") - 1).seq + 1
+    return moment.get("seq", 1)
+
+
+def _last_commit(db: Database, text: str) -> int:
+    moment = stores.when(text)
+    return min(moment["seq"], db.head().seq) if "seq" in moment else db.view(**moment).seq
+
+
+def _named(db: Database, text: str | None) -> str | None:
+    """The full reference to filter by. Edges and proposals are taken as they are, if they are given in full."""
+    full_edge_digits = 64
+    if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
+        return text and text.lower()
+    return stores.world_of(db, db.view(), text)
+
+
+def _write_log(page: Page, entries: Iterable[Entry]) -> None:
+    seq = 0
+    for entry in entries:
+        if entry.seq != seq:
+            seq = entry.seq
+            page.line((f"{seq}", "title"), (f"  {wire.moment(entry.ingested_at)}  {entry.author}", "dim"))
+        page.line(*_event_line(entry), indent=4)
+
+
+def _event_line(entry: Entry) -> list[Span]:
+    spans: list[Span] = [f"{entry.event:12}"]
+    if entry.event == "linked":
+        spans.append((f"{entry.data['type']}  ", "name"))
+        spans.append((f"{wire.short(entry.data['source'])} to {wire.short(entry.data['target'])}", "ref"))
+    else:
+        spans.append((wire.short(entry.refs[0]) if entry.refs else "", "ref"))
+    if "decision" in entry.data:
+        spans.append(f"  {entry.data['decision']}")
+    said = one_line(entry.name or entry.text, 80)
+    if said:
+        spans.append(f"  {said}")
+    if entry.event in ("closed", "edge_closed"):
+        spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
+    if entry.why:
+        spans.append((f"  because {one_line(entry.why, 160)}", "dim"))
+    return spans
+
+
+def _no_arguments(parser: ArgumentParser) -> None:
+    """The command has none of its own."""
+
+
+def _head(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        head = db.head()
+    document = {
+        "seq": head.seq,
+        "chain": head.chain,
+        "root": head.root,
+        "ingested_at": wire.time(head.ingested_at),
+        "store": head.store_id,
+    }
+    fields: list[tuple[str, list[Span]]] = [
+        ("seq", [str(head.seq)]),
+        ("chain", [head.chain]),
+        ("root", [head.root]),
+        ("at", [wire.moment(head.ingested_at)]),
+        ("store", [head.store_id]),
+    ]
+    out.answer(document, lambda page: page.fields(fields))
+    return DONE
+
+
+def _stats(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        stats: dict[str, Any] = db.stats()
+    fields: list[tuple[str, list[Span]]] = [(name, [f"{number:,}"]) for name, number in stats["counts"].items()]
+    fields += [(f"{name} on disk", [_size(number)]) for name, number in stats["bytes"].items()]
+    for name, seq in stats["checkpoints"].items():
+        behind = stats["counts"]["commits"] - seq
+        fields.append((name, [f"up to commit {seq:,}" + (f", {behind:,} behind" if behind else "")]))
+    out.answer(stats, lambda page: page.fields(fields))
+    return DONE
+
+
+def _size(size_bytes: float) -> str:
+    unit = 0
+    while size_bytes >= 1024 and unit < len(_UNITS) - 1:
+        size_bytes, unit = size_bytes / 1024, unit + 1
+    return f"{size_bytes:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size_bytes:,.1f} {_UNITS[unit]}"
+
+
+COMMANDS = (
+    Command(
+        "log",
+        "list the events of the log, commit by commit; with --json one object a line",
+        _log_arguments,
+        _log,
+        (
+            ("log", "everything that was ever decided"),
+            ("log --from 10 --to 12", "three commits"),
+            ("log --from 2026-11-01", "what was committed since a time"),
+            ("log --ref 3fa9c2d1", "what happened to one world"),
+        ),
+    ),
+    Command(
+        "head",
+        "print a checkpoint that can be signed: the last commit, its chain hash and the root hash",
+        _no_arguments,
+        _head,
+        (("head", "where the store stands"), ("head --json > checkpoint.json", "to keep elsewhere")),
+    ),
+    Command(
+        "stats",
+        "show counts, sizes, and how far each projection is",
+        _no_arguments,
+        _stats,
+        (("stats", "of the default store"), ("stats --store memory --json", "of another, for a program")),
+    ),
+)

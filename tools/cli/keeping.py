@@ -1,0 +1,141 @@
+"""``worlddb verify``, ``rebuild`` and ``replay``: is it intact, derive it again, make it as it was."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from worlddb import DamagedStore
+from worlddb.tools.cli import stores, wire
+from worlddb.tools.cli.command import DONE, NO, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page
+
+
+def _verify_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
+    )
+
+
+def _verify(args: Namespace, out: Output) -> int:
+    try:
+        with stores.existing(args) as db, out.steps("Verifying commits") as told:
+            found = db.verify(deep=args.deep, progress=told)
+    except DamagedStore as error:
+        # So damaged that it does not open, or cannot be read to its end: that too is an answer.
+        return _write_unreadable(out, error)
+    document = {
+        "ok": found.ok,
+        "commits": found.commits,
+        "events": found.events,
+        "blobs": found.blobs,
+        "first_bad_seq": found.first_bad_seq,
+        "findings": [{"seq": finding.seq, "problem": finding.problem} for finding in found.findings],
+        "deep": args.deep,
+    }
+
+    def write(page: Page) -> None:
+        counts = f"{found.commits:,} commits, {found.events:,} events, {found.blobs:,} blobs"
+        if found.ok:
+            page.line(("intact", "good"), f"  {counts}" + (", and every table" if args.deep else ""))
+            return
+        page.line(("damaged", "bad"), f"  the first bad commit is {found.first_bad_seq} (of {counts})")
+        for finding in found.findings:
+            page.line(f"commit {finding.seq}: {finding.problem}", indent=2)
+        out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
+
+    out.answer(document, write)
+    return DONE if found.ok else NO
+
+
+def _write_unreadable(out: Output, error: DamagedStore) -> int:
+    seq = error.details.get("seq")
+    document: dict[str, Any] = {
+        "ok": False,
+        "commits": 0,
+        "events": 0,
+        "first_bad_seq": seq,
+        "findings": [{"seq": seq, "problem": error.message}],
+    }
+
+    def write(page: Page) -> None:
+        page.line(("damaged", "bad"), f"  {error.message}")
+        out.hint(error.remedy)
+
+    out.answer(document, write)
+    return NO
+
+
+def _rebuild_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="*", help="tables or text (default: all projections)")
+
+
+def _rebuild(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Rebuilding from the log") as told:
+        made = db.rebuild(*args.names, progress=told)
+    document = {"rebuilt": list(made.rebuilt), "seconds": round(made.seconds, 6), "root": made.root}
+
+    def write(page: Page) -> None:
+        page.line(f"rebuilt {', '.join(made.rebuilt)} in {made.seconds:.2f} s; root {made.root}")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _replay_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--until", metavar="TIME_OR_SEQ", required=True, help="the last moment, or commit, to replay")
+    parser.add_argument("--into", metavar="DIR", required=True, help="a new directory for the store as it was")
+
+
+def _replay(args: Namespace, out: Output) -> int:
+    moment = stores.when(args.until)
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.replay(args.into, until=moment.get("ingested"), seq=moment.get("seq"), progress=told)
+        made_at = db.view(seq=made.seq).ingested
+    document = {
+        "seq": made.seq,
+        "root": made.root,
+        "matches_recorded": made.matches_recorded,
+        "ingested_at": wire.time(made_at),
+        "into": args.into,
+    }
+
+    def write(page: Page) -> None:
+        page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
+        agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
+        page.line(f"root {made.root}: ", agrees)
+
+    out.answer(document, write)
+    return DONE if made.matches_recorded else NO
+
+
+COMMANDS = (
+    Command(
+        "verify",
+        "check that nothing was changed behind the engine's back, and name the first bad commit if it was",
+        _verify_arguments,
+        _verify,
+        (
+            ("verify", "the chain of commits, every event and every text, and the root"),
+            ("verify --deep --json", "also every table, for a program; exit code 1 if anything is wrong"),
+        ),
+    ),
+    Command(
+        "rebuild",
+        "throw projections away and derive them from the log again",
+        _rebuild_arguments,
+        _rebuild,
+        (("rebuild", "all of them; the root comes out the same"), ("rebuild text", "only the text index")),
+    ),
+    Command(
+        "replay",
+        "make the store as it was at an earlier moment, in a new directory",
+        _replay_arguments,
+        _replay,
+        (
+            ("replay --until 12 --into then", "as it was after commit 12"),
+            ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
+        ),
+    ),
+)

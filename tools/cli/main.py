@@ -1,0 +1,150 @@
+"""Where ``worlddb`` starts: the list of commands, and how every run ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from worlddb import StoreError, UnavailableError, WorldDBError
+from worlddb.tools.cli import comparing, identity, ingesting, journal, keeping, recalling, story, worlds
+from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
+from worlddb.tools.cli.output import Output
+
+COMMANDS: Final = (
+    *story.COMMANDS,
+    *ingesting.COMMANDS,
+    *recalling.COMMANDS,
+    *worlds.COMMANDS,
+    *journal.COMMANDS,
+    *keeping.COMMANDS,
+    *comparing.COMMANDS,
+    *identity.COMMANDS,
+)
+"""Every command, in the order in which help lists them."""
+
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+"""What a shell reports for a program that SIGINT or SIGPIPE has ended."""
+
+
+class SystemTrouble(UnavailableError):
+    """The operating system said no: a full disk, a missing permission, a vanished file."""
+
+    code = "system"
+
+
+class Unexpected(StoreError):
+    """Something that no caller can have caused: undetected damage, or a defect of WorldDB."""
+
+    code = "unexpected"
+
+
+class DiskFull(SystemTrouble):
+    """There is no room left where something had to be written."""
+
+    code = "disk_full"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code (see :mod:`worlddb.log.model.errors`)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        _print_anything(stream)
+    try:
+        return _ended(arguments)
+    except BrokenPipeError:
+        _silence_stdout()
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; what was committed stays\n")
+        return INTERRUPTED
+
+
+def _ended(arguments: list[str]) -> int:
+    """The run with its errors told."""
+    # What a parser rejects it has not understood, so the wish for JSON is looked for in the words themselves.
+    out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
+    try:
+        parser = parser_of(COMMANDS)
+        args = parser.parse_args(arguments)
+        out = Output(json=args.json, quiet=args.quiet)
+        if args.command is None:
+            return _without_command(parser, out)
+        return _flushed(args.run, args, out)
+    except SystemExit as finished:
+        # Help and the version end the parser so.
+        sys.stdout.flush()
+        return int(finished.code or 0)
+    except BrokenPipeError:
+        raise
+    except WorldDBError as error:
+        return _failed(out, error)
+    except OSError as error:
+        return _failed(out, _trouble(error))
+    except Exception as error:
+        if os.environ.get("WORLDDB_TRACEBACK"):
+            raise
+        return _failed(out, _unexpected(error))
+
+
+def _without_command(parser: Parser, out: Output) -> int:
+    """Somebody who types the bare name wants to know what there is; a program that does is wrong."""
+    if out.json:
+        parser.error("no command was given")
+    parser.print_help()
+    sys.stdout.flush()
+    return UsageError.exit_code
+
+
+def _flushed(run: Callable[[Namespace, Output], int], args: Namespace, out: Output) -> int:
+    code = run(args, out)
+    sys.stdout.flush()
+    return code
+
+
+def _failed(out: Output, error: WorldDBError) -> int:
+    try:
+        out.failed(error)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        # Standard output is what failed, and the person has been told.
+        _silence_stdout()
+    return error.exit_code
+
+
+def _trouble(error: OSError) -> WorldDBError:
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    told = f"{where}{error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"No room left: {told}", "Free some space and try again; what was committed stays")
+    return SystemTrouble(told, "Check the path and its permissions, then try again")
+
+
+def _unexpected(error: Exception) -> WorldDBError:
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    remedy = "Run `worlddb verify --deep`; if the store is intact, this is a defect: see it with WORLDDB_TRACEBACK=1"
+    return Unexpected(told, remedy)
+
+
+def _print_anything(stream: object) -> None:
+    """Characters that the stream's encoding lacks are written as escapes, not as an error."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    """Let Python's own flush at exit find nothing to complain of."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -1,0 +1,54 @@
+"""What commands write on for people: a page, of which there is a plain one for pipes and one for terminals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+Span: TypeAlias = "str | tuple[str, str]"
+"""Text, or text with the name of a style: one of those of the terminal page."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""All that could move a terminal's cursor, or turn text around so that it reads as another."""
+
+
+class Branch(NamedTuple):
+    """A node of a tree: its line, further lines below it, and its own branches."""
+
+    line: Sequence[Span]
+    notes: Sequence[Sequence[Span]]
+    branches: Sequence[Branch]
+
+
+class Page(Protocol):
+    """Where a command's answer is written."""
+
+    def line(self, *spans: Span, indent: int = 0) -> None:
+        """One line; a long one is wrapped to the terminal's width, below its indent."""
+
+    def fields(self, rows: Iterable[tuple[str, Sequence[Span]]], *, indent: int = 0) -> None:
+        """Names and values in two columns."""
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
+        """A table; rows may be many, and are written as they come."""
+
+    def tree(self, root: Branch) -> None:
+        """A tree, each node with its notes."""
+
+
+def visible(text: str) -> str:
+    """The text with control characters made visible: what was remembered must not steer a terminal."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str, limit: int = 240) -> str:
+    """The text on one line, cut after ``limit`` characters."""
+    joined = " ".join(text[: 4 * limit].split())
+    return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
+
+
+def parts(span: Span) -> tuple[str, str]:
+    """Text and style of a span, the text safe to print."""
+    text, style = (span, "") if isinstance(span, str) else span
+    return visible(text), style

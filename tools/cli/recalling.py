@@ -1,0 +1,103 @@
+"""``worlddb recall``: what the memory answers to a text."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from worlddb import Hit, View
+from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page, Span, one_line
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
+    parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
+    parser.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many hits (default: 10)")
+    parser.add_argument(
+        "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
+    )
+    parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
+    arguments.add_moment(parser)
+    arguments.add_superseded(parser)
+
+
+def _recall(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        found = view.recall(
+            " ".join(args.text),
+            world=None if args.world is None else stores.world_of(db, view, args.world),
+            k=args.k,
+            exact=args.exact,
+            include_superseded=args.include_superseded,
+        )
+
+        def write(page: Page) -> None:
+            for number, hit in enumerate(found.hits, 1):
+                _write_hit(page, view, number, hit, explain=args.explain)
+            if not found.hits:
+                page.line("Nothing in this view answers that.")
+            if args.explain:
+                _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
+            if found.note:
+                out.hint(f"note: {found.note}")
+
+        document = {
+            "query": " ".join(args.text),
+            "hits": [wire.record(hit) for hit in found.hits],
+            "exact": found.exact,
+            "indexed": found.indexed,
+            "lanes": list(found.lanes),
+            "note": found.note,
+            "view": wire.view(view),
+        }
+        out.answer(document, write)
+    return DONE
+
+
+def _write_hit(page: Page, view: View, number: int, hit: Hit, *, explain: bool) -> None:
+    title: list[Span] = [f"{number}. ", (one_line(hit.name, 80), "name")] if hit.name else [f"{number}."]
+    where = stores.name_of(view, hit.world) if hit.world else ""
+    page.line(*title, (f"  {hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"))
+    if hit.content:
+        page.line(one_line(hit.content), indent=3)
+    for ref in hit.conflicts:
+        page.line(("contradicted by: ", "warn"), _said(view, ref), indent=3)
+    if explain:
+        lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
+        page.fields(
+            [
+                ("ref", [(wire.short(hit.ref), "ref")]),
+                ("found by", [f"{hit.reason}; score {hit.score:g} ({lanes})"]),
+                ("source", [wire.provenance(hit.source) or "none given"]),
+                ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),
+            ],
+            indent=3,
+        )
+
+
+def _write_basis(page: Page, view: View, ranked_by: str) -> None:
+    page.line((f"{view}; ranked by {ranked_by}", "dim"))
+
+
+def _said(view: View, ref: str) -> str:
+    world = view.get(ref, include_superseded=True)
+    return wire.short(ref) if world is None else one_line(world.content or world.name, 160)
+
+
+COMMANDS = (
+    Command(
+        "recall",
+        "ask the memory: what answers a text, when it was true and where it came from",
+        _arguments,
+        _recall,
+        (
+            ('recall "where does Mara live?"', "the ten best hits of what is valid now"),
+            ('recall "where does Mara live?" --valid 2024-05-01', "what was true then"),
+            ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
+            ('recall deposit --world "The new job" -k 3 --explain', "inside one world, with reasons"),
+        ),
+    ),
+)

@@ -1,0 +1,144 @@
+"""Opening the store that was named, and finding the moments and worlds that were named."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypedDict
+
+import worlddb
+from worlddb import AmbiguousReference, Database, InputError, NotAStore, UnknownReference, View, World
+from worlddb.tools.cli.wire import short
+
+DEFAULT_FOLDER: Final = "worlddb-store"
+MAX_SEQ_DIGITS: Final = 12
+"""A longer number is a time in microseconds; a shorter one is a commit's."""
+_SHOWN_CANDIDATES: Final = 8
+
+
+class When(TypedDict, total=False):
+    """A moment on the ingest axis, as ``Database.view`` takes it."""
+
+    seq: int
+    ingested: str | int
+
+
+def folder_of(args: Namespace) -> Path:
+    """The store's directory: the one given, else the environment's, else one below the working directory."""
+    return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
+
+
+def existing(args: Namespace, *, author: str = "local") -> Database:
+    """The store, which must be there.
+
+    Raises:
+        NotAStore: it is not; nothing is made.
+    """
+    return existing_at(folder_of(args), author=author)
+
+
+def existing_at(folder: Path, *, author: str = "local") -> Database:
+    """The store in a directory, which must be there."""
+    return worlddb.open(there(folder), author=author, create=False)
+
+
+def there(folder: Path) -> Path:
+    """The directory itself.
+
+    Raises:
+        NotAStore: there is none, and what a person can do about it.
+    """
+    if not folder.exists():
+        raise NotAStore(
+            f"There is no store at {folder}",
+            "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE`",
+        )
+    return folder
+
+
+def when(text: str | None) -> When:
+    """A number of up to 12 digits is a commit's, anything else a time."""
+    if text is None:
+        return {}
+    digits = text.strip()
+    if digits.isascii() and digits.isdigit():
+        return {"seq": int(digits)} if len(digits) <= MAX_SEQ_DIGITS else {"ingested": int(digits)}
+    return {"ingested": text}
+
+
+def view_of(db: Database, args: Namespace) -> View:
+    """The view that ``--valid`` and ``--ingested`` ask for."""
+    return db.view(valid=getattr(args, "valid", None), **when(args.ingested))
+
+
+def root_of(db: Database) -> str:
+    """The reference of the root world."""
+    return str(next(db.log(1, 1)).data["root"])
+
+
+def world_of(db: Database, view: View, text: str) -> str:
+    """The full reference of the world that a person named: by reference or prefix, else by its exact name or alias.
+
+    Names are compared case-folded. Worlds that are valid in the view come before those that are not.
+
+    Raises:
+        UnknownReference: nothing in the view is called so.
+        AmbiguousReference: several worlds are; they are listed.
+    """
+    try:
+        found = view.get(text, include_superseded=True)
+    except AmbiguousReference:
+        raise
+    except InputError:
+        found = None
+    if found is not None:
+        return found.ref
+    worldly = worlddb.checked_text(text, "the name", worlddb.MAX_NAME_BYTES)
+    named = view.find(name=worldly, limit=_SHOWN_CANDIDATES + 1)
+    named = named or view.find(name=worldly, limit=_SHOWN_CANDIDATES + 1, include_superseded=True)
+    if len(named) > 1:
+        listed = "\n".join(f"    {_described(view, world)}" for world in named[:_SHOWN_CANDIDATES])
+        more = "\n    and more" if len(named) > _SHOWN_CANDIDATES else ""
+        raise AmbiguousReference(
+            f"Several worlds are called {text!r}:\n{listed}{more}",
+            "Give the reference of one of them",
+            candidates=[world.ref for world in named[:_SHOWN_CANDIDATES]],
+        )
+    if named:
+        return named[0].ref
+    if text == "root":
+        return root_of(db)
+    raise UnknownReference(
+        f"No world has the reference or the name {text[:80]!r}",
+        "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`",
+    )
+
+
+def name_of(view: View, ref: str) -> str:
+    """What a person calls a world: its name, else the beginning of its text, else its reference."""
+    world = view.get(ref, include_superseded=True)
+    return short(ref) if world is None else label(world)
+
+
+def label(world: World) -> str:
+    """As :func:`name_of`, of a world that was read."""
+    text = world.name or " ".join(world.content[:200].split())
+    return (text if len(text) <= 48 else text[:47].rstrip() + "…") or short(world.ref)
+
+
+def path_of(view: View, ref: str) -> list[str]:
+    """Names of the worlds around one, outermost first, without the root; through the first container each."""
+    names: list[str] = []
+    seen = {ref}
+    while above := list(islice((ref for ref in view.containers(ref) if ref not in seen), 1)):
+        ref = above[0]
+        seen.add(ref)
+        names.append(name_of(view, ref))
+    return names[:-1][::-1]
+
+
+def _described(view: View, world: World) -> str:
+    where = " / ".join(path_of(view, world.ref))
+    return f"{short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")

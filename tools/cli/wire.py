@@ -1,0 +1,95 @@
+"""The forms of values: as JSON for programs (times ISO 8601 or null, references full), and as words for people."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import FOREVER, Entry, Proposal, Receipt, Refused, Valid, View, format_time
+
+_TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at")
+
+
+def time(micros: int) -> str | None:
+    """ISO 8601 in UTC; None for an open end."""
+    text = format_time(micros)
+    return None if text in ("forever", "always") else text
+
+
+def valid(interval: Valid) -> dict[str, str | None]:
+    return {"from": time(interval.start), "to": time(interval.end)}
+
+
+def record(found: msgspec.Struct) -> dict[str, Any]:
+    """Any record of a read, field by field."""
+    made: dict[str, Any] = {}
+    for name in found.__struct_fields__:
+        value = getattr(found, name)
+        if isinstance(value, Valid):
+            value = valid(value)
+        elif name == "ingested_at":
+            value = time(value)
+        elif isinstance(value, tuple):
+            value = list(value)
+        made[name] = value
+    return made
+
+
+def proposal(found: Proposal) -> dict[str, Any]:
+    return record(found) | {"decided": found.decided or None}
+
+
+def entry(found: Entry) -> dict[str, Any]:
+    data = {name: time(value) if name in _TIMES_IN_EVENTS else value for name, value in found.data.items()}
+    return record(found) | {"data": data}
+
+
+def view(seen: View) -> dict[str, Any]:
+    """Which moment an answer is of."""
+    return {"seq": seen.seq, "ingested": time(seen.ingested), "valid": time(seen.valid)}
+
+
+def receipt(given: Receipt) -> dict[str, Any]:
+    """A receipt of a write that was not refused."""
+    return {
+        "outcome": type(given.outcome).__name__.lower(),
+        "seq": given.seq,
+        "ingested_at": time(given.ingest_time),
+        "root": given.root,
+        "events": given.events,
+        "refs": [] if isinstance(given.outcome, Refused) else list(given.refs),
+        "proposals": list(given.proposals),
+        "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in given.notes],
+    }
+
+
+# -- for people
+
+
+def short(ref: str) -> str:
+    """A reference as people are shown it."""
+    return ref[:12]
+
+
+def moment(micros: int) -> str:
+    """A time to the second; a day if it is the first instant of one."""
+    text = format_time(micros)
+    return text.removesuffix("T00:00:00Z") if text.endswith("T00:00:00Z") else text[:19] + "Z" * (len(text) > 19)
+
+
+def span(interval: Valid) -> str:
+    """A validity in words."""
+    if interval.start == interval.end:
+        return "at no time"
+    begins, ends = moment(interval.start), moment(interval.end)
+    if begins == "always":
+        return "always" if interval.end == FOREVER else f"until {ends}"
+    return f"from {begins}" if interval.end == FOREVER else f"{begins} to {ends}"
+
+
+def provenance(source: dict[str, Any]) -> str:
+    """Where a text came from, in words: the file first, and no path that only says that it is the whole record."""
+    told = [str(source["file"])] if source.get("file") else []
+    told += [f"{name} {value}" for name, value in source.items() if name != "file" and value not in ("", None, "$")]
+    return ", ".join(told)

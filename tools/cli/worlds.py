@@ -1,0 +1,255 @@
+"""``worlddb show``, ``history``, ``children`` and ``hash``: one world, as a view sees it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from worlddb import Database, Edge, UnknownReference, View, World
+from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page, Span, one_line
+
+EDGE_TYPES: Final = (
+    "supersedes",
+    "contradicts",
+    "same_as",
+    "derived_from",
+    "implies",
+    "causes",
+    "precedes",
+    "instance_of",
+    "subtype_of",
+    "refers_to",
+)
+"""What ``show`` lists as edges, in this order; ``contains`` is shown as containers and members."""
+_SHOWN_EDGES: Final = 12
+_SHOWN_MEMBERS: Final = 6
+
+
+def _show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    arguments.add_moment(parser)
+    arguments.add_superseded(parser)
+
+
+def _show(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        world = _valid_world(db, view, args)
+        superseded = args.include_superseded
+        edges = [
+            edge
+            for type_name in EDGE_TYPES
+            for edge in view.edges(world.ref, type=type_name, include_superseded=superseded)
+        ]
+        containers = view.containers(world.ref)
+        members = list(islice(view.children(world.ref, include_superseded=superseded), _SHOWN_MEMBERS + 1))
+        same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
+        world_hash = view.hash(world.ref)
+        document = {
+            **wire.record(world),
+            "conflicts": [_brief(view, ref) for ref in world.conflicts],
+            "same_as": [_brief(view, ref) for ref in same],
+            "containers": [_brief(view, ref) for ref in containers],
+            "edges": [wire.record(edge) for edge in edges],
+            "hash": world_hash,
+            "view": wire.view(view),
+        }
+
+        def write(page: Page) -> None:
+            state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
+            page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}", "dim"))
+            page.fields(_fields(view, world, world_hash, containers, same), indent=2)
+            for ref in world.conflicts:
+                other = view.get(ref, include_superseded=True)
+                said = one_line(other.content or other.name) if other else ""
+                page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {said}", indent=2)
+            _write_edges(page, view, world, edges)
+            _write_members(page, world, members)
+
+        out.answer(document, write)
+    return DONE
+
+
+def _valid_world(db: Database, view: View, args: Namespace) -> World:
+    """The world that was asked for; if no version of it is valid in the view, only when that was asked for too."""
+    ref = stores.world_of(db, view, args.ref)
+    world = view.get(ref, include_superseded=args.include_superseded)
+    if world is None:
+        spans = [wire.span(version.valid) for version in view.history(ref)]
+        raise UnknownReference(
+            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid at {wire.moment(view.valid)}, "
+            f"but {', '.join(spans)}",
+            "Ask for that time with --valid, or for what was superseded with --include-superseded",
+        )
+    return world
+
+
+def _fields(
+    view: View, world: World, world_hash: str, containers: list[str], same: list[str]
+) -> Iterator[tuple[str, list[Span]]]:
+    yield "ref", [(world.ref, "ref")]
+    if world.content:
+        yield "content", [world.content]
+    if world.aliases:
+        yield "aliases", [", ".join(world.aliases)]
+    yield "valid", [wire.span(world.valid)]
+    yield "version", [f"{world.number}  ", (world.version, "dim")]
+    yield "hash", [(world_hash, "dim")]
+    if containers:
+        yield "in", [", ".join(_pointed(view, ref) for ref in containers)]
+    if same:
+        yield "same as", [", ".join(_pointed(view, ref) for ref in same)]
+    yield "written", [f"commit {world.seq}, {wire.moment(world.ingested_at)}, by {world.author}"]
+    if world.why:
+        yield "why", [world.why]
+    if world.source:
+        yield "source", [wire.provenance(world.source)]
+
+
+def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
+    for edge in edges[:_SHOWN_EDGES]:
+        outward = edge.source == world.ref
+        other = _pointed(view, edge.target if outward else edge.source)
+        why = f", because {one_line(edge.why, 120)}" if edge.why else ""
+        page.line(f"{edge.type} {'to' if outward else 'from'}  ", other, (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
+    if len(edges) > _SHOWN_EDGES:
+        page.line((f"and {len(edges) - _SHOWN_EDGES:,} more edges: --json has all of them", "dim"), indent=2)
+
+
+def _write_members(page: Page, world: World, members: list[World]) -> None:
+    for member in members[:_SHOWN_MEMBERS]:
+        page.line("member  ", (wire.short(member.ref), "ref"), f"  {stores.label(member)}", indent=2)
+    if len(members) > _SHOWN_MEMBERS:
+        page.line((f"and more members: worlddb children {wire.short(world.ref)}", "dim"), indent=2)
+
+
+def _pointed(view: View, ref: str) -> str:
+    return f"{stores.name_of(view, ref)} ({wire.short(ref)})"
+
+
+def _brief(view: View, ref: str) -> dict[str, Any]:
+    world = view.get(ref, include_superseded=True)
+    if world is None:
+        return {"ref": ref}
+    return {"ref": ref, "type": world.type, "name": world.name, "content": world.content}
+
+
+def _history_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    arguments.add_moment(parser)
+
+
+def _history(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.world_of(db, view, args.ref)
+        versions = view.history(ref)
+
+        def write(page: Page) -> None:
+            page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
+            for version in versions:
+                page.line(f"{version.number}  ", (wire.span(version.valid), "title"), indent=2)
+                text = "(erased)" if version.erased else version.content or version.name
+                page.line(one_line(text, 2000), indent=5)
+                why = f", because {one_line(version.why, 400)}" if version.why else ""
+                when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
+                page.line((when, "dim"), indent=5)
+
+        document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
+        out.answer(document, write)
+    return DONE
+
+
+def _children_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the root world)")
+    parser.add_argument("--limit", metavar="N", type=arguments.count, help="no more than this many")
+    arguments.add_moment(parser)
+    arguments.add_superseded(parser)
+
+
+def _children(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.root_of(db) if args.ref is None else stores.world_of(db, view, args.ref)
+        listed = islice(view.children(ref, include_superseded=args.include_superseded), args.limit)
+        if out.json:
+            children = [wire.record(child) for child in listed]
+            out.document({"ref": ref, "children": children, "view": wire.view(view)}, indent=2)
+        else:
+            out.page.table(("ref", "type", "name", "valid"), _child_rows(listed))
+    return DONE
+
+
+def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
+    for child in children:
+        name = one_line(child.name or child.content, 100)
+        yield (wire.short(child.ref), "ref"), (child.type, "dim"), name, (wire.span(child.valid), "dim")
+
+
+def _hash_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the root world)")
+    arguments.add_moment(parser, valid=False)
+
+
+def _hash(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        named = None if args.ref is None else stores.world_of(db, view, args.ref)
+        found = view.hash(named)
+        ref = named or stores.root_of(db)
+        ingested_at = wire.time(db.view(seq=view.seq).ingested)
+        document = {"ref": ref, "root": found, "seq": view.seq, "ingested_at": ingested_at}
+        out.answer(document, lambda page: page.line(found))
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "show",
+        "show one world: its text, validity, provenance, edges, and what contradicts it",
+        _show_arguments,
+        _show,
+        (
+            ("show 3fa9c2d1", "by the first digits of its reference"),
+            ('show "Jon Okafor"', "by its exact name or an alias"),
+            ("show 3fa9c2d1 --ingested 12 --include-superseded", "as the store saw it after commit 12"),
+        ),
+    ),
+    Command(
+        "history",
+        "show every version of a world, with when each was true and when it was learned",
+        _history_arguments,
+        _history,
+        (
+            ("history 3fa9c2d1", "oldest version first"),
+            ("history 3fa9c2d1 --ingested 2025-06-01", "what its history was known to be then"),
+        ),
+    ),
+    Command(
+        "children",
+        "list the members of a world, or of the root world",
+        _children_arguments,
+        _children,
+        (
+            ("children", "what the store holds at the top"),
+            ('children "Spring in Lisbon" --limit 5', "the first members of a world"),
+            ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
+        ),
+    ),
+    Command(
+        "hash",
+        "print the hash that stands for a world and all it contains, now or then",
+        _hash_arguments,
+        _hash,
+        (
+            ("hash", "of the whole store"),
+            ("hash --ingested 12", "of the whole store after commit 12"),
+            ('hash "The new job"', "of one world; it changes only if something inside does"),
+        ),
+    ),
+)
