@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from worlddb.log.model.blobs import Body
+from worlddb.log.model.events import Proposed
 from worlddb.projections.tables.asof import (
     Moment,
     SeenVersion,
     alias_known,
+    decision_at,
     edge_seen,
     edge_validity,
     newest_version,
-    status_at,
     version_at,
 )
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
@@ -128,6 +129,7 @@ def version(snapshot: Snapshot, seen: SeenVersion) -> records.Version:
 
 def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) -> records.Proposal:
     """The record of a proposal as it stood at a commit."""
+    status, decided = decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
     names = []
     for node in (row.source, row.target):
@@ -136,7 +138,7 @@ def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) 
         names.append("" if body is None else body.name)
     return records.Proposal(
         ref=identifier.hex(),
-        status=STATUS_NAMES[status_at(snapshot.tables, identifier, row, seq)],
+        status=STATUS_NAMES[status],
         source=snapshot.tables.node(row.source).lineage.hex(),
         source_name=names[0],
         target=snapshot.tables.node(row.target).lineage.hex(),
@@ -144,5 +146,24 @@ def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) 
         evidence=details.properties,
         why=details.why,
         seq=row.seq,
-        decided=row.decided if row.decided <= seq else 0,
+        decided=decided,
     )
+
+
+def staged_until(snapshot: Snapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
+    """The proposals known at a commit, in the order in which they were staged."""
+    by_commit: dict[int, list[tuple[bytes, ProposalRow]]] = {}
+    for identifier, row in snapshot.tables.all_proposals():
+        if row.seq <= seq:
+            by_commit.setdefault(row.seq, []).append((identifier, row))
+    ordered: list[tuple[bytes, ProposalRow]] = []
+    for commit in sorted(by_commit):
+        found = by_commit[commit]
+        if len(found) > 1:
+            # The table is in the order of the ids; which came first within a commit is only in the log.
+            events = snapshot.log.events(commit).events
+            staged = [event.proposal for event in events if isinstance(event, Proposed)]
+            places = {identifier: place for place, identifier in enumerate(staged)}
+            found.sort(key=lambda known: places[known[0]])
+        ordered.extend(found)
+    return ordered

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import checked_number
 from worlddb.projections.tables.asof import SeenVersion, newest_version, version_at
 from worlddb.projections.tables.lookup import find_node
 from worlddb.projections.tables.schema import ROOT_NODE
@@ -44,8 +45,7 @@ def recall(view: View, text: str, *, world: Any, k: int, exact: bool, include_su
     """
     if not isinstance(text, str):
         raise InputError(f"The query is {type(text).__name__}, not text", "Give it as str")
-    if not 1 <= k <= MAX_K:
-        raise InputError(f"k is {k}", f"Ask for 1 to {MAX_K:,} hits")
+    checked_number(k, "k", 1, MAX_K)
     present = view.reader.text_lane()
     if not exact:
         # The index catches up here, outside of any transaction.

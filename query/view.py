@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.log.model.times import format_time
 from worlddb.projections.tables.asof import (
     Moment,
@@ -20,7 +21,7 @@ from worlddb.projections.tables.asof import (
 )
 from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, records
 from worlddb.query.recall import recall
 from worlddb.query.references import as_ref
@@ -29,6 +30,8 @@ from worlddb.query.snapshot import Reader, Snapshot
 from worlddb.query.spec import Spec
 from worlddb.query.types import TypeFilter, type_filter
 
+DIRECTIONS = ("both", "out", "in")
+MAX_LIMIT = 2**63 - 1
 PAGE = 512
 """How many members or edges one transaction reads before it is given back."""
 
@@ -75,6 +78,11 @@ class View(NamedTuple):
         With ``world``, only what that world contains at any depth.
         """
         found: list[records.World] = []
+        for what, text in (("name", name), ("type", type)):
+            if not isinstance(text, str | None):
+                raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
+        if limit is not None:
+            checked_number(limit, "limit", 0, MAX_LIMIT)
         with self.reader.snapshot() as snapshot:
             inside = ROOT_NODE if world is None else find_node(snapshot.tables, as_ref(world), self.seq)
             scope = Scope(snapshot.tables, inside, self.moment)
@@ -125,6 +133,10 @@ class View(NamedTuple):
     ) -> list[records.Edge]:
         """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for."""
         found: dict[int, records.Edge] = {}
+        if type is not None:
+            checked_text(type, "type", MAX_TYPE_BYTES)
+        if direction not in DIRECTIONS:
+            raise InputError(f"The direction is {direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
         with self.reader.snapshot() as snapshot:
             tables = snapshot.tables
             node = find_node(tables, as_ref(ref), self.seq)
@@ -178,9 +190,11 @@ class View(NamedTuple):
 
     def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
         """Proposals in the order they were staged; ``status=None`` for all of them."""
+        if status is not None and status not in STATUS_NAMES:
+            raise InputError(f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None")
         with self.reader.snapshot() as snapshot:
-            known = [(row.seq, found, row) for found, row in snapshot.tables.all_proposals() if row.seq <= self.seq]
-            made = [build.proposal(snapshot, found, row, self.seq) for _, found, row in sorted(known)]
+            known = build.staged_until(snapshot, self.seq)
+            made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
         return [record for record in made if status in (None, record.status)]
 
     def equivalence_class(self, ref: Any) -> list[str]:

@@ -61,6 +61,8 @@ class Context:
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
+        if goal >= self.tables.first_new_node and not self.tables.has_incoming(goal, type_name):
+            return start == goal
         seen, pending = {start}, [start]
         while pending:
             node = pending.pop()

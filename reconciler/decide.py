@@ -8,17 +8,10 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.errors import AmbiguousReference, InvalidText, UnknownReference
+from worlddb.log.model.errors import AmbiguousReference, UnknownReference
 from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
 from worlddb.log.model.interval import checked_interval
-from worlddb.log.model.limits import (
-    MAX_ALIASES,
-    MAX_CONTENT_BYTES,
-    MAX_KEY_BYTES,
-    MAX_NAME_BYTES,
-    MAX_TYPE_BYTES,
-    checked_text,
-)
+from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
@@ -47,24 +40,20 @@ def decide(ctx: Context, command: cmd.Command, details: int, match: Match | None
 
 
 def create(ctx: Context, command: cmd.Create, details: int, match: Match | None) -> Decided:
-    type_name = checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
-    name = checked_text(command.name, "name", MAX_NAME_BYTES)
-    content = checked_text(command.content, "content", MAX_CONTENT_BYTES)
-    aliases = _checked_aliases(command.aliases)
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.key is None:
         lineage = Lineage(ctx.draft.nonce()[:LINEAGE_BYTES])
     else:
-        lineage = ctx.lineage_of(checked_text(command.key, "key", MAX_KEY_BYTES, empty=False))
+        lineage = ctx.lineage_of(command.key)
         existing = ctx.tables.node_of(lineage)
         if existing is not None:
             return _found_again(ctx, command, existing, details)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
-    body = ctx.draft.add_body(type_name, name, content)
+    body = ctx.draft.add_body(command.type, command.name, command.content)
     node = ctx.draft.applier.next_node
     ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
-    for position in range(len(aliases)):
+    for position in range(len(command.aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     ctx.link(world, CONTAINS, node, valid_from=validity.start)
     if match is not None:
@@ -113,9 +102,9 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
         )
     validity = checked_interval(begins, end)
     position = ctx.draft.add_body(
-        body.type if command.type is None else checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False),
-        body.name if command.name is None else checked_text(command.name, "name", MAX_NAME_BYTES),
-        body.content if command.content is None else checked_text(command.content, "content", MAX_CONTENT_BYTES),
+        body.type if command.type is None else command.type,
+        body.name if command.name is None else command.name,
+        body.content if command.content is None else command.content,
     )
     ctx.close(node, validity.start)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
@@ -161,8 +150,6 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
 
 def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
     moved = [node_ref(ctx, ref) for ref in command.refs]
-    if not moved:
-        raise InvalidText("Nothing was named to move", "Give at least one reference")
     to = node_ref(ctx, command.to)
     out_of = None if command.out_of is None else node_ref(ctx, command.out_of)
     leaving = {node: _leaving(ctx, node, out_of) for node in moved}
@@ -219,7 +206,7 @@ def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None
 def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
     node = node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
-    aliases = _checked_aliases(command.aliases)
+    aliases = command.aliases
     if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
     for position in range(len(aliases)):
@@ -230,7 +217,7 @@ def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
 def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
     node = node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
-    for text in _checked_aliases(command.aliases):
+    for text in command.aliases:
         digest = name_digest(text)
         found = [number for number, row in ctx.tables.aliases(node) if row.name == digest and row.removed == LIVE]
         if not found:
@@ -238,10 +225,6 @@ def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
         for number in found:
             ctx.draft.emit(ev.Unnamed(lineage, number))
     return Decided(lineage)
-
-
-def _checked_aliases(aliases: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(checked_text(text, "alias", MAX_NAME_BYTES, empty=False) for text in aliases)
 
 
 def current_body(ctx: Context, node: int) -> Body | None:
@@ -260,8 +243,6 @@ def current_body(ctx: Context, node: int) -> Body | None:
 def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
     source, target = node_ref(ctx, command.source_ref), node_ref(ctx, command.target_ref)
     home = None if command.home is None else node_ref(ctx, command.home)
-    if command.key is not None:
-        checked_text(command.key, "key", MAX_KEY_BYTES, empty=False)
     written = ctx.link(
         source,
         command.type,

@@ -74,7 +74,9 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ref(self) -> str:
-        """The first reference. Raises :class:`RefusedError` if the write was refused."""
+        """The first reference. Raises :class:`RefusedError` if the write was refused, or asked for nothing."""
+        if not self.refs:
+            raise RefusedError("The write had no commands, so it has no reference", "Look at the receipt's seq")
         return self.refs[0]
 
     def raise_if_refused(self) -> None:

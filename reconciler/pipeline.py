@@ -8,9 +8,8 @@ from typing import NamedTuple
 import lmdb
 
 from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
-from worlddb.log.model.errors import ClockJump, InputError, LimitExceeded, NotAStore
+from worlddb.log.model.errors import ClockJump, InputError, NotAStore
 from worlddb.log.model.events import StoreCreated
-from worlddb.log.model.limits import MAX_BATCH_COMMANDS
 from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
@@ -18,6 +17,7 @@ from worlddb.projections.runner import catch_up
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
+from worlddb.reconciler.checks import check
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
 from worlddb.reconciler.details import add_details
@@ -66,10 +66,7 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
 def extract(request: Request) -> list[cmd.Command]:
     """Text becomes commands, before the store is locked: an extractor may be slow."""
     commands = commands_of(request) if isinstance(request, Ingest) else list(request)
-    if len(commands) > MAX_BATCH_COMMANDS:
-        raise LimitExceeded(
-            f"{len(commands):,} commands in one batch, above the limit of {MAX_BATCH_COMMANDS:,}", "Split the batch"
-        )
+    check(commands)
     return commands
 
 
@@ -137,7 +134,7 @@ def _open_draft(writer: Writer, log: LmdbLog, tables: Tables) -> Draft:
     if wall - last > writer.max_clock_jump:
         raise ClockJump(
             f"The clock says {format_time(wall)}, but the last commit was at {format_time(last)}",
-            "Set the clock right; if it is right, open the store with a larger max_clock_jump",
+            "Set the clock right; if it is right, open the store with a larger max_clock_jump_days",
         )
     ingest_time = max(wall, last + 1) if head.seq else wall
     return Draft(log, tables, head, writer.entropy, ingest_time=ingest_time, wall_time=wall, author=writer.author)

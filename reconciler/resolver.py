@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from worlddb.log.model.limits import MAX_NAME_BYTES, MAX_TYPE_BYTES, checked_text
 from worlddb.projections.tables.asof import alias_known, newest_version
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import ROOT_NODE
@@ -27,16 +26,9 @@ class Match(NamedTuple):
 
 
 def exact(ctx: Context, command: Create) -> Match | None:
-    """The earliest open world of the same type inside the command's world that has its name, or else an alias of it.
-
-    Raises:
-        InputError: the type or one of the names cannot be stored.
-    """
+    """The earliest open world of the same type inside the command's world that has its name, or else an alias of it."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-    checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
-    names = [checked_text(command.name, "name", MAX_NAME_BYTES)]
-    names.extend(checked_text(alias, "alias", MAX_NAME_BYTES, empty=False) for alias in command.aliases)
-    for name in names:
+    for name in (command.name, *command.aliases):
         digest = name_digest(name)
         if digest == NO_NAME:
             continue

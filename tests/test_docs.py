@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ def text_of(page: str) -> str:
 
 def blocks(text: str) -> Iterator[Block]:
     found = list(FENCE.finditer(text))
-    for match, after in zip(found, [*found[1:], None], strict=True):
+    for match, after in zip_longest(found, found[1:]):
         follows = after is not None and after["kind"] == "text" and not text[match.end() : after.start()].strip()
         if match["left"] is None:
             line = text.count("\n", 0, match.start("kind")) + 1

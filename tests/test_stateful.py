@@ -25,12 +25,14 @@ SEEN: Counter[str] = Counter()
 class EngineAndModel(RuleBasedStateMachine):
     """Two handles on one store beside the model."""
 
-    @initialize(seed=st.integers(0, 2**32))
-    def begin(self, seed: int) -> None:
+    @initialize(seed=st.integers(0, 2**32), recipes=st.lists(draw.create, min_size=2, max_size=6))
+    def begin(self, seed: int, recipes: list[Recipe]) -> None:
         self.top = Path(tempfile.mkdtemp(prefix="worlddb-model-"))
         self.session = Session(self.top / "store", seed, SEEN)
         self.requests = 0
         self.replays = 0
+        for made in recipes:
+            self._write([made], handle=0, keyed=False)
 
     def teardown(self) -> None:
         if hasattr(self, "session"):
@@ -53,6 +55,8 @@ class EngineAndModel(RuleBasedStateMachine):
         SEEN["views compared"] += 1
 
     def _write(self, recipes: list[Recipe], *, handle: int, keyed: bool, batch: bool = False) -> None:
+        if not all(made.is_possible(self.session.state) for made in recipes):
+            return
         self.requests += 1
         key = f"request {self.requests}" if keyed else None
         commands = [made.cooked(self.session.state, position) for position, made in enumerate(recipes)]
@@ -93,12 +97,6 @@ class EngineAndModel(RuleBasedStateMachine):
         self._write(recipes, handle=handle, keyed=keyed, batch=True)
         SEEN["batch"] += 1
 
-    @rule(which=st.integers(0, 99), handle=st.integers(0, 1))
-    def retry(self, which: int, handle: int) -> None:
-        keys = list(self.session.retries)
-        if keys:
-            self.session.retry(keys[which % len(keys)], handle)
-
     # -- time
 
     @rule(ticks=st.integers(-3, 6))
@@ -135,21 +133,32 @@ class EngineAndModel(RuleBasedStateMachine):
 
     # -- keeping
 
-    @rule()
-    def reopen(self) -> None:
+    @rule(
+        what=st.sampled_from(["retry", "retry", "reopen", "rebuild", "replay"]),
+        which=st.integers(0, 999),
+        valid=draw.moments,
+    )
+    def keep(self, what: str, which: int, valid: int) -> None:
+        if what != "retry":
+            SEEN[what] += 1
+        getattr(self, f"_{what}")(which, valid)
+
+    def _retry(self, which: int, valid: int) -> None:
+        keys = list(self.session.retries)
+        if keys:
+            self.session.retry(keys[which % len(keys)], which % 2)
+
+    def _reopen(self, which: int, valid: int) -> None:
         pins = [(view.seq, view.valid) for view in self.session.pinned]
         self.session.close()
         self.session.open()
         self.session.pinned = [self.session.db().view(seq=seq, valid=valid) for seq, valid in pins]
-        SEEN["reopen"] += 1
 
-    @rule(names=st.sampled_from([("tables",), ("tables",), ()]))
-    def rebuild(self, names: tuple[str, ...]) -> None:
+    def _rebuild(self, which: int, valid: int) -> None:
+        names = ("tables",) if which % 3 else ()
         assert self.session.db().rebuild(*names).root == self.session.hashes[-1][0]
-        SEEN["rebuild"] += 1
 
-    @rule(which=st.integers(0, 999), valid=draw.moments)
-    def replay(self, which: int, valid: int) -> None:
+    def _replay(self, which: int, valid: int) -> None:
         """A store replayed to a commit answers as this one does as of that commit (law 9)."""
         seq = 1 + which % self.session.head
         self.replays += 1
@@ -159,7 +168,6 @@ class EngineAndModel(RuleBasedStateMachine):
         with worlddb.open(into, create=False, clock=self.session.clock) as then:
             self._look(then.view(valid=valid))
             self._look(then.view(seq=seq))
-        SEEN["replay"] += 1
 
     @invariant()
     def the_present_is_as_the_model_says(self) -> None:

@@ -65,7 +65,7 @@ class Writing:
             key=key,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
-            source=source or {},
+            source={} if source is None else source,
             why=why,
             resolve=resolve,
         )
@@ -95,7 +95,7 @@ class Writing:
             content=content,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
-            source=source or {},
+            source={} if source is None else source,
             why=why,
         )
         return self._execute([command], idempotency_key)
@@ -149,7 +149,7 @@ class Writing:
             target_ref=self._ref(target),
             home=None if home is None else self._ref(home),
             key=key,
-            properties=properties or {},
+            properties={} if properties is None else properties,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
             why=why,
@@ -211,16 +211,22 @@ class Batch(Writing):
         self._commit = execute
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
+        self._ended = False
 
     def __enter__(self) -> Batch:
+        if self._ended:
+            raise InputError("This batch has ended", "Begin another with db.batch()")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self._ended = True
         if kind is None:
             self.receipt = self._commit(self._commands, self._idempotency_key)
             self.receipt.raise_if_refused()
 
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Pending:
+        if self._ended:
+            raise InputError("This batch has ended, so the command would not be written", "Begin another")
         if idempotency_key is not None:
             raise InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
         self._commands.extend(commands)
@@ -241,4 +247,6 @@ def _time(value: TimeLike | None, what: str) -> int | None:
 def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
     if isinstance(values, str):
         raise InputError(f"{what} is one text, not a list of them", f"Give {what}=[{values[:40]!r}]")
+    if not isinstance(values, Sequence):
+        raise InputError(f"{what} is {type(values).__name__}, not a list of texts", f"Give {what}=[...]")
     return tuple(values)

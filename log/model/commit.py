@@ -49,8 +49,8 @@ class Header(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
 class Events(msgspec.Struct, frozen=True, array_like=True, tag="events"):
     """The events of one commit, with what its receipt says and the hashes of its blobs.
 
-    ``refs`` are the ids that the receipt reports, one for each command; ``staged`` says that the commit
-    holds proposals and nothing else. ``blobs`` has 32 bytes for each blob, in the order of their positions; the one at position 0 holds the
+    ``refs`` are the ids that the receipt reports, one for each command; ``staged`` says that every command came to a
+    proposal. ``blobs`` has 32 bytes for each blob, in the order of their positions; the one at position 0 holds the
     commands that caused the commit.
     """
 

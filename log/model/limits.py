@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.errors import InvalidText, LimitExceeded
+from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded
 
 MAX_TYPE_BYTES: Final = 256
 MAX_NAME_BYTES: Final = 16 * 1024
@@ -12,10 +12,25 @@ MAX_CONTENT_BYTES: Final = 16 * 1024 * 1024
 MAX_REASON_BYTES: Final = 64 * 1024
 MAX_RECORD_BYTES: Final = 256 * 1024
 """Properties, provenance or evidence of one command, encoded."""
+MAX_RECORD_DEPTH: Final = 32
+"""How deep lists and dictionaries may be nested in properties, provenance or evidence."""
 MAX_ALIASES: Final = 256
 MAX_AUTHOR_BYTES: Final = 256
 MAX_KEY_BYTES: Final = 4 * 1024
 MAX_BATCH_COMMANDS: Final = 1_000_000
+
+
+def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
+    """The number itself if it is whole and within its bounds, both of which are allowed.
+
+    Raises:
+        InputError: it is not an ``int``, or lies outside.
+    """
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {lowest:,} to {highest:,}")
+    if not lowest <= number <= highest:
+        raise InputError(f"{what} is {number!r:.80}", f"Give {lowest:,} to {highest:,}")
+    return number
 
 
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:

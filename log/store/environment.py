@@ -135,17 +135,24 @@ class _Shared:
         self.env = _open(folder)
         self._turn = threading.Condition()
         self._inside = 0
+        self._resizing = False
+        self._mine = threading.local()
 
     def enter(self) -> None:
         """Before every transaction: while one is open, the map must stay where it is."""
+        mine: int = getattr(self._mine, "inside", 0)
         with self._turn:
+            if self._resizing and not mine:
+                self._turn.wait_for(lambda: not self._resizing, _RESIZE_PATIENCE_SECONDS)
             self._inside += 1
+        self._mine.inside = mine + 1
 
     def leave(self) -> None:
         """After every transaction."""
+        self._mine.inside -= 1
         with self._turn:
             self._inside -= 1
-            if not self._inside:
+            if self._resizing:
                 self._turn.notify_all()
 
     def begin(self, *, write: bool) -> lmdb.Transaction:
@@ -168,12 +175,18 @@ class _Shared:
         """Map the file anew (0: at the size that the file says). What other threads are reading would vanish from
         under them, so they finish first."""
         with self._turn:
-            if not self._turn.wait_for(lambda: not self._inside, _RESIZE_PATIENCE_SECONDS):
-                raise UnavailableError(
-                    f"{self.key} outgrew its map while {self._inside} transactions of this process were open",
-                    "Let them end, then try again",
-                )
-            self.env.set_mapsize(map_bytes())
+            self._turn.wait_for(lambda: not self._resizing, _RESIZE_PATIENCE_SECONDS)
+            self._resizing = True
+            try:
+                if not self._turn.wait_for(lambda: not self._inside, _RESIZE_PATIENCE_SECONDS):
+                    raise UnavailableError(
+                        f"{self.key} outgrew its map while {self._inside} transactions of this process were open",
+                        "Let them end, then try again",
+                    )
+                self.env.set_mapsize(map_bytes())
+            finally:
+                self._resizing = False
+                self._turn.notify_all()
 
 
 _open_environments: dict[tuple[int, str], _Shared] = {}
@@ -224,7 +237,8 @@ def _open(folder: Path) -> lmdb.Environment:
                 str(folder),
                 map_size=max(map_bytes, existing_bytes),
                 max_readers=_MAX_READERS,
-                max_spare_txns=8,
+                # A forked child that lets go of its copy would end the parent's spare transactions with it.
+                max_spare_txns=0,
                 subdir=True,
             )
             break
@@ -259,10 +273,12 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
 
 
 def _refuse_emptied(folder: Path) -> None:
-    """LMDB makes an empty file into an empty store, which must not happen to one that has been written to."""
+    """LMDB makes an empty or missing file into an empty store, which must not happen to one that was written to."""
     data = folder / DATA_FILE
-    if (folder / HOLDER_FILE).exists() and data.exists() and not data.stat().st_size:
-        raise DamagedStore(f"{data} is empty, but the store has been written to", "Restore the store from a backup")
+    if (folder / HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
+        raise DamagedStore(
+            f"{data} is empty or gone, but the store has been written to", "Restore the store from a backup"
+        )
 
 
 def _translated(error: lmdb.Error, folder: Path) -> Exception:

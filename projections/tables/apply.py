@@ -58,6 +58,7 @@ class Applier:
         self.next_node = progress.next_node
         self.next_edge = progress.next_edge
         tables.first_new_node = progress.next_node
+        tables.writing = True
         self.unsettled = Unsettled(tables, seq)
 
     def apply(self, event: ev.Event) -> None:

@@ -96,9 +96,9 @@ def alias_known(row: AliasRow, seq: int) -> bool:
     return row.seq <= seq < row.removed
 
 
-def status_at(tables: Tables, proposal: bytes, row: ProposalRow, seq: int) -> int:
-    """The status of a proposal at a commit."""
+def decision_at(tables: Tables, proposal: bytes, row: ProposalRow, seq: int) -> tuple[int, int]:
+    """The status of a proposal at a commit, and the commit that gave it: 0 while it is pending."""
     if row.decided <= seq:
-        return row.status
+        return row.status, row.decided
     found = tables.decisions.last(proposal, proposal + U64.pack(seq))
-    return PENDING if found is None else found[1][0]
+    return (PENDING, 0) if found is None else (found[1][0], int.from_bytes(found[0][len(proposal) :], "big"))

@@ -77,7 +77,7 @@ def _range(ref: bytes | str) -> tuple[bytes, str]:
         raise InputError(
             f"{ref!r} is not a reference", f"Give a receipt, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits"
         )
-    digits = ref.hex() if isinstance(ref, bytes) else parse_hex(ref)
+    digits = parse_hex(ref.hex() if isinstance(ref, bytes) else ref)
     return bytes.fromhex(digits[: len(digits) // 2 * 2]), digits
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import merge
-from typing import Any
 
 import lmdb
 
 Pair = tuple[bytes, bytes]
+Pending = tuple[bytes, bytes | None]
 
 
 class Table:
@@ -41,18 +41,21 @@ class Table:
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
         stored = self._scan_stored(prefix, start, reverse=reverse)
-        fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
-        if not fresh:
-            yield from stored
-            return
+        if not self._pending:
+            return stored
+        fresh = self._scan_pending(prefix, start, reverse=reverse)
+        return self._merged(stored, fresh, reverse=reverse) if fresh else stored
+
+    def _merged(self, stored: Iterator[Pair], fresh: list[Pending], *, reverse: bool) -> Iterator[Pair]:
         live = ((key, value) for key, value in stored if key not in self._pending)
         for key, value in merge(live, fresh, key=lambda pair: pair[0], reverse=reverse):
             if value is not None:
                 yield key, value
 
     def scan_fresh(self, prefix: bytes) -> Iterator[Pair]:
-        """As :meth:`scan`, for a prefix that nothing was committed under."""
-        for key, value in self._scan_pending(prefix, None, reverse=False):
+        """As :meth:`scan`, for a whole group that nothing was committed under."""
+        for key in self._grouped.get(prefix, ()):
+            value = self._pending[key]
             if value is not None:
                 yield key, value
 
@@ -98,19 +101,18 @@ class Table:
                     return
                 yield key[1:], value  # type: ignore[misc]
 
-    def _scan_pending(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> list[tuple[bytes, Any]]:
+    def _scan_pending(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> list[Pending]:
         size = self._prefix_bytes
         if size and len(prefix) >= size:
-            found = self._grouped.get(prefix[:size])
-            if found is None:
+            group = self._grouped.get(prefix[:size])
+            if group is None:
                 return []
-            if len(prefix) > size:
-                found = [key for key in found if key.startswith(prefix)]
+            keys = group if len(prefix) == size else [key for key in group if key.startswith(prefix)]
         else:
-            found = [key for key in self._pending if key.startswith(prefix)]
+            keys = [key for key in self._pending if key.startswith(prefix)]
         if start is not None:
-            found = [key for key in found if (key <= start if reverse else key >= start)]
-        return [(key, self._pending[key]) for key in sorted(found, reverse=reverse)]
+            keys = [key for key in keys if (key <= start if reverse else key >= start)]
+        return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
 
 
 def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:

@@ -51,10 +51,9 @@ class Tables:
     def __init__(self, txn: lmdb.Transaction) -> None:
         self.first_new_node = 2**64
         """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
-        self._numbers: dict[bytes, int] = {}
-        self._node_rows: dict[int, NodeRow] = {}
-        self._containers: dict[int, list[int]] = {}
-        self._version_rows: dict[tuple[int, int], VersionRow] = {}
+        self.writing = False
+        """Set while a commit is being applied: rows that were read are kept until the flush."""
+        self._cache = _Cache()
         self._all = {
             name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
             for position, name in enumerate(TABLES)
@@ -93,16 +92,17 @@ class Tables:
 
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""
-        for node, row in self._node_rows.items():
-            self.nodes.put(U64.pack(node), NODE.pack(*row))
-        for (node, version), version_row in self._version_rows.items():
-            self.versions.put(VERSION_KEY.pack(node, version), VERSION.pack(*version_row))
-        self._numbers, self._node_rows, self._version_rows, self._containers = {}, {}, {}, {}
+        cache = self._cache
+        for node in cache.put_nodes:
+            self.nodes.put(U64.pack(node), NODE.pack(*cache.nodes[node]))
+        for key in cache.put_versions:
+            self.versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
+        self._cache = _Cache()
         for table in self._all.values():
             table.flush()
 
     def clear(self) -> None:
-        self._numbers, self._node_rows, self._version_rows = {}, {}, {}
+        self._cache = _Cache()
         for table in self._all.values():
             table.clear()
 
@@ -114,39 +114,49 @@ class Tables:
 
     def node_of(self, lineage: bytes) -> int | None:
         """The number of a lineage."""
-        number = self._numbers.get(lineage)
+        number = self._cache.numbers.get(lineage)
         if number is None:
             stored = self.lineages.get(lineage)
-            return None if stored is None else int.from_bytes(stored, "big")
+            if stored is None:
+                return None
+            number = int.from_bytes(stored, "big")
+            if self.writing:
+                self._cache.numbers[lineage] = number
         return number
 
     def put_lineage(self, lineage: bytes, node: int) -> None:
-        self._numbers[lineage] = node
+        self._cache.numbers[lineage] = node
         self.lineages.put(lineage, U64.pack(node))
 
     def node(self, node: int) -> NodeRow:
-        fresh = self._node_rows.get(node)
-        if fresh is not None:
-            return fresh
-        stored = self.nodes.get(U64.pack(node))
-        if stored is None:
-            raise KeyError(f"no node {node}")
-        return NodeRow._make(NODE.unpack(stored))
+        row = self._cache.nodes.get(node)
+        if row is None:
+            stored = self.nodes.get(U64.pack(node))
+            if stored is None:
+                raise KeyError(f"no node {node}")
+            row = NodeRow._make(NODE.unpack(stored))
+            if self.writing:
+                self._cache.nodes[node] = row
+        return row
 
     def put_node(self, node: int, row: NodeRow) -> None:
-        self._node_rows[node] = row
+        self._cache.nodes[node] = row
+        self._cache.put_nodes.add(node)
 
     def version(self, node: int, version: int) -> VersionRow:
-        fresh = self._version_rows.get((node, version))
-        if fresh is not None:
-            return fresh
-        stored = self.versions.get(VERSION_KEY.pack(node, version))
-        if stored is None:
-            raise KeyError(f"no version {version} of node {node}")
-        return VersionRow._make(VERSION.unpack(stored))
+        row = self._cache.versions.get((node, version))
+        if row is None:
+            stored = self.versions.get(VERSION_KEY.pack(node, version))
+            if stored is None:
+                raise KeyError(f"no version {version} of node {node}")
+            row = VersionRow._make(VERSION.unpack(stored))
+            if self.writing:
+                self._cache.versions[node, version] = row
+        return row
 
     def put_version(self, node: int, version: int, row: VersionRow) -> None:
-        self._version_rows[node, version] = row
+        self._cache.versions[node, version] = row
+        self._cache.put_versions.add((node, version))
 
     def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
         """All versions, newest first."""
@@ -219,12 +229,12 @@ class Tables:
     def put_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
         """The edge as seen from its target; ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
-        if place.type == _CONTAINS_CODE and target >= self.first_new_node:
-            containers = self._containers.setdefault(target, [])
-            if unlinked == LIVE:
-                containers.append(place.source)
-            else:
-                containers.remove(place.source)
+        if place.type == _CONTAINS_CODE:
+            containers = self._cache.containers.get(target)
+            if containers is None and target >= self.first_new_node:
+                containers = self._cache.containers[target] = []
+            if containers is not None:
+                (containers.append if unlinked == LIVE else containers.remove)(place.source)
 
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
@@ -242,13 +252,23 @@ class Tables:
             place = EdgePlace(U64_U64.unpack(value)[0], edge_code, number)
             yield place, self.edge(place)
 
+    def has_incoming(self, node: int, type_name: str) -> bool:
+        """True if a node that was made in this transaction was ever the target of an edge of a type."""
+        code = self.type_code(type_name)
+        return code is not None and next(self.back.scan_fresh(EDGE_PREFIX.pack(node, code)), None) is not None
+
     def containers(self, node: int) -> list[int]:
         """The worlds that contain a node now, in log order."""
-        if node >= self.first_new_node:
-            return list(self._containers.get(node, ()))
-        prefix = EDGE_PREFIX.pack(node, _CONTAINS_CODE)
-        pairs = self.back.scan(prefix)
-        return [source for source, unlinked in (U64_U64.unpack(value) for _, value in pairs) if unlinked == LIVE]
+        found = self._cache.containers.get(node)
+        if found is None:
+            if node >= self.first_new_node:
+                return []
+            pairs = self.back.scan(EDGE_PREFIX.pack(node, _CONTAINS_CODE))
+            ends = (U64_U64.unpack(value) for _, value in pairs)
+            found = [source for source, unlinked in ends if unlinked == LIVE]
+            if self.writing:
+                self._cache.containers[node] = found
+        return list(found)
 
     # -- identity
 
@@ -277,6 +297,20 @@ class Tables:
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
         return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+
+
+class _Cache:
+    """What one transaction has read and put, as rows: a write reads the same few rows many times over."""
+
+    __slots__ = ("containers", "nodes", "numbers", "put_nodes", "put_versions", "versions")
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+        self.nodes: dict[int, NodeRow] = {}
+        self.put_nodes: set[int] = set()
+        self.versions: dict[tuple[int, int], VersionRow] = {}
+        self.put_versions: set[tuple[int, int]] = set()
+        self.containers: dict[int, list[int]] = {}
 
 
 class _TrieNodes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.model.commands import Command, Known, Nobody, Nth, Reference
 from tests.model.edge_rules import TYPES
-from tests.model.state import State
+from tests.model.state import ROOT, State
 from worlddb.log.model.environment import RELEASED_AT
 
 TICK = 1_000
@@ -33,6 +33,12 @@ class Recipe(NamedTuple):
         return Command(self.method, {name: _chosen(value, state, position) for name, value in self.arguments.items()})
 
 
+    def is_possible(self, state: State) -> bool:
+        """Whether there is anything yet that it could be about."""
+        kinds = {value.kind for value in self.arguments.values() if isinstance(value, Pick)}
+        return bool(state.edges or "edge" not in kinds) and bool(state.proposals or "proposal" not in kinds)
+
+
 def _chosen(value: Any, state: State, position: int) -> Any:
     if isinstance(value, Pick):
         return _reference(value, state, position)
@@ -44,18 +50,23 @@ def _chosen(value: Any, state: State, position: int) -> Any:
 def _reference(pick: Pick, state: State, position: int) -> Reference:
     """Mostly something of the right kind; now and then what an earlier command of the batch made, or nothing."""
     which, rest = pick.draw % 64, pick.draw // 64
-    if position and which < 24:
+    if position and which < 20:
         return Nth(rest % position)
     if which == 63:
         return Nobody()
-    worlds = list(state.worlds)
+    # The root is one of many things that something can be about, and most often the wrong one.
+    worlds = [number for number in state.worlds if number != ROOT or which % 4 == 0]
     of_kind = {
         "world": worlds,
         # The newest come first: what was made last is what the next command is most often about.
-        "edge": list(state.edges)[::-1] + list(state.unlinked),
+        "edge": sorted(state.edges, key=lambda number: (state.edges[number].type == "contains", -number))
+        + list(state.unlinked),
         "proposal": list(state.proposals)[::-1],
     }
-    candidates = of_kind[pick.kind] if which != 62 else of_kind["edge" if pick.kind == "world" else "world"]
+    if pick.kind == "world" and which < 52:
+        # A few worlds that much happens to: what was linked is linked again, the other way round, or to itself.
+        return Known(worlds[rest % min(len(worlds), 4)])
+    candidates = of_kind[pick.kind if which != 62 else "edge" if pick.kind == "world" else "world"]
     if not candidates:
         return Nobody()
     return Known(candidates[rest % len(candidates)], 12 if which in (60, 61) else 0)
@@ -80,7 +91,9 @@ def recipe(method: str, needed: dict[str, Any], optional: dict[str, Any]) -> st.
     return st.builds(Recipe, st.just(method), arguments)
 
 
-TIMES = {"valid_from": moments, "valid_to": moments}
+# Mostly after the beginning, but not always.
+ends = st.none() | st.none() | st.integers(0, 48).map(lambda ticks: RELEASED_AT + ticks * TICK)
+TIMES = {"valid_from": st.none() | moments, "valid_to": ends}
 WHY = {"why": reasons}
 
 create = recipe(
@@ -102,14 +115,14 @@ revise = recipe(
     {"ref": worlds},
     {"type": types, "name": names, "content": contents, "source": records, **TIMES, **WHY},
 )
-retire = recipe("retire", {"ref": worlds}, {"at": moments, **WHY})
-retire_edge = recipe("retire", {"ref": picks("edge")}, {"at": moments, **WHY})
+retire = recipe("retire", {"ref": worlds}, {"at": st.none() | moments, **WHY})
+retire_edge = recipe("retire", {"ref": picks("edge")}, {"at": st.none() | moments, **WHY})
 reassert = recipe("reassert", {"ref": worlds}, {"content": contents, **TIMES, **WHY})
 unlink = recipe("unlink", {"edge": picks("edge")}, WHY)
 move = recipe(
     "move",
     {"refs": st.lists(worlds, min_size=1, max_size=3), "to": worlds},
-    {"out_of": worlds, "valid_from": moments, **WHY},
+    {"out_of": worlds, "valid_from": st.none() | moments, **WHY},
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)

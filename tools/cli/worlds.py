@@ -116,7 +116,8 @@ def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> Non
         outward = edge.source == world.ref
         other = _pointed(view, edge.target if outward else edge.source)
         why = f", because {one_line(edge.why, 120)}" if edge.why else ""
-        page.line(f"{edge.type} {'to' if outward else 'from'}  ", other, (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
+        way = "to" if outward else "from"
+        page.line(f"{edge.type} {way}  ", other, (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
     if len(edges) > _SHOWN_EDGES:
         page.line((f"and {len(edges) - _SHOWN_EDGES:,} more edges: --json has all of them", "dim"), indent=2)
 

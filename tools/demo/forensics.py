@@ -93,7 +93,7 @@ def a_forgery_is_found(stage: Stage) -> Section:
               "good" if intact.ok else "bad"),
     ]  # fmt: skip
     result = {
-        "ok": found.ok,
+        "verified": found.ok,
         "first_bad_seq": found.first_bad_seq,
         "turn_seq": turn.seq,
         "findings": [finding.problem for finding in found.findings],

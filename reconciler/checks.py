@@ -1,0 +1,165 @@
+"""What a command must be before anything is decided about it: every text storable, and nothing of a wrong type.
+
+It runs before the store is locked, so a wrong value keeps nobody waiting, and what decides may rely on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
+from worlddb.log.model.interval import checked_interval
+from worlddb.log.model.limits import (
+    MAX_ALIASES,
+    MAX_BATCH_COMMANDS,
+    MAX_CONTENT_BYTES,
+    MAX_KEY_BYTES,
+    MAX_NAME_BYTES,
+    MAX_REASON_BYTES,
+    MAX_TYPE_BYTES,
+    checked_text,
+)
+from worlddb.log.model.plain import checked_record
+from worlddb.reconciler import commands as cmd
+
+
+def check(commands: Sequence[cmd.Command]) -> None:
+    """See that every command of a request can be decided at all.
+
+    Raises:
+        InputError: one of its values is wrong; ``details["command"]`` is its position in the request.
+    """
+    if len(commands) > MAX_BATCH_COMMANDS:
+        raise LimitExceeded(
+            f"{len(commands):,} commands in one batch, above the limit of {MAX_BATCH_COMMANDS:,}", "Split the batch"
+        )
+    for position, command in enumerate(commands):
+        try:
+            checked_text(command.why, "why", MAX_REASON_BYTES)
+            _CHECKS[type(command)](command)
+        except InputError as error:
+            error.details.setdefault("command", position)
+            raise
+
+
+def _create(command: cmd.Create) -> None:
+    checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+    checked_text(command.name, "name", MAX_NAME_BYTES)
+    checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    if command.aliases:
+        _aliases(command.aliases)
+    _record(command.source, "source")
+    _key(command.key)
+    if command.world is not None:
+        _ref(command.world, "world")
+    _times(command.valid_from, command.valid_to)
+    if not isinstance(command.resolve, bool):
+        raise InputError(f"resolve is {type(command.resolve).__name__}, not a boolean", "Give True or False")
+
+
+def _revise(command: cmd.Revise) -> None:
+    _ref(command.ref, "ref")
+    if command.type is not None:
+        checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+    if command.name is not None:
+        checked_text(command.name, "name", MAX_NAME_BYTES)
+    if command.content is not None:
+        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    _record(command.source, "source")
+    _times(command.valid_from, command.valid_to)
+
+
+def _retire(command: cmd.Retire) -> None:
+    _ref(command.ref, "ref")
+    _times(command.at, None)
+
+
+def _reassert(command: cmd.Reassert) -> None:
+    _ref(command.ref, "ref")
+    if command.content is not None:
+        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    _times(command.valid_from, command.valid_to)
+
+
+def _link(command: cmd.Link) -> None:
+    _ref(command.source_ref, "source")
+    _ref(command.target_ref, "target")
+    if command.home is not None:
+        _ref(command.home, "home")
+    checked_text(command.type, "type", MAX_TYPE_BYTES)
+    _record(command.properties, "properties")
+    _key(command.key)
+    _times(command.valid_from, command.valid_to)
+
+
+def _unlink(command: cmd.Unlink) -> None:
+    _ref(command.edge, "edge")
+
+
+def _move(command: cmd.Move) -> None:
+    if not command.refs:
+        raise InvalidText("Nothing was named to move", "Give at least one reference")
+    for ref in command.refs:
+        _ref(ref, "refs")
+    _ref(command.to, "to")
+    if command.out_of is not None:
+        _ref(command.out_of, "out_of")
+    _times(command.valid_from, None)
+
+
+def _naming(command: cmd.Alias | cmd.Unalias) -> None:
+    _ref(command.ref, "ref")
+    _aliases(command.aliases)
+
+
+def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
+    _ref(command.proposal, "proposal")
+
+
+_CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
+    cmd.Create: _create,
+    cmd.Revise: _revise,
+    cmd.Retire: _retire,
+    cmd.Reassert: _reassert,
+    cmd.Link: _link,
+    cmd.Unlink: _unlink,
+    cmd.Move: _move,
+    cmd.Alias: _naming,
+    cmd.Unalias: _naming,
+    cmd.Accept: _decision,
+    cmd.Reject: _decision,
+    cmd.Undo: _decision,
+}
+
+
+def _ref(ref: object, what: str) -> None:
+    if not isinstance(ref, bytes | str | int) or isinstance(ref, bool):
+        raise InputError(f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits")
+
+
+def _key(key: object) -> None:
+    if key is not None:
+        checked_text(key, "key", MAX_KEY_BYTES, empty=False)
+
+
+def _aliases(aliases: object) -> None:
+    if not isinstance(aliases, tuple):
+        raise InputError(f"aliases is {type(aliases).__name__}, not a tuple of texts", "Give aliases=(...)")
+    if len(aliases) > MAX_ALIASES:
+        raise LimitExceeded(f"{len(aliases)} aliases, above the limit of {MAX_ALIASES}", "Give fewer")
+    for position, alias in enumerate(aliases):
+        checked_text(alias, f"aliases[{position}]", MAX_NAME_BYTES, empty=False)
+
+
+def _record(record: object, what: str) -> None:
+    if record != {} or not isinstance(record, dict):
+        checked_record(record, what)
+
+
+def _times(begins: object, ends: object) -> None:
+    for time in (begins, ends):
+        if time is not None and (not isinstance(time, int) or isinstance(time, bool)):
+            raise InvalidTime(f"A time is {type(time).__name__}", "Commands hold integer microseconds; see parse_time")
+    if isinstance(begins, int) and isinstance(ends, int):
+        checked_interval(begins, ends)
