@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
+from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_KEY_BYTES, MAX_NAME_BYTES, checked_number, checked_text
 from worlddb.log.model.times import parse_time
 from worlddb.reconciler.commands import Command, Create, Link, Ref
 from worlddb.reconciler.turns import Turn
@@ -74,7 +74,17 @@ class Ingest(NamedTuple):
 
 
 def commands_of(request: Ingest) -> list[Command]:
-    """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates."""
+    """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates.
+
+    Raises:
+        InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
+    """
+    checked_number(request.start, "start", 0, 2**63)
+    for what in ("format", "conversation", "session"):
+        checked_text(getattr(request, what), what, MAX_KEY_BYTES)
+    for position, turn in enumerate(request.turns):
+        for what in ("text", "speaker", "session", "name"):
+            checked_text(getattr(turn, what), f"turns[{position}].{what}", MAX_CONTENT_BYTES)
     commands: list[Command] = []
     commands.append(
         Create(
@@ -153,7 +163,20 @@ def _turn(turn: Turn, position: int, request: Ingest, speakers: dict[str, int], 
     return made
 
 
+def _check_extraction(extraction: object) -> None:
+    if not isinstance(extraction, Extraction):
+        raise InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
+    for what, found, kind in (("nodes", extraction.nodes, Node), ("edges", extraction.edges, Relation)):
+        if not isinstance(found, list | tuple) or not all(isinstance(one, kind) for one in found):
+            raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
+    names = [node.label for node in extraction.nodes]
+    names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))
+    for name in names:
+        checked_text(name, "a label", MAX_NAME_BYTES)
+
+
 def _extracted(extraction: Extraction, at: int | None, first: int) -> list[Command]:
+    _check_extraction(extraction)
     labels = {node.label: first + position for position, node in enumerate(extraction.nodes)}
     if len(labels) != len(extraction.nodes):
         raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")

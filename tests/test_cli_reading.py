@@ -261,3 +261,9 @@ def test_stats_count_and_weigh(run):
 )
 def test_a_short_number_is_a_commit_and_all_else_a_time(text, moment):
     assert when(text) == moment
+
+
+def test_the_library_reads_no_further_than_the_log_goes(made):
+    with worlddb.open(made[0], create=False) as db:
+        assert [entry.seq for entry in db.log(11, 99)] == [entry.seq for entry in db.log(11)]
+        assert list(db.log(50, 99)) == []

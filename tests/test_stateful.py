@@ -175,13 +175,36 @@ class EngineAndModel(RuleBasedStateMachine):
             self.session.check_present()
 
 
-METHODS = "create revise retire reassert link unlink move alias unalias accept reject undo".split()
-REFUSALS = (
-    "ended closed root_is_permanent not_ended already_member containment_cycle self_reference already_decided"
-    " already_unlinked last_container already_in_conflict already_proposed"
-).split()
-NOTES = "proposal_staged already_closed adopted_by_root nothing_reopened".split()
-KEEPING = "batch retry reopen rebuild replay".split()
+METHODS = [
+    "create",
+    "revise",
+    "retire",
+    "reassert",
+    "link",
+    "unlink",
+    "move",
+    "alias",
+    "unalias",
+    "accept",
+    "reject",
+    "undo",
+]
+REFUSALS = [
+    "ended",
+    "closed",
+    "root_is_permanent",
+    "not_ended",
+    "already_member",
+    "containment_cycle",
+    "self_reference",
+    "already_decided",
+    "already_unlinked",
+    "last_container",
+    "already_in_conflict",
+    "already_proposed",
+]
+NOTES = ["proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened"]
+KEEPING = ["batch", "retry", "reopen", "rebuild", "replay"]
 
 
 def assert_not_trivial(times: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy, monotonic
-from worlddb.log.model.errors import InputError, NotAStore
+from worlddb.log.model.errors import InputError, NotAStore, UnknownReference
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
@@ -194,7 +194,8 @@ class Database(Writing):
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
         wanted = None if ref is None else self.full_ref(ref)
-        return journal(self._reader, first, self.head().seq if last is None else last, wanted)
+        head = self.head().seq
+        return journal(self._reader, first, head if last is None else min(last, head), wanted)
 
     def full_ref(self, ref: Any) -> str:
         """The full hex id of the world that a reference or prefix stands for."""
@@ -337,8 +338,15 @@ def diff(a: str | Path, b: str | Path, *, world: Any = None) -> Difference:
     ``world`` limits the comparison to one world and what it contains.
     """
     with open(a, create=False) as left, open(b, create=False) as right:
-        lineage = None if world is None else left.full_ref(world)
-        return diff_readers(left._reader, right._reader, lineage)
+        return diff_readers(left._reader, right._reader, None if world is None else _ref_in_either(left, right, world))
+
+
+def _ref_in_either(left: Database, right: Database, world: Any) -> str:
+    """The full reference of a world that either store knows."""
+    try:
+        return left.full_ref(world)
+    except UnknownReference:
+        return right.full_ref(world)
 
 
 def _head_seq(env: Environment) -> int:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import NotAStore
+from worlddb.log.model.errors import NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.environment import DATA_FILE, INDEX_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
@@ -28,6 +28,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
 
     Raises:
         NotAStore: the path is a file, holds something else, or holds nothing and ``create`` is false.
+        UnavailableError: the directory cannot be made.
     """
     if folder.exists() and not folder.is_dir():
         raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
@@ -36,7 +37,10 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
             raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
         if folder.exists() and any(entry.name not in _OWN_FILES for entry in folder.iterdir()):
             raise NotAStore(f"{folder} is a directory with other things in it", "Name an empty or a new directory")
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UnavailableError(f"{folder} cannot be made: {error}", "Check the path and its permissions") from error
     return Environment(folder, author=author, timeout_seconds=timeout_seconds)
 
 

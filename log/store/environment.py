@@ -27,10 +27,13 @@ from worlddb.log.store.pages import damaged_pages
 T = TypeVar("T")
 
 DATA_FILE: Final = "data.mdb"
+LMDB_LOCK_FILE: Final = "lock.mdb"
 INDEX_FOLDER: Final = "indexes"
 _MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
 _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
+_LOCK_BYTES: Final = 128 + 64 * _MAX_READERS
+"""What LMDB's table of that many readers takes."""
 _RESIZE_PATIENCE_SECONDS: Final = 10.0
 
 
@@ -228,6 +231,7 @@ def _release(shared: _Shared) -> None:
 
 def _open(folder: Path) -> lmdb.Environment:
     _refuse_emptied(folder)
+    _allocate_lock_file(folder)
     data = folder / DATA_FILE
     existing_bytes = data.stat().st_size if data.exists() else 0
     map_bytes = _MAP_BYTES
@@ -254,6 +258,19 @@ def _open(folder: Path) -> lmdb.Environment:
             raise
     env.reader_check()
     return env
+
+
+def _allocate_lock_file(folder: Path) -> None:
+    """LMDB maps this file with holes in it: on a full disk, touching one would end the process without a word."""
+    allocate = getattr(os, "posix_fallocate", None)
+    path = folder / LMDB_LOCK_FILE
+    if allocate is None or (path.exists() and path.stat().st_size >= _LOCK_BYTES):
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        allocate(descriptor, 0, _LOCK_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:

@@ -32,7 +32,6 @@ class Recipe(NamedTuple):
         """The command on a state, as the ``position``-th of its batch."""
         return Command(self.method, {name: _chosen(value, state, position) for name, value in self.arguments.items()})
 
-
     def is_possible(self, state: State) -> bool:
         """Whether there is anything yet that it could be about."""
         kinds = {value.kind for value in self.arguments.values() if isinstance(value, Pick)}
