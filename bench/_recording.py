@@ -109,9 +109,11 @@ class _Transaction:
         self._inner = inner
         self._spool = spool
 
-    def put(self, key: bytes, value: bytes) -> bool:
-        self._spool.add(key, value)
-        return self._inner.put(key, value)
+    def put(self, key: bytes, value: bytes, *, overwrite: bool = True) -> bool:
+        written: bool = self._inner.put(key, value, overwrite=overwrite)
+        if written:
+            self._spool.add(key, value)
+        return written
 
     def delete(self, key: bytes) -> bool:
         self._spool.add(key, None)
@@ -137,9 +139,11 @@ class _Cursor:
             self._spool.add(key, value)
         return self._inner.putmulti(listed)
 
-    def put(self, key: bytes, value: bytes) -> bool:
-        self._spool.add(key, value)
-        return self._inner.put(key, value)
+    def put(self, key: bytes, value: bytes, *, overwrite: bool = True) -> bool:
+        written: bool = self._inner.put(key, value, overwrite=overwrite)
+        if written:
+            self._spool.add(key, value)
+        return written
 
     def delete(self) -> bool:
         self._spool.add(bytes(self._inner.key()), None)

@@ -53,8 +53,8 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=10_000)
-    arguments.add_argument("--edges", type=int, default=40_000)
+    arguments.add_argument("--nodes", type=int, default=20_000)
+    arguments.add_argument("--edges", type=int, default=80_000)
     arguments.add_argument("--batch", type=int, default=10_000, help="commands a commit")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()

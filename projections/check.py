@@ -13,13 +13,39 @@ from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import Finding
+from worlddb.log.store.verify import Finding, Totals, page_findings, verify_log
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
 CHUNK_COMMITS = 64
 MAX_FINDINGS = 20
+
+
+def verify_store(
+    env: Environment, *, deep: bool, progress: Callable[[int, int], None] | None = None
+) -> tuple[Totals, list[Finding]]:
+    """Check the data file's structure, every commit, the head and the tables' root; with ``deep`` every table pair.
+
+    The findings are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
+    """
+    findings = page_findings(env.damaged_pages())
+    if findings:
+        return Totals(0, 0, 0), sorted(findings)
+
+    def read(work: Callable[[LmdbLog], object]) -> object:
+        with env.read() as txn:
+            return work(LmdbLog(txn))
+
+    with env.read() as txn:
+        last = LmdbLog(txn).last_stored()
+    totals, findings = verify_log(read, last, progress=progress)
+    with env.read() as txn:
+        findings.extend(head_findings(LmdbLog(txn), Tables(txn)))
+    if deep and not findings:
+        findings.extend(compare_with_replay(env, last, progress))
+    findings.sort(key=lambda finding: finding.seq)
+    return totals, findings
 
 
 def compare_with_replay(
@@ -39,21 +65,30 @@ def compare_with_replay(
                     return [problem]
                 if progress is not None:
                     progress(upto, last)
-            with env.read() as kept, scratch.read() as derived:
-                return _compare(Tables(kept), Tables(derived), last)
+            with env.read() as kept:
+                # Others may have written meanwhile: what is compared is one snapshot's log with its tables.
+                head = LmdbLog(kept).head().seq
+                problem = scratch.write(lambda txn: _apply(LmdbLog(kept), last + 1, head, txn))
+                if problem is not None:
+                    return [problem]
+                with scratch.read() as derived:
+                    return _compare(Tables(kept), Tables(derived), head)
         finally:
             scratch.close()
 
 
 def _replay(env: Environment, first: int, last: int, txn: lmdb.Transaction) -> Finding | None:
-    tables = Tables(txn)
     with env.read() as source:
-        log = LmdbLog(source)
-        for seq in range(first, last + 1):
-            try:
-                apply_commit(log, tables, seq)
-            except WorldDBError as error:
-                return Finding(seq, error.message)
+        return _apply(LmdbLog(source), first, last, txn)
+
+
+def _apply(log: LmdbLog, first: int, last: int, txn: lmdb.Transaction) -> Finding | None:
+    tables = Tables(txn)
+    for seq in range(first, last + 1):
+        try:
+            apply_commit(log, tables, seq)
+        except WorldDBError as error:
+            return Finding(seq, error.message)
     tables.flush()
     return None
 
@@ -80,11 +115,17 @@ def _compare(kept: Tables, derived: Tables, last: int) -> list[Finding]:
     return findings
 
 
-def head_findings(log: LmdbLog, tables: Tables, last: int) -> list[Finding]:
-    """The head record and the tables' root hash against the last commit."""
+def head_findings(log: LmdbLog, tables: Tables) -> list[Finding]:
+    """The head record and the tables' root hash against the last commit, in one snapshot."""
     findings: list[Finding] = []
+    last = log.last_stored()
     try:
-        if log.head().chain != log.chain(last):
+        head = log.head()
+        if head.seq != last:
+            findings.append(
+                Finding(min(head.seq, last) + 1, f"the log says that it ends at {head.seq}, but its last is {last}")
+            )
+        elif head.chain != log.chain(last):
             findings.append(Finding(last, "the head record does not have the chain hash of the last commit"))
         found = tables.hash_row(ROOT_NODE, last)
         if tables.progress().seq != last:

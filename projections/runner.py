@@ -55,7 +55,7 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
     try:
         applier.apply_all(events.events)
         root = applier.settle()
-    except (KeyError, IndexError) as error:
+    except (KeyError, IndexError, DamagedStore) as error:
         raise DamagedStore(
             f"Commit {seq} cannot be replayed: {error}", "Run `worlddb verify`, or restore a backup", seq=seq
         ) from error
@@ -89,3 +89,9 @@ def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> i
     """Throw the tables away and derive them again; how many events were replayed."""
     tables.clear()
     return catch_up(log, tables, log.head().seq, progress)
+
+
+def rebuild_unless_level(log: LmdbLog, tables: Tables) -> None:
+    """Rebuild tables that are not level with the log: they are gone, or not to be trusted."""
+    if tables.progress().seq != log.head().seq:
+        rebuild(log, tables)

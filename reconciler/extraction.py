@@ -166,8 +166,12 @@ def _turn(turn: Turn, position: int, request: Ingest, speakers: dict[str, int], 
 def _check_extraction(extraction: object) -> None:
     if not isinstance(extraction, Extraction):
         raise InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
-    for what, found, kind in (("nodes", extraction.nodes, Node), ("edges", extraction.edges, Relation)):
-        if not isinstance(found, list | tuple) or not all(isinstance(one, kind) for one in found):
+    parts: tuple[tuple[str, object, type], ...] = (
+        ("nodes", extraction.nodes, Node),
+        ("edges", extraction.edges, Relation),
+    )
+    for what, found, kind in parts:
+        if not isinstance(found, Sequence) or any(type(one) is not kind for one in found):
             raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
     names = [node.label for node in extraction.nodes]
     names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))

@@ -13,7 +13,7 @@ from worlddb.log.model.events import StoreCreated
 from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import catch_up
+from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
@@ -102,8 +102,7 @@ def _decide_and_commit(
     head = log.head()
     if not log.check_format():
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
-    if tables.progress().seq != head.seq:
-        catch_up(log, tables, head.seq)
+    rebuild_unless_level(log, tables)
     secret = secret_of(log)
     key = key_digest(secret, idempotency_key)
     repeated = tables.keys.get(key) if key else None

@@ -178,9 +178,13 @@ def test_every_file_that_a_page_names_exists() -> None:
     """A page that names a test or a module as its proof must not outlive it."""
     named = re.compile(r"`((?:[a-z_]+/)*[a-z_]+\.py)`")
     known = {name for name in repository_files() if name.endswith(".py")}
-    for page in PAGES:
-        for name in named.findall(FENCE.sub("", text_of(page))):
-            assert any(f"/{path}".endswith(f"/{name}") for path in known), f"{page} names {name}"
+    findings = [
+        f"{page} names {name}"
+        for page in PAGES
+        for name in named.findall(FENCE.sub("", text_of(page)))
+        if not any(f"/{path}".endswith(f"/{name}") for path in known)
+    ]
+    assert not findings, "\n".join(findings)
 
 
 def test_every_command_is_in_the_guide_and_shown_in_its_own_help() -> None:

@@ -227,3 +227,12 @@ def test_every_code_of_an_edge_type_is_on_the_format_page() -> None:
 def test_every_limit_is_stated() -> None:
     told = {quoted(row[2])[0]: int(re.sub(r"\D", "", row[1])) for row in rows(text_of("docs/limits.md"))}
     assert told == {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
+
+
+# -- the benchmarks
+
+
+def test_every_benchmark_is_on_the_page_of_performance() -> None:
+    names = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
+    told = {quoted(row[0])[0].split(" ")[0] for row in rows(text_of("docs/performance.md"))}
+    assert told == {f"bench.{name}" for name in names}

@@ -106,7 +106,7 @@ BAD_SOURCES: list[tuple[str, str, str, str]] = [
     ("files are short", "tests/a.py", "x = 1\n" * 401, "401 lines"),
     ("functions are short", "bench/a.py", "def f():\n" + "    x = 1\n" * 70, "f has 71 lines"),
     ("functions are short", "log/a.py", "class C:\n  async def g(s):\n" + "    x = 1\n" * 70, "g has 71"),
-    ("lines are short", "tests/a.py", "\n# " + "é" * 109, "a.py:2: 111 characters"),
+    ("lines are short", "tests/a.py", "\n# " + "é" * 119, "a.py:2: 121 characters"),
     ("nothing is unfinished", "log/a.py", "pass  # TO|DO", "not finished"),
     ("nothing is unfinished", "log/a.py", "raise NotImplemented|Error", "not finished"),
 ]
@@ -121,7 +121,7 @@ GOOD_SOURCES: list[tuple[str, str]] = [
     ("bench/a.py", "import random\nfrom worlddb.log import store\nfrom bench import machine"),
     ("tests/a.py", "import bench.load\nimport worlddb.tools\nimport uuid"),
     ("log/a.py", "from datetime import datetime\ndatetime.fromtimestamp(0, z)\nself.time.time()"),
-    ("log/a.py", "def f():\n" + "    x = 1\n" * 69 + "# " + "é" * 108 + "\n# TODOS are not for today"),
+    ("log/a.py", "def f():\n" + "    x = 1\n" * 69 + "# " + "é" * 118 + "\n# TODOS are not for today"),
 ]
 
 BAD_FILES: list[tuple[str, bytes, str]] = [

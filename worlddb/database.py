@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy, monotonic
 from worlddb.log.model.errors import InputError, NotAStore, UnknownReference
-from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_text
+from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_number, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import Finding, verify_log
-from worlddb.projections.check import compare_with_replay, head_findings
+from worlddb.log.store.verify import Finding
+from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
 from worlddb.projections.tables.tables import Tables
 from worlddb.query.diff import Difference
@@ -32,12 +32,13 @@ from worlddb.reconciler.pipeline import Writer, create_store, execute
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
 from worlddb.reconciler.turns import Turn
-from worlddb.store import StoreReader, open_environment
+from worlddb.store import StoreReader, folder_of, open_environment
 from worlddb.writing import Batch, Writing
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
+MAX_SEQ: Final = 2**63 - 1
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
 PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME)
@@ -105,7 +106,7 @@ class Database(Writing):
             int(max_clock_jump_days * _DAY),
         )
         try:
-            if not self._has_begun():
+            if not _has_begun(self._env):
                 if not create:
                     raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
@@ -114,10 +115,6 @@ class Database(Writing):
             self._env.close()
             raise
         self._spec = rewritten(tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY))
-
-    def _has_begun(self) -> bool:
-        with self._env.read() as txn:
-            return LmdbLog(txn).check_format()
 
     # -- writing
 
@@ -151,8 +148,12 @@ class Database(Writing):
         changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;
         it is called before the store is locked.
         """
+        if not isinstance(turns, list | tuple):
+            raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
+        if extractor is not None and not callable(extractor):
+            raise InputError(f"extractor is {type(extractor).__name__}, which cannot be called", "Give a function")
         request = Ingest(
-            tuple(turn if isinstance(turn, Turn) else _turn(turn) for turn in turns),
+            tuple(turn if isinstance(turn, Turn) else _turn(turn, position) for position, turn in enumerate(turns)),
             conversation,
             session,
             None if at is None else parse_time(at, "at"),
@@ -179,9 +180,8 @@ class Database(Writing):
             at = head if seq is None else seq
             if ingested is not None:
                 at = log.seq_at(known)
-            elif not 0 <= at <= head:
-                raise InputError(f"There is no commit {at}", f"The store has commits 1 to {head}")
             else:
+                checked_number(at, "The commit", 0, head)
                 known = log.header(at).ingest_time if at else 0
         past = ingested is not None or seq is not None
         default = known if past else max(self._clock.now(), known)
@@ -193,6 +193,9 @@ class Database(Writing):
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
+        for what, seq in (("first", first), ("last", last)):
+            if seq is not None:
+                checked_number(seq, what, 0, MAX_SEQ)
         wanted = None if ref is None else self.full_ref(ref)
         head = self.head().seq
         return journal(self._reader, first, head if last is None else min(last, head), wanted)
@@ -226,27 +229,13 @@ class Database(Writing):
     # -- keeping
 
     def verify(self, *, deep: bool = False, progress: Progress | None = None) -> Verified:
-        """Check chain, events, blobs and the tables' root; ``deep`` also replays and compares every table.
+        """Check the file's structure, chain, events, blobs and the tables' root; ``deep`` also replays and compares
+        every table.
 
-        Never raises for damage: what does not hold is listed, with the first bad commit.
+        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log).
         """
-        with self._env.read() as txn:
-            last = LmdbLog(txn).head().seq
-        totals, findings = verify_log(self._with_log, last, progress=progress)
-        findings.extend(self._head_findings(last))
-        if deep and not findings:
-            findings.extend(compare_with_replay(self._env, last, progress))
-        findings.sort(key=lambda finding: finding.seq)
+        totals, findings = verify_store(self._env, deep=deep, progress=progress)
         return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings))
-
-    def _with_log(self, work: Callable[[LmdbLog], object]) -> object:
-        with self._env.read() as txn:
-            return work(LmdbLog(txn))
-
-    def _head_findings(self, last: int) -> list[Finding]:
-        """The head record and the tables' root against the last commit."""
-        with self._env.read() as txn:
-            return head_findings(LmdbLog(txn), Tables(txn), last)
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Throw projections away (all of them if none is named) and derive them from the log again."""
@@ -277,10 +266,11 @@ class Database(Writing):
         end = self.view(ingested=until, seq=seq).seq
         if not end:
             raise InputError("Nothing had been committed by then", "Replay to a later time")
-        target = open_environment(Path(into), author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        folder = folder_of(into)
+        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:
-            if _head_seq(target):
-                raise NotAStore(f"{into} already holds a store", "Name a new directory")
+            if _has_begun(target):
+                raise NotAStore(f"{folder} already holds a store", "Name a new directory")
             return replay_records(self._env, target, end, progress)
         finally:
             target.close()
@@ -322,11 +312,11 @@ def open(
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
     """
     return Database(
-        Path(path),
+        folder_of(path),
         author=author,
         create=create,
-        timeout_seconds=timeout_seconds,
-        max_clock_jump_days=max_clock_jump_days,
+        timeout_seconds=_number(timeout_seconds, "timeout_seconds"),
+        max_clock_jump_days=_number(max_clock_jump_days, "max_clock_jump_days"),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
     )
@@ -349,15 +339,23 @@ def _ref_in_either(left: Database, right: Database, world: Any) -> str:
         return right.full_ref(world)
 
 
-def _head_seq(env: Environment) -> int:
+def _has_begun(env: Environment) -> bool:
+    """True if a store is there; raises ``NotAStore`` if something else is."""
     with env.read() as txn:
-        return LmdbLog(txn).head().seq
+        return LmdbLog(txn).check_format()
 
 
-def _turn(given: dict[str, Any]) -> Turn:
+def _turn(given: dict[str, Any], position: int) -> Turn:
     try:
         return Turn(**given)
     except TypeError as error:
         raise InputError(
-            f"A turn cannot be made of {sorted(given)}: {error}", "Give text, speaker, at, session"
+            f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
         ) from None
+
+
+def _number(value: object, what: str) -> float:
+    """A finite number that is not negative."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+        raise InputError(f"{what} is {value!r:.80}", "Give a number, 0 or more")
+    return value

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import NotAStore, UnavailableError
+from worlddb.log.model.errors import InputError, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.environment import DATA_FILE, INDEX_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.runner import catch_up
+from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.tables import Tables
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot
@@ -28,8 +29,30 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
 
     Raises:
         NotAStore: the path is a file, holds something else, or holds nothing and ``create`` is false.
-        UnavailableError: the directory cannot be made.
+        UnavailableError: the directory cannot be made or looked at.
     """
+    try:
+        _prepare(folder, create)
+    except (OSError, ValueError) as error:
+        raise UnavailableError(
+            f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
+        ) from error
+    return Environment(folder, author=author, timeout_seconds=timeout_seconds)
+
+
+def folder_of(path: object) -> Path:
+    """The path that a caller gave.
+
+    Raises:
+        InputError: it is nothing of the kind.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"The store's path is {type(path).__name__}", "Give it as text or as a Path")
+    return Path(path)
+
+
+def _prepare(folder: Path, create: bool) -> None:
+    """See that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():
         raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
     if not (folder / DATA_FILE).exists():
@@ -37,11 +60,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
             raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
         if folder.exists() and any(entry.name not in _OWN_FILES for entry in folder.iterdir()):
             raise NotAStore(f"{folder} is a directory with other things in it", "Name an empty or a new directory")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UnavailableError(f"{folder} cannot be made: {error}", "Check the path and its permissions") from error
-    return Environment(folder, author=author, timeout_seconds=timeout_seconds)
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 _OWN_FILES: Final = frozenset({"writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
@@ -72,15 +91,8 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     def heal(self) -> None:
-        """Apply to the tables what they have not applied, all of it if they were deleted."""
-
-        def apply(txn: object) -> None:
-            log, tables = LmdbLog(txn), Tables(txn)  # type: ignore[arg-type]
-            if tables.progress().seq > log.head().seq:
-                tables.clear()
-            catch_up(log, tables, log.head().seq)
-
-        self.env.write(apply)
+        """Derive the tables from the log. They commit together, so what is not level with it was tampered with."""
+        self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
 
     def head(self) -> int:
         """The sequence number of the last commit."""

@@ -19,7 +19,7 @@ FORMAT: Final = 1
 """The format version of events and commit headers that this release writes."""
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True, tag_field="event"):
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="event"):
     """Base of all events."""
 
 

@@ -22,7 +22,7 @@ import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, StoreClosed, UnavailableError
 from worlddb.log.store.lock import HOLDER_FILE, WriterLock
-from worlddb.log.store.pages import damaged_pages
+from worlddb.log.store.pages import PageFinding, damaged_pages
 
 T = TypeVar("T")
 
@@ -34,7 +34,10 @@ _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
 _LOCK_BYTES: Final = 128 + 64 * _MAX_READERS
 """What LMDB's table of that many readers takes."""
-_RESIZE_PATIENCE_SECONDS: Final = 10.0
+_PATIENCE_SECONDS: Final = 10.0
+_SNAPSHOT_ATTEMPTS: Final = 5
+"""How often to begin again because two commits came between opening a snapshot and finding it in the file."""
+_FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the store only after the fork"
 
 
 def _no_step(name: str) -> None:
@@ -101,12 +104,21 @@ class Environment:
                 self.step("applied")
                 txn.commit()
             except BaseException:
-                txn.abort()
+                self._shared.abort(txn)
                 raise
         finally:
             self._shared.leave()
         self.step("committed")
         return result
+
+    def damaged_pages(self) -> list[PageFinding]:
+        """What is wrong with the structure of the data file, found without following it; reads all of it."""
+        for _ in range(_SNAPSHOT_ATTEMPTS):
+            with self.read() as txn:
+                found = damaged_pages(self.folder / DATA_FILE, txn.id())
+            if found is not None:
+                return found
+        return []
 
     def size_bytes(self) -> int:
         """Bytes of the data file that hold something."""
@@ -124,8 +136,7 @@ class Environment:
             raise StoreClosed(f"The store {self.folder} was closed", "Open it again")
         if os.getpid() != self._pid:
             raise ForkedProcess(
-                f"The store {self.folder} was opened in process {self._pid}, before a fork",
-                "Open it again in the child process",
+                f"The store {self.folder} was opened in process {self._pid}, before a fork", _FORK_REMEDY
             )
 
 
@@ -138,15 +149,15 @@ class _Shared:
         self.env = _open(folder)
         self._turn = threading.Condition()
         self._inside = 0
-        self._resizing = False
+        self._excluding = 0
         self._mine = threading.local()
 
     def enter(self) -> None:
-        """Before every transaction: while one is open, the map must stay where it is."""
+        """Before every transaction, so that :meth:`alone` knows of it."""
         mine: int = getattr(self._mine, "inside", 0)
         with self._turn:
-            if self._resizing and not mine:
-                self._turn.wait_for(lambda: not self._resizing, _RESIZE_PATIENCE_SECONDS)
+            if self._excluding and not mine:
+                self._turn.wait_for(lambda: not self._excluding, _PATIENCE_SECONDS)
             self._inside += 1
         self._mine.inside = mine + 1
 
@@ -155,7 +166,21 @@ class _Shared:
         self._mine.inside -= 1
         with self._turn:
             self._inside -= 1
-            if self._resizing:
+            if self._excluding:
+                self._turn.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[int]:
+        """Keep new transactions of other threads waiting until theirs have ended, up to a time limit; how many are
+        left then."""
+        mine: int = getattr(self._mine, "inside", 0)
+        with self._turn:
+            self._excluding += 1
+            try:
+                self._turn.wait_for(lambda: self._inside <= mine, _PATIENCE_SECONDS)
+                yield self._inside
+            finally:
+                self._excluding -= 1
                 self._turn.notify_all()
 
     def begin(self, *, write: bool) -> lmdb.Transaction:
@@ -170,26 +195,25 @@ class _Shared:
                 self.enter()
             return self.env.begin(write=write)
 
+    def abort(self, txn: lmdb.Transaction) -> None:
+        """Undo a write transaction. LMDB's binding waits for a moment in which no thread reads, which may never come
+        while several are at it."""
+        with self.alone():
+            txn.abort()
+
     def grow(self) -> None:
         """Double the map, for the whole process."""
         self._resize(lambda: self.env.info()["map_size"] * 2)
 
     def _resize(self, map_bytes: Callable[[], int]) -> None:
-        """Map the file anew (0: at the size that the file says). What other threads are reading would vanish from
-        under them, so they finish first."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._resizing, _RESIZE_PATIENCE_SECONDS)
-            self._resizing = True
-            try:
-                if not self._turn.wait_for(lambda: not self._inside, _RESIZE_PATIENCE_SECONDS):
-                    raise UnavailableError(
-                        f"{self.key} outgrew its map while {self._inside} transactions of this process were open",
-                        "Let them end, then try again",
-                    )
-                self.env.set_mapsize(map_bytes())
-            finally:
-                self._resizing = False
-                self._turn.notify_all()
+        """Map the file anew (0: at the size that the file says), which ends every open transaction."""
+        with self.alone() as left:
+            if left:
+                raise UnavailableError(
+                    f"{self.key} outgrew its map while {left} transactions of this process were open",
+                    "Let them end, then try again",
+                )
+            self.env.set_mapsize(map_bytes())
 
 
 _open_environments: dict[tuple[int, str], _Shared] = {}
@@ -198,8 +222,8 @@ _registry_lock = threading.Lock()
 
 def _acquire(folder: Path) -> _Shared:
     with _registry_lock:
-        _forget_inherited()
         key = (os.getpid(), os.path.realpath(folder))
+        _refuse_inherited(key[1])
         shared = _open_environments.get(key)
         try:
             if shared is None:
@@ -215,10 +239,10 @@ def _acquire(folder: Path) -> _Shared:
         return shared
 
 
-def _forget_inherited() -> None:
-    """Environments from before a fork are the parent's, and LMDB lets none be opened a second time in one process."""
-    for key in [key for key in _open_environments if key[0] != os.getpid()]:
-        _open_environments.pop(key).env.close()
+def _refuse_inherited(path: str) -> None:
+    """LMDB opens a file once in a process, and a forked child cannot close what its parent is using."""
+    if any(pid != os.getpid() and inherited == path for pid, inherited in _open_environments):
+        raise ForkedProcess(f"The store {path} was open in the parent process when it forked", _FORK_REMEDY)
 
 
 def _release(shared: _Shared) -> None:

@@ -34,6 +34,7 @@ _HEAD_KEY: Final = b"\x01head"
 _COMMIT: Final = 0x02
 _EVENTS: Final = 0x03
 _BLOBS: Final = 0x04
+_LOG_BYTES: Final = (bytes([_COMMIT]), bytes([_EVENTS]), bytes([_BLOBS]))
 _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
 _HEAD = struct.Struct(">32sQ")
@@ -81,8 +82,19 @@ class LmdbLog:
         stored = self._get(_HEAD_KEY)
         if stored is None:
             return EMPTY_HEAD
+        if len(stored) != _HEAD.size:
+            raise DamagedStore(
+                "The record of where the log ends is cut short", "Run `worlddb verify`, or restore a backup"
+            )
         chain, seq = _HEAD.unpack(stored)
         return Head(seq, chain)
+
+    def last_stored(self) -> int:
+        """The last commit that has a header, whatever the head record says; 0 if there is none."""
+        with self._txn.cursor() as cursor:
+            found = cursor.prev() if cursor.set_range(bytes([_EVENTS])) else cursor.last()
+            key = bytes(cursor.key()) if found else b""
+        return int(_SEQ.unpack(key)[1]) if len(key) == _SEQ.size and key[0] == _COMMIT else 0
 
     def check_format(self) -> bool:
         """True if the log has a format that this release may write; false if it holds nothing yet.
@@ -90,6 +102,7 @@ class LmdbLog:
         Raises:
             NotAStore: the environment belongs to some other program.
             NewerFormat: it was written by a newer release.
+            DamagedStore: it has a format that never was.
         """
         stored = self._get(_FORMAT_KEY)
         if stored is None:
@@ -102,6 +115,8 @@ class LmdbLog:
             raise NotAStore("The directory holds an LMDB file of another program", "Check the path") from None
         if magic != MAGIC:
             raise NotAStore(f"The directory holds a store of {magic!r}", "Check the path")
+        if version < 1:
+            raise DamagedStore(f"The store says that it has format {version}", "Restore the store from a backup")
         if version > FORMAT:
             raise NewerFormat(
                 f"The store has format {version}; this release knows formats up to {FORMAT}",
@@ -118,8 +133,13 @@ class LmdbLog:
         if seq == 1:
             self._txn.put(_FORMAT_KEY, codec.encode((MAGIC, FORMAT)))
         chain = chain_hash(record.header)
+        if not self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header, overwrite=False):
+            raise DamagedStore(
+                f"The log says that it ends at {head.seq}, but there is a commit {seq}",
+                "Run `worlddb verify`, or restore a backup",
+                seq=seq,
+            )
         self._txn.put(_HEAD_KEY, _HEAD.pack(chain, seq))
-        self._txn.put(_SEQ.pack(_COMMIT, seq), chain + record.header)
         self._txn.put(_SEQ.pack(_EVENTS, seq), record.events)
         blobs = [(_BLOB.pack(_BLOBS, seq, at), blob) for at, blob in enumerate(record.blobs) if blob is not None]
         with self._txn.cursor() as cursor:
@@ -181,3 +201,8 @@ def _missing(what: str, seq: int) -> DamagedStore:
     return DamagedStore(
         f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
     )
+
+
+def seq_of_key(key: bytes) -> int:
+    """The commit that a key of the log belongs to; 0 for other keys."""
+    return int(_SEQ.unpack_from(key)[1]) if key[:1] in _LOG_BYTES and len(key) >= _SEQ.size else 0

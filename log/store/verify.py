@@ -10,11 +10,12 @@ from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.hashing import blob_id
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.log import LmdbLog, seq_of_key
+from worlddb.log.store.pages import PageFinding
 
 
 class Finding(NamedTuple):
-    """Something that does not hold, in words, and the commit that it was found at."""
+    """Something that does not hold, in words, and the commit that it was found at (0: not in the log)."""
 
     seq: int
     problem: str
@@ -26,6 +27,14 @@ class Totals(NamedTuple):
     commits: int
     events: int
     blobs: int
+
+
+def page_findings(damaged: list[PageFinding]) -> list[Finding]:
+    """Pages that cannot be followed, by the first commit that they may hold."""
+    return [
+        Finding(seq_of_key(found.key), f"data.mdb is damaged at page {found.page}: {found.problem}")
+        for found in damaged
+    ]
 
 
 def verify_commit(log: LmdbLog, seq: int, previous: Header | None) -> tuple[Header | None, list[Finding]]:

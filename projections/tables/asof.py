@@ -20,7 +20,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.tables import Tables, missing_row
 
 
 class Moment(NamedTuple):
@@ -64,7 +64,7 @@ def _end_at(tables: Tables, kind: int, number: int, version: int, seq: int) -> i
     prefix = CLOSING_PREFIX.pack(kind, number, version)
     found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
     if found is None:
-        raise KeyError(f"nothing was known of {kind}/{number}/{version} at commit {seq}")
+        raise missing_row(f"closing of {kind}/{number}/{version} at or before commit {seq}")
     return int(TIME.unpack_from(found[1])[0])
 
 

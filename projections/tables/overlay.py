@@ -6,7 +6,7 @@ end of the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
 
 import lmdb
@@ -18,7 +18,7 @@ Pending = tuple[bytes, bytes | None]
 class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
-    __slots__ = ("_first", "_grouped", "_pending", "_prefix_bytes", "_txn")
+    __slots__ = ("_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         self._txn = txn
@@ -26,6 +26,7 @@ class Table:
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
         self._grouped: dict[bytes, list[bytes]] = {}
+        self._ungrouped: list[bytes] = []
 
     def get(self, key: bytes) -> bytes | None:
         if self._pending and key in self._pending:
@@ -35,7 +36,7 @@ class Table:
     def put(self, key: bytes, value: bytes | None) -> None:
         """Store a pair; ``None`` deletes the key."""
         if self._prefix_bytes and key not in self._pending:
-            self._grouped.setdefault(key[: self._prefix_bytes], []).append(key)
+            self._ungrouped.append(key)
         self._pending[key] = value
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
@@ -54,7 +55,7 @@ class Table:
 
     def scan_fresh(self, prefix: bytes) -> Iterator[Pair]:
         """As :meth:`scan`, for a whole group that nothing was committed under."""
-        for key in self._grouped.get(prefix, ()):
+        for key in self._group(prefix):
             value = self._pending[key]
             if value is not None:
                 yield key, value
@@ -67,18 +68,21 @@ class Table:
         """Write what is in memory, sorted."""
         if not self._pending:
             return
-        first, ordered = self._first, sorted(self._pending.items())
+        first, pending = self._first, self._pending
+        ordered = sorted(pending)
         with self._txn.cursor() as cursor:
-            cursor.putmulti([(first + key, value) for key, value in ordered if value is not None])
-        for key, value in ordered:
-            if value is None:
+            cursor.putmulti([(first + key, value) for key in ordered if (value := pending[key]) is not None])
+        for key in ordered:
+            if pending[key] is None:
                 self._txn.delete(first + key)
-        self._pending = {}
-        self._grouped = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pending, self._grouped, self._ungrouped = {}, {}, []
 
     def clear(self) -> None:
         """Delete every pair of the table."""
-        self._pending, self._grouped = {}, {}
+        self._forget()
         with self._txn.cursor() as cursor:
             found = cursor.set_range(self._first)
             while found and cursor.key()[:1] == self._first:
@@ -101,11 +105,20 @@ class Table:
                     return
                 yield key[1:], value  # type: ignore[misc]
 
+    def _group(self, prefix: bytes) -> Sequence[bytes]:
+        """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts much
+        and scans little."""
+        if self._ungrouped:
+            for key in self._ungrouped:
+                self._grouped.setdefault(key[: self._prefix_bytes], []).append(key)
+            self._ungrouped.clear()
+        return self._grouped.get(prefix, ())
+
     def _scan_pending(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> list[Pending]:
         size = self._prefix_bytes
         if size and len(prefix) >= size:
-            group = self._grouped.get(prefix[:size])
-            if group is None:
+            group = self._group(prefix[:size])
+            if not group:
                 return []
             keys = group if len(prefix) == size else [key for key in group if key.startswith(prefix)]
         else:

@@ -20,7 +20,7 @@ from worlddb.projections.tables.schema import (
     EdgePlace,
     EdgeRow,
 )
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.tables import Tables, missing_row
 
 _CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 _NOW: Final = 2**64 - 1
@@ -130,7 +130,7 @@ class Unsettled:
     def _current(self, node: int) -> bytes:
         found = self._tables.hash_row(node, _NOW)
         if found is None:
-            raise KeyError(f"node {node} has no world hash")
+            raise missing_row(f"world hash of node {node}")
         return found[1][:HASH_BYTES]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import lmdb
 
+from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.trie import Trie
 from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.schema import (
@@ -43,6 +44,11 @@ from worlddb.projections.tables.schema import (
 
 _CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
 _CONTAINS_CODE = EDGE_TYPE_CODES[CONTAINS]
+
+
+def missing_row(what: str) -> DamagedStore:
+    """The error for a row that another row names and that is not there."""
+    return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
 
 
 class Tables:
@@ -133,7 +139,7 @@ class Tables:
         if row is None:
             stored = self.nodes.get(U64.pack(node))
             if stored is None:
-                raise KeyError(f"no node {node}")
+                raise missing_row(f"node {node}")
             row = NodeRow._make(NODE.unpack(stored))
             if self.writing:
                 self._cache.nodes[node] = row
@@ -148,7 +154,7 @@ class Tables:
         if row is None:
             stored = self.versions.get(VERSION_KEY.pack(node, version))
             if stored is None:
-                raise KeyError(f"no version {version} of node {node}")
+                raise missing_row(f"version {version} of node {node}")
             row = VersionRow._make(VERSION.unpack(stored))
             if self.writing:
                 self._cache.versions[node, version] = row
@@ -220,7 +226,7 @@ class Tables:
     def edge(self, place: EdgePlace) -> EdgeRow:
         stored = self.out.get(EDGE_KEY.pack(*place))
         if stored is None:
-            raise KeyError(f"no edge at {place}")
+            raise missing_row(f"edge {place.edge} from node {place.source}")
         return EdgeRow._make(EDGE.unpack(stored))
 
     def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, NamedTuple
+from typing import Any
 
-from tests.model.commands import Command, Known, Nobody, Nth
-from tests.model.edge_rules import TYPES, Refuse, after_unlink, check_insert, default_start, refuse
-from tests.model.state import ROOT, Edge, Proposal, State, Version, World
+from tests.model.commands import Command, Known
+from tests.model.draft import Bad, Draft
+from tests.model.edge_rules import TYPES, Refuse, default_start, refuse
+from tests.model.state import ROOT, Edge, Proposal, Version, World
 from worlddb import (
     AmbiguousReference,
-    InputError,
     InvalidInterval,
     UnknownEdgeType,
     UnknownReference,
@@ -20,38 +20,14 @@ from worlddb.log.model.times import FOREVER
 MAX_ALIASES = 256
 
 
-class Bad(Exception):
-    """The model says that the engine raises this error."""
-
-    def __init__(self, error: type[InputError]) -> None:
-        super().__init__(error.__name__)
-        self.error = error
-
-
-class Note(NamedTuple):
-    code: str
-    about: frozenset[int]
-
-
 def normal(name: str) -> str:
     """What makes two names one: case, compatibility forms and spacing do not count."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.split())
 
 
-class Attempt:
-    """The working copy, and what the receipt has to say."""
-
-    def __init__(self, state: State, seq: int, now: int, author: str, next_number: int) -> None:
-        self.state = state.copy()
-        self.seq = seq
-        self.now = now
-        self.author = author
-        self.next_number = next_number
-        self.results: list[int] = []
-        self.notes: list[Note] = []
-        self.proposed: list[int] = []
-        self.changed = False
+class Attempt(Draft):
+    """The commands, a method each: what it comes to, as a number."""
 
     def run(self, commands: list[Command]) -> None:
         """Decide all commands, or raise :class:`Refuse` or :class:`Bad` at the first that cannot be."""
@@ -63,29 +39,6 @@ class Attempt:
             except Refuse as refused:
                 refused.position = position
                 raise
-
-    def note(self, code: str, *about: int) -> None:
-        self.notes.append(Note(code, frozenset(about)))
-
-    # -- references
-
-    def _number(self, reference: Any, *kinds: str) -> int:
-        number = -1
-        if isinstance(reference, Nth):
-            number = self.results[reference.position] if reference.position < len(self.results) else -1
-        elif isinstance(reference, Known):
-            number = reference.number
-        holders = {
-            "world": self.state.worlds,
-            "edge": self.state.edges | self.state.unlinked,
-            "proposal": self.state.proposals,
-        }
-        if isinstance(reference, Nobody) or not any(number in holders[kind] for kind in kinds):
-            raise Bad(UnknownReference)
-        return number
-
-    def _world(self, reference: Any) -> int:
-        return self._number(reference, "world")
 
     # -- worlds
 
@@ -103,7 +56,7 @@ class Attempt:
         why: str = "",
         resolve: bool = True,
     ) -> int:
-        inside = ROOT if world is None else self._world(world)
+        inside = ROOT if world is None else self.world(world)
         twin = self._twin(type, name, aliases, inside) if resolve else None
         if key is not None and key in self.state.keys:
             return self._found_again(self.state.keys[key], type, name, content, valid_from, valid_to, source, why)
@@ -112,13 +65,13 @@ class Attempt:
         if end < start:
             raise Bad(InvalidInterval)
         version = Version(type, name, content, start, end, self.seq, self.now, self.author, why, source or {})
-        made = self._new_number()
+        made = self.new_number()
         self.state.worlds[made] = World(self.now, (version,), tuple(aliases), len(aliases))
         if key is not None:
             self.state.keys[key] = made
         self.write("contains", inside, made, start=start)
         if twin is not None:
-            self._stage(made, twin[0], evidence={"tier": "exact", "name": twin[1], "score": 1.0})
+            self.stage(made, twin[0], evidence={"tier": "exact", "name": twin[1], "score": 1.0})
         return made
 
     def _twin(self, type_name: str, name: str, aliases: tuple[str, ...], inside: int) -> tuple[int, str] | None:
@@ -162,7 +115,7 @@ class Attempt:
         source: dict[str, Any] | None = None,
         why: str = "",
     ) -> int:
-        number = self._world(ref)
+        number = self.world(ref)
         known = self.state.worlds[number]
         if known.ended:
             refuse("ended")
@@ -176,7 +129,7 @@ class Attempt:
         end = limit if valid_to is None else min(valid_to, limit)
         if end < start:
             raise Bad(InvalidInterval)
-        self._tighten(number, start)
+        self.tighten(number, start)
         version = Version(
             known.newest.type if type is None else type,
             known.newest.name if name is None else name,
@@ -195,7 +148,7 @@ class Attempt:
         return number
 
     def _retire(self, ref: Any, at: int | None = None, why: str = "") -> int:
-        number = self._number(ref, "world", "edge")
+        number = self.number(ref, "world", "edge")
         end = self.now if at is None else at
         if number in self.state.unlinked:
             refuse("already_unlinked")
@@ -218,11 +171,11 @@ class Attempt:
         valid_to: int | None = None,
         why: str = "",
     ) -> int:
-        number = self._world(ref)
+        number = self.world(ref)
         known = self.state.worlds[number]
         if not known.ended:
             refuse("not_ended")
-        home = Known(self._home(number))
+        home = Known(self.home(number))
         text = known.newest.content if content is None else content
         again = self._create(
             known.newest.type,
@@ -237,25 +190,8 @@ class Attempt:
         self.write("derived_from", again, number)
         return again
 
-    def end_world(self, number: int, at: int) -> None:
-        """Close a world for good; one that has ended keeps its end, or gets an earlier one."""
-        tightened = self._tighten(number, at)
-        known = self.state.worlds[number]
-        if not known.ended:
-            self.state.worlds[number] = known._replace(ended=True)
-            self.changed = True
-        elif not tightened:
-            self.note("already_closed", number)
-
-    def _tighten(self, number: int, at: int) -> bool:
-        known = self.state.worlds[number]
-        versions = tuple(one._replace(end=max(one.start, min(one.end, at))) for one in known.versions)
-        self.state.worlds[number] = known._replace(versions=versions)
-        self.changed |= versions != known.versions
-        return versions != known.versions
-
     def _alias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:
-        number = self._world(ref)
+        number = self.world(ref)
         known = self.state.worlds[number]
         if known.given + len(aliases) > MAX_ALIASES:
             refuse("too_many_aliases")
@@ -264,7 +200,7 @@ class Attempt:
         return number
 
     def _unalias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:
-        number = self._world(ref)
+        number = self.world(ref)
         for text in aliases:
             known = self.state.worlds[number]
             left = tuple(one for one in known.aliases if normal(one) != normal(text))
@@ -288,8 +224,8 @@ class Attempt:
         valid_to: int | None = None,
         why: str = "",
     ) -> int:
-        one, other = self._world(source), self._world(target)
-        place = None if home is None else self._world(home)
+        one, other = self.world(source), self.world(target)
+        place = None if home is None else self.world(home)
         if type not in TYPES:
             raise Bad(UnknownEdgeType)
         start = default_start(self, type, one, other) if valid_from is None else valid_from
@@ -299,70 +235,32 @@ class Attempt:
         if key is not None and self.state.edge_keys.get(key) in self.state.edges:
             return self.state.edge_keys[key]
         if type == "same_as":
-            return self._stage(one, other, home=place, start=start, evidence=properties or {}, why=why)
+            return self.stage(one, other, home=place, start=start, evidence=properties or {}, why=why)
         made = self.write(type, one, other, home=place, start=start, end=end, properties=properties or {}, why=why)
         if key is not None:
             self.state.edge_keys[key] = made
         return made
 
-    def write(
-        self,
-        type_name: str,
-        source: int,
-        target: int,
-        *,
-        home: int | None = None,
-        start: int | None = None,
-        end: int = FOREVER,
-        properties: dict[str, Any] | None = None,
-        why: str = "",
-    ) -> int:
-        """Write an edge by its type's laws."""
-        begins = default_start(self, type_name, source, target) if start is None else start
-        edge = self._edge(type_name, source, target, home, begins)._replace(
-            end=end, properties=properties or {}, why=why
-        )
-        check_insert(self, edge)
-        made = self._new_number()
-        self.state.edges[made] = edge
-        return made
-
-    def _edge(self, type_name: str, source: int, target: int, home: int | None, start: int) -> Edge:
-        if type_name == "contains":
-            home = source
-        ends = [len(self.state.worlds[end].versions) for end in (source, target)]
-        where = self._home(source) if home is None else home
-        return Edge(type_name, source, ends[0], target, ends[1], where, start, FOREVER, self.seq)
-
-    def _home(self, number: int) -> int:
-        return next(iter(self.state.containers(number)), ROOT)
-
     def _unlink(self, edge: Any, why: str = "") -> int:
-        number = self._number(edge, "edge")
+        number = self.number(edge, "edge")
         if number in self.state.proposals:
             refuse("is_a_proposal")
         if number in self.state.unlinked:
             refuse("already_unlinked")
-        self._take_away(number)
+        self.take_away(number)
         return number
 
-    def _take_away(self, number: int) -> None:
-        gone = self.state.edges.pop(number)
-        self.state.unlinked[number] = gone
-        self.changed = True
-        after_unlink(self, gone)
-
     def _move(self, refs: Any, to: Any, out_of: Any = None, valid_from: int | None = None, why: str = "") -> int:
-        moved = [self._world(ref) for ref in (refs if isinstance(refs, list) else [refs])]
-        goal = self._world(to)
-        leaving = None if out_of is None else self._world(out_of)
+        moved = [self.world(ref) for ref in (refs if isinstance(refs, list) else [refs])]
+        goal = self.world(to)
+        leaving = None if out_of is None else self.world(out_of)
         old: dict[int, int] = {}
         for number in moved:
             old[number] = self._membership(number, leaving)
         left = {self.state.edges[membership].source for membership in old.values()}
         for number, membership in old.items():
             self.write("contains", goal, number, start=valid_from, why=why)
-            self._take_away(membership)
+            self.take_away(membership)
         self._carry(set(old), left, goal)
         return moved[0]
 
@@ -388,7 +286,7 @@ class Attempt:
             if ends <= moved and number not in self.state.proposals:
                 carried.add(number)
                 self.state.unlinked[number] = self.state.edges.pop(number)
-                made = self._new_number()
+                made = self.new_number()
                 self.state.edges[made] = edge._replace(home=goal, seq=self.seq)
                 self.state.edge_keys.update(
                     {key: made for key, known in self.state.edge_keys.items() if known == number}
@@ -402,27 +300,6 @@ class Attempt:
 
     # -- identity
 
-    def _stage(
-        self,
-        one: int,
-        other: int,
-        *,
-        home: int | None = None,
-        start: int | None = None,
-        evidence: dict[str, Any],
-        why: str = "",
-    ) -> int:
-        begins = default_start(self, "same_as", one, other) if start is None else start
-        edge = self._edge("same_as", one, other, home, begins)
-        check_insert(self, edge)
-        made = self._new_number()
-        self.state.proposals[made] = Proposal(
-            one, edge.source_version, other, edge.target_version, edge.home, begins, self.seq, evidence, why
-        )
-        self.note("proposal_staged", made)
-        self.proposed.append(made)
-        return made
-
     def _accept(self, proposal: Any, why: str = "") -> int:
         number, known = self._settle(proposal, "pending", "accepted")
         ends = (known.source, known.source_version, known.target, known.target_version)
@@ -434,22 +311,17 @@ class Attempt:
 
     def _undo(self, proposal: Any, why: str = "") -> int:
         number, _ = self._settle(proposal, "accepted", "undone")
-        self._take_away(number)
+        self.take_away(number)
         return number
 
     def _settle(self, proposal: Any, needed: str, status: str) -> tuple[int, Proposal]:
-        number = self._number(proposal, "proposal")
+        number = self.number(proposal, "proposal")
         known = self.state.proposals[number]
         if known.status != needed:
             refuse("already_decided")
         self.state.proposals[number] = known._replace(status=status, decided=self.seq)
         self.changed = True
         return number, known
-
-    def _new_number(self) -> int:
-        self.next_number += 1
-        self.changed = True
-        return self.next_number - 1
 
 
 def check_arguments(command: Command) -> None:

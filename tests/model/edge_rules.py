@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from tests.model.state import ROOT, Edge
 
 if TYPE_CHECKING:
-    from tests.model.attempt import Attempt
+    from tests.model.draft import Draft
 
 ORDERS = ("supersedes", "derived_from", "subtype_of", "causes", "precedes")
 """Edge types that never lead back to where they started."""
@@ -30,13 +30,13 @@ def refuse(code: str) -> NoReturn:
     raise Refuse(code)
 
 
-def default_start(on: Attempt, type_name: str, source: int, target: int) -> int:
+def default_start(on: Draft, type_name: str, source: int, target: int) -> int:
     """From when an edge is valid if nobody said: its source's beginning, a member's for ``contains``."""
     end = target if type_name == "contains" else source
     return on.now if end == ROOT else on.state.worlds[end].newest.start
 
 
-def check_insert(on: Attempt, edge: Edge) -> None:
+def check_insert(on: Draft, edge: Edge) -> None:
     """Refuse an edge that breaks its type's law; close what it closes."""
     if edge.type == "contains":
         _check_containment(on, edge)
@@ -57,14 +57,14 @@ def check_insert(on: Attempt, edge: Edge) -> None:
         on.end_world(edge.target, edge.start)
 
 
-def _check_containment(on: Attempt, edge: Edge) -> None:
+def _check_containment(on: Draft, edge: Edge) -> None:
     if edge.target == ROOT or on.state.reaches(edge.target, edge.source, "contains"):
         refuse("containment_cycle")
     if edge.source in on.state.containers(edge.target):
         refuse("already_member")
 
 
-def _check_identity(on: Attempt, edge: Edge) -> None:
+def _check_identity(on: Draft, edge: Edge) -> None:
     if ROOT in (edge.source, edge.target):
         refuse("root_is_unique")
     pair = {edge.source, edge.target}
@@ -81,7 +81,7 @@ def _check_identity(on: Attempt, edge: Edge) -> None:
         refuse("rejected_before")
 
 
-def after_unlink(on: Attempt, edge: Edge) -> None:
+def after_unlink(on: Draft, edge: Edge) -> None:
     """What an unlinked edge leaves to do."""
     if edge.type == "supersedes":
         on.note("nothing_reopened", edge.target)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
-from tests.model.attempt import Attempt, Bad, Note
+from tests.model.attempt import Attempt
 from tests.model.commands import Command, Known, Nobody, Nth
 from tests.model.compare import Compared
+from tests.model.draft import Bad, Note
 from tests.model.edge_rules import Refuse
 from tests.model.names import Names, changed_inside, world_hashes
 from tests.model.state import State, first_state

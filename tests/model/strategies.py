@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.model.commands import Command, Known, Nobody, Nth, Reference
 from tests.model.edge_rules import TYPES
-from tests.model.state import ROOT, State
+from tests.model.state import ROOT, Edge, Proposal, State
 from worlddb.log.model.environment import RELEASED_AT
 
 TICK = 1_000
@@ -19,6 +19,18 @@ class Pick(NamedTuple):
     """A reference that is yet to be chosen. ``kind`` is what it should be of; ``draw`` which one."""
 
     kind: str
+    draw: int
+
+
+class TypeOf(NamedTuple):
+    """The type of the edge that ``draw`` stands for."""
+
+    draw: int
+
+
+class AnyType(NamedTuple):
+    """One edge type after the other, starting at ``draw``: what Hypothesis draws by itself repeats too much."""
+
     draw: int
 
 
@@ -35,10 +47,18 @@ class Recipe(NamedTuple):
     def is_possible(self, state: State) -> bool:
         """Whether there is anything yet that it could be about."""
         kinds = {value.kind for value in self.arguments.values() if isinstance(value, Pick)}
-        return bool(state.edges or "edge" not in kinds) and bool(state.proposals or "proposal" not in kinds)
+        if "edge's source" in kinds and not _related(state, 0):
+            return False
+        if any("proposal" in kind for kind in kinds) and not state.proposals:
+            return False
+        return bool(state.edges) or "edge" not in kinds
 
 
 def _chosen(value: Any, state: State, position: int) -> Any:
+    if isinstance(value, AnyType):
+        return TYPES[(value.draw + len(state.edges) + len(state.unlinked)) % len(TYPES)]
+    if isinstance(value, TypeOf):
+        return state.edges[_related(state, value.draw)].type if _related(state, value.draw) else "implies"
     if isinstance(value, Pick):
         return _reference(value, state, position)
     if isinstance(value, list) and value and isinstance(value[0], Pick):
@@ -46,21 +66,48 @@ def _chosen(value: Any, state: State, position: int) -> Any:
     return value
 
 
+def _related(state: State, draw: int) -> int:
+    """An edge other than of containment, which says something of two worlds; 0 if there is none."""
+    said = [number for number, edge in state.edges.items() if edge.type != "contains"]
+    return said[draw % len(said)] if said else 0
+
+
+def _end(pick: Pick, state: State) -> Known:
+    """One end of such an edge, or of a proposal."""
+    about: dict[str, Edge | Proposal | None] = {
+        "edge": state.edges.get(_related(state, pick.draw)),
+        "proposal": list(state.proposals.values())[pick.draw % len(state.proposals)] if state.proposals else None,
+    }
+    of, side = pick.kind.split("'s ")
+    found = about[of]
+    return Known(ROOT) if found is None else Known(found.source if side == "source" else found.target)
+
+
+def _proposals(state: State, status: str) -> list[int]:
+    """Those of a status first, each counted so often that they are most of them."""
+    found = list(state.proposals)[::-1]
+    return [number for number in found if state.proposals[number].status == status] * 2 + found
+
+
 def _reference(pick: Pick, state: State, position: int) -> Reference:
     """Mostly something of the right kind; now and then what an earlier command of the batch made, or nothing."""
+    if "'s " in pick.kind:
+        return _end(pick, state)
     which, rest = pick.draw % 64, pick.draw // 64
     if position and which < 20:
         return Nth(rest % position)
     if which == 63:
         return Nobody()
     # The root is one of many things that something can be about, and most often the wrong one.
-    worlds = [number for number in state.worlds if number != ROOT or which % 4 == 0]
+    worlds = [number for number in state.worlds if number != ROOT or which % 8 == 5] or [ROOT]
     of_kind = {
         "world": worlds,
         # The newest come first: what was made last is what the next command is most often about.
         "edge": sorted(state.edges, key=lambda number: (state.edges[number].type == "contains", -number))
         + list(state.unlinked),
-        "proposal": list(state.proposals)[::-1],
+        "proposal": _proposals(state, ""),
+        "pending proposal": _proposals(state, "pending"),
+        "accepted proposal": _proposals(state, "accepted"),
     }
     if pick.kind == "world" and which < 52:
         # A few worlds that much happens to: what was linked is linked again, the other way round, or to itself.
@@ -82,7 +129,7 @@ contents = st.sampled_from(["", "one", "two", "grün 東京"])
 reasons = st.sampled_from(["", "", "because"])
 records = st.sampled_from([{}, {}, {"page": 7}, {"said": ["a", {"b": None}]}])
 moments = st.integers(-12, 24).map(lambda ticks: RELEASED_AT + ticks * TICK)
-alias_lists = st.lists(st.sampled_from(["Ada", "Lovelace", "lovelace", "Bob"]), max_size=2).map(tuple)
+alias_lists = st.lists(st.sampled_from(["Ada", "Lovelace", "lovelace", "Bob"]), min_size=1, max_size=2).map(tuple)
 
 
 def recipe(method: str, needed: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Recipe]:
@@ -125,21 +172,42 @@ move = recipe(
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
-accept = recipe("accept", {"proposal": picks("proposal")}, WHY)
-reject = recipe("reject", {"proposal": picks("proposal")}, WHY)
-undo = recipe("undo", {"proposal": picks("proposal")}, WHY)
+accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
+reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)
+undo = recipe("undo", {"proposal": picks("accepted proposal")}, WHY)
 
 
-def link(type_names: st.SearchStrategy[str]) -> st.SearchStrategy[Recipe]:
+def link(type_names: st.SearchStrategy[Any]) -> st.SearchStrategy[Recipe]:
     optional = {"home": worlds, "key": st.sampled_from(["e1", "e2"]), "properties": records, **TIMES, **WHY}
     return recipe("link", {"source": worlds, "type": type_names, "target": worlds}, optional)
 
 
-links = link(st.sampled_from(TYPES))
+links = link(st.builds(AnyType, st.integers(0, len(TYPES) - 1)))
 # A ``same_as`` has no end of its own: it holds until it is undone.
 identities = recipe(
     "link", {"source": worlds, "type": st.just("same_as"), "target": worlds}, {"properties": records, **WHY}
 )
+
+
+def again(of: str, type_name: Any) -> st.SearchStrategy[Recipe]:
+    """An edge between the ends of another one, or of a proposal, either way round."""
+
+    def turned(drawn: int, back: bool) -> Recipe:
+        one, other = Pick(f"{of}'s source", drawn), Pick(f"{of}'s target", drawn)
+        given = type_name(drawn)
+        ends = {"source": other, "target": one} if back else {"source": one, "target": other}
+        return Recipe("link", {**ends, "type": given})
+
+    return st.builds(turned, st.integers(0, 99), st.booleans())
+
+
+def _both_ends(drawn: int, to: Pick) -> Recipe:
+    return Recipe("move", {"refs": [Pick("edge's source", drawn), Pick("edge's target", drawn)], "to": to})
+
+
+again_edges = again("edge", TypeOf)
+again_identities = again("proposal", lambda drawn: "same_as")
+move_both_ends = st.builds(_both_ends, st.integers(0, 99), worlds)
 unknown_links = link(st.just("knows"))
 
 commands = st.one_of(
@@ -152,6 +220,9 @@ commands = st.one_of(
     links,
     links,
     identities,
+    again_edges,
+    again_identities,
+    move_both_ends,
     unlink,
     move,
     alias,

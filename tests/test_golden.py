@@ -1,0 +1,266 @@
+"""The format, written out: bytes and hashes of one of everything. Changing one of them is a format change."""
+
+from __future__ import annotations
+
+import pytest
+from blake3 import blake3
+
+from tests.model import hashes
+from tests.model.nodes import Nodes
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Cause, Details, Secret
+from worlddb.log.model.commit import Events, Header, Note, chain_hash, events_hash
+from worlddb.log.model.hashing import (
+    IDEMPOTENCY,
+    KEYED_EDGE,
+    blob_id,
+    edge_id,
+    keyed,
+    keyed_lineage,
+    world_hash,
+)
+from worlddb.log.model.times import FOREVER
+from worlddb.log.model.trie import EMPTY_ROOT, Trie
+from worlddb.projections.tables.names import name_digest, type_digest
+
+ONE, TWO = bytes(range(16)), bytes(range(16, 32))
+EDGE_ID, HASH, NONCE = bytes(range(32, 64)), bytes(range(64, 96)), bytes(range(96, 112))
+TIME = 1_795_219_200_000_000
+
+EVENTS: dict[str, tuple[object, str, str]] = {
+    "store": (
+        ev.StoreCreated(ONE, TWO, 1, 2),
+        "95a573746f7265c410000102030405060708090a0b0c0d0e0fc410101112131415161718191a1b1c1d1e1f0102",
+        "d28a0634ad96ad4f398201a958997dd846ee4518f064e1a7cb456631d72d81f1",
+    ),
+    "created": (
+        ev.Created(ONE, 1, -1, TIME, FOREVER),
+        "96a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffff",
+        "92229abf1c382b86b0e5fadb82f387a9c1043893f9c9d9f7069ba5c5389a06ae",
+    ),
+    "revised": (
+        ev.Revised(ONE, 1, 2, TIME, TIME + 1),
+        "96a772657669736564c410000102030405060708090a0b0c0d0e0f0102cf000660be0ab5c000cf000660be0ab5c001",
+        "c7a85e1147a27ae4f92176536656b24049d2812cbd48e84521c4fd8aadaba3ab",
+    ),
+    "closed": (
+        ev.Closed(ONE, 1, TIME, TWO),
+        (
+            "95a6636c6f736564c410000102030405060708090a0b0c0d0e0f01cf000660be0ab5c000c41010111213141516171819"
+            "1a1b1c1d1e1f"
+        ),
+        "787e8719f8277cdc896db94e6237700d2db1e109359bdfd7d6ae75c160f029e5",
+    ),
+    "ended": (
+        ev.Ended(ONE, TIME, -1, b""),
+        "95a5656e646564c410000102030405060708090a0b0c0d0e0fcf000660be0ab5c000ffc400",
+        "3b138d3a55b926c30a75bf548558c4cdcdccc985711332970f95103ec0d963c0",
+    ),
+    "named": (
+        ev.Named(ONE, 2, 0),
+        "94a56e616d6564c410000102030405060708090a0b0c0d0e0f0200",
+        "5b279cdf7ed37689c21c0148d610fa63a801f3c4b72859697877c75894754e10",
+    ),
+    "unnamed": (
+        ev.Unnamed(ONE, 1),
+        "93a7756e6e616d6564c410000102030405060708090a0b0c0d0e0f01",
+        "42fa3a500d709812b3c0e002f0e6fef91f407feeb73cfdfb70cb66236d5d2b51",
+    ),
+    "linked": (
+        ev.Linked(EDGE_ID, "refers_to", ONE, 1, TWO, 2, ONE, TIME, FOREVER, -1, NONCE, False, 1),
+        (
+            "9ea66c696e6b6564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa97265666572"
+            "735f746fc410000102030405060708090a0b0c0d0e0f01c410101112131415161718191a1b1c1d1e1f02c41000010203"
+            "0405060708090a0b0c0d0e0fcf000660be0ab5c000cf7fffffffffffffffffc410606162636465666768696a6b6c6d6e"
+            "6fc201"
+        ),
+        "14925deeb2693b86cc6ab62d0e083f50dec044cab94f0098c56dc7b7fd4576f7",
+    ),
+    "unlinked": (
+        ev.Unlinked(EDGE_ID),
+        "92a8756e6c696e6b6564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f",
+        "9ee96621860a2abd42c3d6d902432c907b5bc74a0d06e176380256dfa448c9ae",
+    ),
+    "edge_closed": (
+        ev.EdgeClosed(EDGE_ID, TIME),
+        (
+            "93ab656467655f636c6f736564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fcf"
+            "000660be0ab5c000"
+        ),
+        "ff1a7b29943e35b4c7a18e940a0cf342473da4a7cb971224e018acbe0ee30613",
+    ),
+    "proposed": (
+        ev.Proposed(EDGE_ID, ONE, 1, TWO, 2, ONE, TIME, 3, NONCE, 1),
+        (
+            "9ba870726f706f736564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fc4100001"
+            "02030405060708090a0b0c0d0e0f01c410101112131415161718191a1b1c1d1e1f02c410000102030405060708090a0b"
+            "0c0d0e0fcf000660be0ab5c00003c410606162636465666768696a6b6c6d6e6f01"
+        ),
+        "bf9df62fb149052e172baea16d51f01b5f93c2b2619c9bbaa5cafca1b0a8647a",
+    ),
+    "decided": (
+        ev.Decided(EDGE_ID, "accepted", -1),
+        ("94a764656369646564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa86163636570746564ff"),
+        "221c2906835c719a1c55d446749685aa65ed346650f5d1cac8cf4245fb9b230d",
+    ),
+}
+BLOBS: dict[str, tuple[object, str, str]] = {
+    "body": (
+        Body(NONCE, "Entity", "Sarah Chen", "leitet die Suche 東京"),
+        (
+            "95a4626f6479c410606162636465666768696a6b6c6d6e6fa6456e74697479aa5361726168204368656eb76c65697465"
+            "742064696520537563686520e69db1e4baac"
+        ),
+        "c2785421854afa2085e32a878816b76d1db13d8f253d0bd3246b7673a811bcfd",
+    ),
+    "details": (
+        Details(NONCE, ["Sarah"], "announced", {"page": 7}, {"role": "speaker"}),
+        (
+            "96a764657461696c73c410606162636465666768696a6b6c6d6e6f91a55361726168a9616e6e6f756e63656481a47061"
+            "67650781a4726f6c65a7737065616b6572"
+        ),
+        "cc90ed87e356be1254c131c4ab3cc7f65009e6d78fe0ab800c288499edcd9487",
+    ),
+    "command": (
+        Cause(NONCE, [["create", 1, 2, ["type", "name"], None, None, None, None, True]]),
+        (
+            "93a7636f6d6d616e64c410606162636465666768696a6b6c6d6e6f9199a6637265617465010292a474797065a46e616d"
+            "65c0c0c0c0c3"
+        ),
+        "19ea115d4768769e28232c1b3124e03d3be3135eb29dd4230e2810b9f1b3189f",
+    ),
+    "secret": (
+        Secret(NONCE, HASH),
+        (
+            "93a6736563726574c410606162636465666768696a6b6c6d6e6fc420404142434445464748494a4b4c4d4e4f50515253"
+            "5455565758595a5b5c5d5e5f"
+        ),
+        "9e65cfe705bab38f8fc69d0db71aca8c43c0c4e783d7c90461d9fdbbc51099d6",
+    ),
+}
+
+HEADER = Header(1, 7, TIME, TIME + 5, "agent-7", b"", HASH, EDGE_ID, NONCE + NONCE, 2)
+HEADER_HEX = (
+    "9ba6636f6d6d69740107cf000660be0ab5c000cf000660be0ab5c005a76167656e742d37c400c420404142434445464748"
+    "494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fc420202122232425262728292a2b2c2d2e2f3031323334353637"
+    "38393a3b3c3d3e3fc420606162636465666768696a6b6c6d6e6f606162636465666768696a6b6c6d6e6f02"
+)
+CHAIN = "7f210920a6d2f65542bf3b16a91da19053c530eb395d7ed80533b180673e9f55"
+
+RECORD = Events(
+    HASH, False, [ONE, EDGE_ID], [Note("proposal_staged", [EDGE_ID])], [ev.Unlinked(EDGE_ID), ev.Named(ONE, 2, 0)]
+)
+RECORD_HEX = (
+    "96a66576656e7473c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fc292c410000102"
+    "030405060708090a0b0c0d0e0fc420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f9192"
+    "af70726f706f73616c5f73746167656491c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d"
+    "3e3f9292a8756e6c696e6b6564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f94a5"
+    "6e616d6564c410000102030405060708090a0b0c0d0e0f0200"
+)
+RECORD_HASH = "ca06260d461813143f0e4831256d0f45bf947e738e4dba91ba44ab90a9f4ac9f"
+
+MEMBER_ROOTS = {
+    0: "fb20d95fcf29594af6686d7220d6cabc19defb7b0cc056a23f0da4a05e70d6e5",
+    1: "36aab6b672fdf209e4bf6ce5155e11868d637e78f5096473270f695a5d78c5fe",
+    32: "ad960033c99baf2c8f74eb11c5dd704d995205f2b96cdabfffce1849413d3105",
+    33: "a4cfa355c67c98fcd4c9739792baa70edfa5ff6f232f4ffad258f70c04c0b248",
+    1000: "49bd90d5734fe58ab03ad8c1107637ce5302153fe25da55278e4b7349cf11585",
+}
+EDGE_ROOTS = {
+    0: "fb20d95fcf29594af6686d7220d6cabc19defb7b0cc056a23f0da4a05e70d6e5",
+    1: "8db0adb20a9dc6464e8806e8e16fe0e0c19b1ccfd07c2f763181abeb43a794bf",
+    32: "2ba52ee2e9c1097730762761d3e2d5687499bfff7fcd203018ff37ee588d70b3",
+    33: "895e0f95e98ffa2d732ac0d24d818b6af27fe6b0401ef064928efd90ae58fc08",
+    1000: "f961fd78c4da02ad7cbf54fe8345bee59b200a9235a0ae525f0aa901b90e9438",
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_has_these_bytes_and_this_hash(name: str) -> None:
+    event, stored, hashed = EVENTS[name]
+    assert codec.encode(event).hex() == stored
+    assert (
+        events_hash(bytes.fromhex(stored)).hex() == hashed == hashes.h("worlddb/events/1", bytes.fromhex(stored)).hex()
+    )
+    whole = Events(b"", False, [], [], [event])  # type: ignore[list-item]
+    assert codec.decode_events(codec.encode(whole), 1) == whole
+
+
+def test_every_type_of_event_is_written_out() -> None:
+    tags = {str(kind.__struct_config__.tag) for kind in ev.Event.__subclasses__()}
+    assert tags == set(EVENTS)
+
+
+@pytest.mark.parametrize("name", BLOBS)
+def test_a_blob_has_these_bytes_and_this_id(name: str) -> None:
+    blob, stored, identifier = BLOBS[name]
+    assert codec.encode(blob).hex() == stored
+    assert blob_id(bytes.fromhex(stored)).hex() == identifier == hashes.blob(bytes.fromhex(stored)).hex()
+    assert codec.decode_blob(bytes.fromhex(stored), 1) == blob
+
+
+def test_a_header_has_these_bytes_and_this_chain_hash() -> None:
+    stored = bytes.fromhex(HEADER_HEX)
+    assert codec.encode(HEADER) == stored
+    assert codec.decode_header(stored, 7) == HEADER
+    assert chain_hash(stored).hex() == CHAIN == hashes.h("worlddb/chain/1", stored).hex()
+
+
+def test_an_events_record_has_these_bytes_and_this_hash() -> None:
+    stored = bytes.fromhex(RECORD_HEX)
+    assert codec.encode(RECORD) == stored
+    assert codec.decode_events(stored, 7) == RECORD
+    assert events_hash(stored).hex() == RECORD_HASH == hashes.h("worlddb/events/1", stored).hex()
+    assert (RECORD.blob_count, RECORD.blob(0)) == (1, HASH)
+
+
+def test_an_edge_has_this_id() -> None:
+    bare = edge_id("supersedes", ONE, HASH, TWO, EDGE_ID, ONE, TIME, b"", NONCE)
+    assert bare.hex() == "1849490cbac871503ce4034237b93eab2ae7af854c314541d16106e3a822957c"
+    assert bare == hashes.edge("supersedes", (ONE, HASH, TWO, EDGE_ID), ONE, TIME, b"", NONCE)
+    telling = edge_id("supersedes", ONE, HASH, TWO, EDGE_ID, ONE, TIME, HASH, NONCE)
+    assert telling.hex() == "6ac54cb98aba34953a0621ae72f8bd24b0bd8053a032799c862571bae36f331c"
+    assert telling == hashes.edge("supersedes", (ONE, HASH, TWO, EDGE_ID), ONE, TIME, HASH, NONCE)
+
+
+def test_a_world_has_this_hash() -> None:
+    found = world_hash(HASH, EMPTY_ROOT, EMPTY_ROOT, TIME)
+    assert found.hex() == "d047ea0506b819a2d75b4509a276cccf890505114171923ae204c61dfebccf6d"
+    assert found == hashes.world(HASH, {}, set(), TIME)
+
+
+def test_keys_stand_for_these_ids_under_a_secret() -> None:
+    assert keyed_lineage(HASH, b"turns/7").hex() == "c7cd3892a79161f225cbb06a5a14d891"
+    assert keyed(HASH, KEYED_EDGE, b"turns/7")[:16].hex() == "b61ab6494e709fdf730d640a5fdbb6bc"
+    idempotency = "6d1d3efcf58aa143caa6d000286ea4fb3c7da03e0c3b5655b1a0af6459b5e883"
+    assert keyed(HASH, IDEMPOTENCY, b"turns/7").hex() == idempotency
+    tagged = hashes.tagged("worlddb/keyed-lineage/1", b"turns/7")
+    assert keyed_lineage(HASH, b"turns/7") == blake3(tagged, key=HASH).digest()[:16]
+
+
+def test_names_and_types_have_these_digests() -> None:
+    assert name_digest("Sarah  CHEN").hex() == "c78f3c8ca2b03acf84cee4e1277f4344"
+    assert type_digest("Entity").hex() == "c760dbc0313c20aa"
+
+
+@pytest.mark.parametrize("size", MEMBER_ROOTS)
+def test_a_trie_of_so_many_members_has_this_root(size: int) -> None:
+    entries: dict[bytes, bytes | None] = {
+        blake3(b"key %d" % number).digest()[:16]: blake3(b"value %d" % number).digest() for number in range(size)
+    }
+    assert Trie(Nodes(), 16, 32).update(entries).hex() == MEMBER_ROOTS[size]
+    assert hashes.trie_root({key: value or b"" for key, value in entries.items()}).hex() == MEMBER_ROOTS[size]
+
+
+@pytest.mark.parametrize("size", EDGE_ROOTS)
+def test_a_trie_of_so_many_edges_has_this_root(size: int) -> None:
+    entries: dict[bytes, bytes | None] = {blake3(b"key %d" % number).digest(): b"" for number in range(size)}
+    assert Trie(Nodes(), 32, 0).update(entries).hex() == EDGE_ROOTS[size]
+    assert hashes.trie_root(dict.fromkeys(entries, b"")).hex() == EDGE_ROOTS[size]
+
+
+def test_format_1_is_what_this_release_writes() -> None:
+    assert ev.FORMAT == 1
+    assert codec.encode(("worlddb", ev.FORMAT)).hex() == "92a7776f726c64646201"
+    assert (FOREVER, ev.NONE) == (2**63 - 1, -1)

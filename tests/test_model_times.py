@@ -1,0 +1,90 @@
+"""Times: what is accepted, what is refused, and that what is shown reads back as what it was."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worlddb import FOREVER, InvalidTime, WorldDBError, format_time, parse_time
+from worlddb.log.model.times import ALWAYS, MAX_TIME, MIN_TIME
+
+micros = st.integers(MIN_TIME, MAX_TIME)
+
+
+@given(time=micros)
+def test_what_is_shown_reads_back_as_the_same_microsecond(time: int) -> None:
+    assert parse_time(format_time(time)) == time == parse_time(time)
+
+
+@given(
+    moment=st.datetimes(
+        min_value=datetime(2, 1, 1),
+        max_value=datetime(9998, 12, 31),
+        timezones=st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes))),
+    )
+)
+def test_a_moment_is_the_same_in_every_zone_and_as_text(moment: datetime) -> None:
+    exact = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert parse_time(moment) == exact == parse_time(moment.isoformat()) == parse_time(moment.astimezone(UTC))
+
+
+@given(day=st.dates())
+def test_a_date_is_its_first_instant_in_utc(day: date) -> None:
+    first = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    assert parse_time(day) == parse_time(first) == parse_time(day.isoformat()) == parse_time(f"  {day.isoformat()} ")
+
+
+@given(one=micros, other=micros)
+def test_shown_times_are_in_the_order_of_the_times(one: int, other: int) -> None:
+    pad = [format_time(time).rstrip("Z").partition(".")[0] for time in sorted((one, other))]
+    assert pad == sorted(pad)
+
+
+def test_open_ends_are_words_and_not_times() -> None:
+    assert (format_time(FOREVER), format_time(ALWAYS)) == ("forever", "always")
+    for open_end in (FOREVER, ALWAYS, MAX_TIME + 1, MIN_TIME - 1):
+        with pytest.raises(InvalidTime):
+            parse_time(open_end)
+
+
+class OddZone(tzinfo):
+    """A zone that does not know its offset is no zone."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return None
+
+    def dst(self, moment: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    "given_time",
+    [
+        *(datetime(2025, 1, 1), datetime(2025, 1, 1, tzinfo=OddZone()), "2025-01-01T09:00:00", "20250101T090000"),
+        *("", " ", "now", "yesterday", "2025-13-01", "2025-02-30", "0000-01-01", "10000-01-01", "12:00Z", "forever"),
+        *("2025-01-01T25:00:00Z", "2025-01-01T09:00:00+25:00", "\ud800", "１９７０-01-01", "1970-01-01\x00", "1e9"),
+        *(True, False, None, 1.5, float("nan"), b"2025-01-01", [], {}, object(), 2**80, -(2**80)),
+        *(datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), "9999-12-31T23:59:59.999999-01:00"),
+    ],
+    ids=repr,
+)
+def test_a_time_that_would_have_to_be_guessed_is_an_error_that_names_its_place(given_time: Any) -> None:
+    with pytest.raises(InvalidTime) as error:
+        parse_time(given_time, "valid_from")
+    assert "valid_from" in error.value.message
+    assert error.value.remedy
+
+
+@given(given_time=st.one_of(st.text(max_size=40), st.from_regex(r"[0-9:TZ+\-. W]{1,30}"), st.integers(), st.floats()))
+def test_whatever_is_given_as_a_time_is_a_time_or_an_invalid_one(given_time: Any) -> None:
+    try:
+        assert MIN_TIME <= parse_time(given_time) <= MAX_TIME
+    except WorldDBError as error:
+        assert isinstance(error, InvalidTime)

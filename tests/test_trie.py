@@ -1,0 +1,91 @@
+"""The Merkle trie against a plain dict: one set has one root and one set of stored nodes, whatever came before.
+
+Story: a version that cut changes into buckets gave a branch an empty child when a key was taken out that was not there
+(an edge linked and unlinked in one batch), and took time in the square of the batch when a world got many members.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worlddb.log.model.trie import BUCKET_ENTRIES, EMPTY_ROOT, FEW_CHANGES, Trie
+
+KEY_BYTES, VALUE_BYTES = 4, 2
+
+
+class Nodes(dict[bytes, bytes]):
+    """A node store in memory that counts the bytes it was given."""
+
+    stored_bytes = 0
+
+    def put(self, path: bytes, node: bytes) -> None:
+        self[path] = node
+        self.stored_bytes += len(node)
+
+    def delete(self, path: bytes) -> None:
+        self.pop(path, None)
+
+
+def made_at_once(entries: dict[bytes, bytes]) -> tuple[bytes, Nodes]:
+    nodes = Nodes()
+    return Trie(nodes, KEY_BYTES, VALUE_BYTES).update(dict(entries)), nodes
+
+
+# Few leading digits, so that keys share paths, buckets split, and branches collapse again.
+KEYS = st.builds(lambda first, rest: bytes([first, 0, 0]) + bytes([rest]), st.integers(0, 40), st.integers(0, 7))
+CHANGES = st.dictionaries(KEYS, st.none() | st.binary(min_size=VALUE_BYTES, max_size=VALUE_BYTES), max_size=80)
+
+
+@given(st.lists(CHANGES, max_size=8))
+def test_every_history_of_a_set_gives_the_same_root_and_nodes(batches: list[dict[bytes, bytes | None]]) -> None:
+    nodes = Nodes()
+    entries: dict[bytes, bytes] = {}
+    trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
+    for batch in batches:
+        root = trie.update(batch)
+        for key, value in batch.items():
+            if value is None:
+                entries.pop(key, None)
+            else:
+                entries[key] = value
+        assert (root, nodes) == made_at_once(entries)
+        assert trie.count() == len(entries)
+    assert dict(trie.entries()) == entries
+
+
+@pytest.mark.parametrize("size", [0, 1, BUCKET_ENTRIES, BUCKET_ENTRIES + 1, 400])
+def test_taking_out_what_is_not_there_changes_nothing(size: int) -> None:
+    entries = {bytes([number % 200, number // 200, 0, 0]): b"vv" for number in range(size)}
+    root, nodes = made_at_once(entries)
+    before = dict(nodes)
+    absent = {bytes([first, 0, 0, 9]): None for first in range(0, 256, 3)}
+    trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
+    for changes in (absent, dict(list(absent.items())[:1]), {b"\xff\xff\xff\xff": None}):
+        assert trie.update(changes) == root
+        assert nodes == before
+    assert (root == EMPTY_ROOT) is (size == 0)
+
+
+def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
+    draw = random.Random(3)
+    entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(FEW_CHANGES * 6)}
+    at_once, _ = made_at_once(entries)
+    nodes = Nodes()
+    trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)
+    roots = [trie.update({key: value}) for key, value in entries.items()]
+    assert roots[-1] == at_once
+    assert len(set(roots)) == len(roots)
+
+
+def test_a_change_in_a_large_set_rewrites_a_path_and_not_the_set() -> None:
+    draw = random.Random(4)
+    entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(20_000)}
+    _, nodes = made_at_once(entries)
+    whole = nodes.stored_bytes
+    nodes.stored_bytes = 0
+    Trie(nodes, KEY_BYTES, VALUE_BYTES).update({draw.randbytes(KEY_BYTES): b"vv"})
+    assert 0 < nodes.stored_bytes < whole / 50
