@@ -122,10 +122,9 @@ def head_findings(log: LmdbLog, tables: Tables) -> list[Finding]:
     try:
         head = log.head()
         if head.seq != last:
-            findings.append(
-                Finding(min(head.seq, last) + 1, f"the log says that it ends at {head.seq}, but its last is {last}")
-            )
-        elif head.chain != log.chain(last):
+            problem = f"the log says that it ends at {head.seq}, but its last commit is {last}"
+            return [Finding(min(head.seq, last) + 1, problem)]
+        if head.chain != log.chain(last):
             findings.append(Finding(last, "the head record does not have the chain hash of the last commit"))
         found = tables.hash_row(ROOT_NODE, last)
         if tables.progress().seq != last:

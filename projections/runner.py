@@ -11,10 +11,13 @@ from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
 FLUSH_EVENTS: Final = 100_000
 """How many events are held in memory before the tables are written."""
+
+MAX_SEQ: Final = 2**64 - 1
 
 Progress = Callable[[int, int], None]
 """Called with (commits done, commits in all)."""
@@ -92,6 +95,20 @@ def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> i
 
 
 def rebuild_unless_level(log: LmdbLog, tables: Tables) -> None:
-    """Rebuild tables that are not level with the log: they are gone, or not to be trusted."""
-    if tables.progress().seq != log.head().seq:
-        rebuild(log, tables)
+    """Rebuild tables that are not level with the log: they are gone, or not to be trusted.
+
+    Raises:
+        DamagedStore: it is the log that is short, for it or the tables know of later commits.
+    """
+    head = log.head().seq
+    if tables.progress().seq == head:
+        return
+    known = tables.hash_row(ROOT_NODE, MAX_SEQ)
+    last = max(log.last_stored(), known[0] if known else 0)
+    if last > head:
+        raise DamagedStore(
+            f"The log says that it ends at {head}, but there was a commit {last}",
+            "Restore the store from a backup",
+            seq=head + 1,
+        )
+    rebuild(log, tables)

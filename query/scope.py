@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from worlddb.projections.tables.asof import Moment, edge_seen
-from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
-_CONTAINS = EDGE_TYPE_CODES[CONTAINS]
+
 
 
 def containers_at(tables: Tables, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    return [place.source for place, row in tables.incoming(node, _CONTAINS) if edge_seen(tables, place, row, moment)]
+    return [place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_seen(tables, place, row, moment)]
 
 
 class Scope:
@@ -51,7 +51,7 @@ def members_below(tables: Tables, world: int, moment: Moment, limit: int) -> set
     found: set[int] = set()
     pending = [world]
     while pending:
-        for place, row in tables.outgoing(pending.pop(), _CONTAINS):
+        for place, row in tables.outgoing(pending.pop(), CONTAINS_CODE):
             if row.target not in found and edge_seen(tables, place, row, moment):
                 found.add(row.target)
                 pending.append(row.target)

@@ -32,7 +32,9 @@ plain: st.SearchStrategy[Any] = st.recursive(
     | st.floats()
     | st.text(max_size=5)
     | st.binary(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.integers(0, 9), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -84,6 +86,23 @@ def test_nesting_without_end_is_damage(depth: int) -> None:
     ):
         with pytest.raises((DamagedStore, NewerFormat)):
             DECODERS[what](stored, 1)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        b"\x81\x90\x01",
+        b"\x81\x80\x01",
+        b"\xd6\xff\xff\xff\xff\xff",
+        b"\xd7\xff" + b"\xff" * 8,
+        b"\xc7\x0c\xff" + b"\xff" * 12,
+        b"\xc1",
+    ],
+    ids=["a list as key", "a map as key", "a time", "a long time", "an impossible time", "no msgpack"],
+)
+def test_properties_that_cannot_be_built_are_damage(properties: bytes) -> None:
+    stored = b"\x96\xa7details\xc4\x00\x90\xa0\x80\x81\xa1a" + properties
+    decoded("blob", stored)
 
 
 def test_an_event_that_this_release_does_not_know_is_a_newer_format() -> None:

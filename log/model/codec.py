@@ -17,6 +17,9 @@ _EVENTS: Final = msgspec.msgpack.Decoder(Events)
 _BLOB: Final[msgspec.msgpack.Decoder[Blob]] = msgspec.msgpack.Decoder(Blob)
 _PLAIN: Final = msgspec.msgpack.Decoder()
 
+# Callers' own properties are decoded as they come, so damage in them raises whatever building the value raises.
+_UNREADABLE: Final = (msgspec.DecodeError, ValueError, TypeError, OverflowError, RecursionError)
+
 T = TypeVar("T")
 
 
@@ -54,7 +57,7 @@ def decode_blob(stored: bytes, seq: int) -> Blob:
 def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: int) -> T:
     try:
         return decoder.decode(stored)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         if _is_newer(stored, error):
             raise NewerFormat(
                 f"The {what} of commit {seq} has a form that this release does not know: {error}",
@@ -71,7 +74,7 @@ def _is_newer(stored: bytes, error: Exception) -> bool:
         return False
     try:
         plain: Any = _PLAIN.decode(stored)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         return False
     if not isinstance(plain, list) or len(plain) < 2:
         return False

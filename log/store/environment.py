@@ -324,7 +324,8 @@ def _refuse_emptied(folder: Path) -> None:
 
 def _translated(error: lmdb.Error, folder: Path) -> Exception:
     data = folder / DATA_FILE
-    if isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
+    unknown_format = type(error) is lmdb.Error and "data format" in str(error)
+    if unknown_format or isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
         if (folder / HOLDER_FILE).exists():
             return DamagedStore(f"{data} is cut short or overwritten: {error}", "Restore the store from a backup")
         return NotAStore(f"{data} is not an LMDB file of this kind: {error}", "Check the path")

@@ -14,7 +14,9 @@ from worlddb.projections.tables.schema import (
     CLOSING_EDGE,
     CLOSING_KEY,
     CLOSING_VERSION,
-    EDGE_PLACE,
+    CONTAINS_CODE,
+    EDGE,
+    EDGE_KEY,
     LIVE,
     PENDING,
     REJECTED,
@@ -131,14 +133,14 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Re
             type_,
         ),
     )
-    _put_name(on, name, node)
+    _put_name(on, name, node, fresh=version == 1)
     if body is not None:
         _put_first(on.tables.types, type_ + U64.pack(node), on.seq, fresh=version == 1)
 
 
-def _put_name(on: Applier, name: bytes, node: int) -> None:
+def _put_name(on: Applier, name: bytes, node: int, *, fresh: bool = False) -> None:
     if name != NO_NAME:
-        _put_first(on.tables.names, name + U64.pack(node), on.seq, fresh=False)
+        _put_first(on.tables.names, name + U64.pack(node), on.seq, fresh=fresh)
 
 
 def _put_first(table: Any, key: bytes, seq: int, *, fresh: bool) -> None:
@@ -178,13 +180,13 @@ def _unnamed(on: Applier, event: ev.Unnamed) -> None:
 
 
 def _linked(on: Applier, event: ev.Linked) -> None:
-    tables = on.tables
+    tables, edge = on.tables, event.edge
     source, target, home = on.number(event.source), on.number(event.target), on.number(event.home)
-    code = tables.give_type_code(event.type)
-    place = EdgePlace(source, code, on.next_edge)
+    place = EdgePlace(source, tables.give_type_code(event.type), on.next_edge)
     on.next_edge += 1
-    row = EdgeRow(
-        event.edge,
+    key = EDGE_KEY.pack(*place)
+    row = EDGE.pack(
+        edge,
         target,
         home,
         event.source_version,
@@ -197,12 +199,15 @@ def _linked(on: Applier, event: ev.Linked) -> None:
         event.details,
         event.handler_version,
     )
-    tables.put_edge(place, row)
+    tables.out.put(key, row)
     tables.put_back(target, place, LIVE)
-    tables.edges.put(event.edge, EDGE_PLACE.pack(*place))
+    tables.edges.put(edge, key)
     if event.keyed:
-        tables.edge_keys.put(event.nonce, EDGE_PLACE.pack(*place))
-    on.unsettled.linked(place, row)
+        tables.edge_keys.put(event.nonce, key)
+    if place.type == CONTAINS_CODE:
+        on.unsettled.joined(source, target)
+    else:
+        on.unsettled.edged(home, edge, written=True)
 
 
 def _unlinked(on: Applier, event: ev.Unlinked) -> None:
@@ -210,7 +215,10 @@ def _unlinked(on: Applier, event: ev.Unlinked) -> None:
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_back(row.target, place, on.seq)
-    on.unsettled.unlinked(place, row)
+    if place.type == CONTAINS_CODE:
+        on.unsettled.joined(place.source, row.target)
+    else:
+        on.unsettled.edged(row.home, event.edge, written=False)
 
 
 def _edge_closed(on: Applier, event: ev.EdgeClosed) -> None:

@@ -90,6 +90,7 @@ EDGE_TYPE_CODES: Final = {
 }
 """The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
 FIRST_CUSTOM_CODE: Final = 256
+CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 
 PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
 STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")

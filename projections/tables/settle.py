@@ -13,16 +13,11 @@ from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.trie import EMPTY_ROOT
 from worlddb.projections.tables.schema import (
-    CONTAINS,
-    EDGE_TYPE_CODES,
     ROOT_NODE,
     U64_U64,
-    EdgePlace,
-    EdgeRow,
 )
 from worlddb.projections.tables.tables import Tables, missing_row
 
-_CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 _NOW: Final = 2**64 - 1
 
 
@@ -40,27 +35,22 @@ class Unsettled:
         """A node has a new body."""
         self._changed.add(node)
 
-    def linked(self, place: EdgePlace, row: EdgeRow) -> None:
-        """An edge was written: into the members of its source, or into the interior of its home."""
-        if place.type == _CONTAINS_CODE:
-            self._touched_members[place.source].add(row.target)
-        else:
-            self._edges[row.home][row.edge] = b""
+    def joined(self, world: int, member: int) -> None:
+        """A ``contains`` edge was written or retracted: the member came or went."""
+        self._touched_members[world].add(member)
 
-    def unlinked(self, place: EdgePlace, row: EdgeRow) -> None:
-        """An edge was retracted."""
-        if place.type == _CONTAINS_CODE:
-            self._touched_members[place.source].add(row.target)
-        else:
-            self._edges[row.home][row.edge] = None
+    def edged(self, home: int, edge: bytes, *, written: bool) -> None:
+        """Another edge was written into the interior of its home, or retracted."""
+        self._edges[home][edge] = b"" if written else None
 
     def settle(self) -> bytes:
         """Rehash what has to be; the root world's hash."""
-        dirty = self._changed | self._touched_members.keys() | self._edges.keys()
+        leaves = self._rehash_leaves()
+        dirty = (self._changed - leaves.keys()) | self._touched_members.keys() | self._edges.keys()
         containers, waiting = self._closure(dirty)
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
-            self._collect_touched(world, touched, containers, members[world])
+            self._collect_touched(world, touched, containers, leaves, members[world])
         ready = deque(sorted(node for node in containers if not waiting[node]))
         while ready:
             node = ready.popleft()
@@ -73,6 +63,19 @@ class Unsettled:
         self._changed, self._edges = set(), defaultdict(dict)
         self._touched_members = defaultdict(set)
         return self._current(ROOT_NODE)
+
+    def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
+        """Hash what was made in this commit and holds nothing: by far the most of a large one. (lineage, hash)."""
+        tables, seq, first_new = self._tables, self._seq, self._tables.first_new_node
+        put = tables.hashes.put
+        leaves: dict[int, tuple[bytes, bytes]] = {}
+        for node in self._changed:
+            if node >= first_new and node not in self._touched_members and node not in self._edges:
+                row = tables.node(node)
+                leaf_hash = world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create)
+                put(U64_U64.pack(node, seq), leaf_hash)
+                leaves[node] = (row.lineage, leaf_hash)
+        return leaves
 
     def _closure(self, dirty: set[int]) -> tuple[dict[int, list[int]], defaultdict[int, int]]:
         """Containers of every node that must be rehashed, and how many changed members each still waits for."""
@@ -95,12 +98,16 @@ class Unsettled:
         world: int,
         touched: set[int],
         containers: dict[int, list[int]],
+        leaves: dict[int, tuple[bytes, bytes]],
         changes: dict[bytes, bytes | None],
     ) -> None:
         """Members that came or went; one that is itself rehashed hands its new hash over when it is done."""
         for member in touched:
-            inside = containers[member] if member in containers else self._tables.containers(member)
-            if world not in inside:
+            inside = world in self._tables.containers(member)
+            if member in leaves:
+                lineage, leaf_hash = leaves[member]
+                changes[lineage] = leaf_hash if inside else None
+            elif not inside:
                 changes[self._tables.node(member).lineage] = None
             elif member not in containers:
                 changes[self._tables.node(member).lineage] = self._current(member)

@@ -11,7 +11,7 @@ from worlddb.log.model.trie import Trie
 from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.schema import (
     ALIAS,
-    CONTAINS,
+    CONTAINS_CODE,
     EDGE,
     EDGE_KEY,
     EDGE_PLACE,
@@ -43,7 +43,6 @@ from worlddb.projections.tables.schema import (
 )
 
 _CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
-_CONTAINS_CODE = EDGE_TYPE_CODES[CONTAINS]
 
 
 def missing_row(what: str) -> DamagedStore:
@@ -235,7 +234,7 @@ class Tables:
     def put_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
         """The edge as seen from its target; ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
-        if place.type == _CONTAINS_CODE:
+        if place.type == CONTAINS_CODE:
             containers = self._cache.containers.get(target)
             if containers is None and target >= self.first_new_node:
                 containers = self._cache.containers[target] = []
@@ -264,17 +263,17 @@ class Tables:
         return code is not None and next(self.back.scan_fresh(EDGE_PREFIX.pack(node, code)), None) is not None
 
     def containers(self, node: int) -> list[int]:
-        """The worlds that contain a node now, in log order."""
+        """The worlds that contain a node now, in log order. The list is the cache's own: for reading only."""
         found = self._cache.containers.get(node)
         if found is None:
             if node >= self.first_new_node:
                 return []
-            pairs = self.back.scan(EDGE_PREFIX.pack(node, _CONTAINS_CODE))
+            pairs = self.back.scan(EDGE_PREFIX.pack(node, CONTAINS_CODE))
             ends = (U64_U64.unpack(value) for _, value in pairs)
             found = [source for source, unlinked in ends if unlinked == LIVE]
             if self.writing:
                 self._cache.containers[node] = found
-        return list(found)
+        return found
 
     # -- identity
 

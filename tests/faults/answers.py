@@ -39,5 +39,6 @@ def answers(view: View, *, queries: tuple[str, ...] = QUERIES, exact: bool = Tru
     return found
 
 
-def ranked(recall: worlddb.Recall) -> list[worlddb.Hit]:
-    return list(recall.hits)
+def ranked(recall: worlddb.Recall) -> list[Any]:
+    """The hits; without the exact statistics only their order, for scores follow the state of the index."""
+    return list(recall.hits) if recall.exact else [hit.ref for hit in recall.hits]

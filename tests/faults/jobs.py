@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import random
+import resource
+import shutil
+import signal
 import sys
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import worlddb
+from tests.faults.answers import answers
 from tests.faults.children import Acknowledged
 from tests.faults.points import Cut, install
 from tests.faults.script import Run
@@ -91,3 +96,93 @@ def _in_the_fork(db: worlddb.Database, view: worlddb.View, folder: Path) -> int:
             pass
     db.close()
     return allowed
+
+
+def flip_raw_bits(whole: Path, folder: Path, seed: int, count: int, outcomes: Path) -> None:
+    """Turn single bits of the data file over, anywhere in it, and do with the store what a user would.
+
+    A line of ``outcomes`` is ``number byte bit outcome``; it is written in two halves, so that a process that dies of
+    a flip leaves its place behind. No error but a typed one may come out.
+    """
+    rng = random.Random(seed)
+    data = (whole / "data.mdb").read_bytes()
+    told = Acknowledged(outcomes)
+    for number in range(count):
+        # Every other flip goes to the beginning of a page, where LMDB keeps what it follows.
+        span = 4096 if number % 2 else 48
+        at, bit = rng.randrange(len(data) // 4096) * 4096 + rng.randrange(span), rng.randrange(8)
+        store = folder / str(number)
+        store.mkdir(parents=True)
+        (store / "writer.json").write_bytes((whole / "writer.json").read_bytes())
+        (store / "data.mdb").write_bytes(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :])
+        told(f"{number} {at} {bit} begun")
+        told(f"{number} {at} {bit} {_used_after_damage(store)}")
+        shutil.rmtree(store)
+
+
+def _used_after_damage(store: Path) -> str:
+    try:
+        with worlddb.open(store, author="x", create=False) as db:
+            verified = db.verify(deep=True)
+            if not verified.ok:
+                return "found"
+            answers(db.view(), queries=("office",))
+            db.create("Entity", "after the flip")
+            return "harmless"
+    except worlddb.WorldDBError as error:
+        return error.code
+
+
+def open_truncated(whole: Path, folder: Path, lengths: list[int], outcomes: Path) -> None:
+    """Open the store with its data file cut to each length; a line of ``outcomes`` is ``length outcome``."""
+    data = (whole / "data.mdb").read_bytes()
+    told = Acknowledged(outcomes)
+    for length in lengths:
+        store = folder / str(length)
+        store.mkdir(parents=True)
+        (store / "writer.json").write_bytes((whole / "writer.json").read_bytes())
+        (store / "data.mdb").write_bytes(data[:length])
+        told(f"{length} {_used_after_damage(store)}")
+        shutil.rmtree(store)
+
+
+def write_without_room(folder: Path, room_bytes: int) -> None:
+    """Write until the data file may not grow: a typed error each time, and all is well once there is room again."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    db = worlddb.open(folder, author="full")
+    written = [db.create("Fact", f"before {number}") for number in range(3)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / "data.mdb").stat().st_size + room_bytes, hard))
+    failures = 0
+    for number in range(20):
+        try:
+            written.append(db.create("Fact", f"large {number}", content="z" * 20_000))
+        except (worlddb.UnavailableError, worlddb.DamagedStore):
+            failures += 1
+    assert failures
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    db.close()
+    with worlddb.open(folder, author="roomy") as again:
+        assert again.head().seq == written[-1].seq
+        assert [world.ref for world in again.view().children()] == [receipt.ref for receipt in written]
+        assert again.create("Fact", "after").seq == written[-1].seq + 1
+        assert again.verify(deep=True).ok
+
+
+def write_without_files(folder: Path) -> None:
+    """Use a store when the process may open no further file: a typed error, and all is well afterwards."""
+    db = worlddb.open(folder, author="starved")
+    receipt = db.create("Fact", "before", content="the text before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
+    for use in (lambda: db.create("Fact", "never"), lambda: worlddb.open(folder.with_name("other"), author="x")):
+        try:
+            use()
+        except worlddb.UnavailableError:
+            continue
+        raise AssertionError("it was not refused")
+    found = db.view().get(receipt)
+    assert found is not None and found.name == "before"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert db.create("Fact", "after").seq == receipt.seq + 1
+    assert db.verify(deep=True).ok
