@@ -7,6 +7,7 @@ from typing import Final
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
+from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
@@ -73,18 +74,24 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
 
 
 def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None = None) -> int:
-    """Apply what the tables have not applied yet, up to commit ``last``; how many events that were."""
+    """Apply what the tables have not applied yet, up to commit ``last``; how many events that were.
+
+    Raises:
+        NewerFormat: the store belongs to a newer release, which may keep other tables.
+    """
+    log.check_format()
     events = unflushed = 0
     first = tables.progress().seq + 1
-    for seq in range(first, last + 1):
-        applied = apply_commit(log, tables, seq).event_count
-        events, unflushed = events + applied, unflushed + applied
-        if unflushed >= FLUSH_EVENTS:
-            tables.flush()
-            unflushed = 0
-        if progress is not None and (seq % 64 == 0 or seq == last):
-            progress(seq, last)
-    tables.flush()
+    with collector_paused():
+        for seq in range(first, last + 1):
+            applied = apply_commit(log, tables, seq).event_count
+            events, unflushed = events + applied, unflushed + applied
+            if unflushed >= FLUSH_EVENTS:
+                tables.flush()
+                unflushed = 0
+            if progress is not None and (seq % 64 == 0 or seq == last):
+                progress(seq, last)
+        tables.flush()
     return events
 
 

@@ -28,4 +28,4 @@ def as_ref(ref: Any) -> bytes | str:
             f"{ref!r:.80} is {type(ref).__name__}, not a reference",
             f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",
         )
-    return ref
+    return str.__str__(ref) if isinstance(ref, str) else bytes(ref)

@@ -133,8 +133,11 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
 }
 
 
+_REFERENCES: Final = (bytes, str, int)
+
+
 def _ref(ref: object, what: str) -> None:
-    if not isinstance(ref, bytes | str | int) or isinstance(ref, bool):
+    if type(ref) not in _REFERENCES:
         raise InputError(f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import lmdb
@@ -120,7 +121,7 @@ def test_the_commit_at_a_time_is_the_last_one_at_or_before_it(tmp_path: Path) ->
         for number in range(40):
             clock.advance(SECOND * (number % 3))
             times.append(db.create("Fact", str(number)).ingest_time)
-        assert all(one < other for one, other in zip(times, times[1:], strict=False))
+        assert all(one < other for one, other in pairwise(times))
         with db._env.read() as txn:
             log = LmdbLog(txn)
             for seq, time in enumerate(times, 1):

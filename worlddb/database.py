@@ -193,9 +193,9 @@ class Database(Writing):
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
-        for what, seq in (("first", first), ("last", last)):
-            if seq is not None:
-                checked_number(seq, what, 0, MAX_SEQ)
+        checked_number(first, "first", 0, MAX_SEQ)
+        if last is not None:
+            checked_number(last, "last", 0, MAX_SEQ)
         wanted = None if ref is None else self.full_ref(ref)
         head = self.head().seq
         return journal(self._reader, first, head if last is None else min(last, head), wanted)

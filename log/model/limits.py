@@ -37,10 +37,11 @@ def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True)
     """The text itself if it can be stored.
 
     Raises:
-        InvalidText: it is not a ``str``, has no UTF-8 form (lone surrogates), or is empty and may not be.
+        InvalidText: it is not a plain ``str``, has no UTF-8 form (lone surrogates), or is empty and may not be.
         LimitExceeded: its UTF-8 form is longer than ``max_bytes``.
     """
-    if not isinstance(text, str):
+    # A subclass would be stored as something else, or not at all.
+    if type(text) is not str:
         raise InvalidText(f"{what} is {type(text).__name__}, not text", "Give it as str")
     if text.isascii():
         size = len(text)

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.projections.tables.columns import create_all, link_all
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -68,8 +69,22 @@ class Applier:
         _APPLY[type(event)](self, event)
 
     def apply_all(self, events: Sequence[ev.Event]) -> None:
+        """Write what all the events of a commit say: new lineages, then new edges, then the rest.
+
+        Numbers are given out by kind, and neither new lineages nor new edges read what the rest writes, so this order
+        gives the same rows as the log's.
+        """
+        created = [event for event in events if type(event) is ev.Created]
+        linked = [event for event in events if type(event) is ev.Linked]
+        if isinstance(events[0], ev.StoreCreated):
+            self.apply(events[0])
+        if created:
+            create_all(self, created)
+        if linked:
+            link_all(self, linked)
         for event in events:
-            _APPLY[type(event)](self, event)
+            if type(event) not in _EARLY:
+                self.apply(event)
 
     def settle(self) -> bytes:
         """Rehash every world that changed, each once; the root world's hash."""
@@ -89,6 +104,9 @@ class Applier:
         if node is None:
             raise KeyError(f"commit {self.seq} names the unknown lineage {lineage.hex()}")
         return node
+
+
+_EARLY: Final = (ev.StoreCreated, ev.Created, ev.Linked)
 
 
 def _store_created(on: Applier, event: ev.StoreCreated) -> None:

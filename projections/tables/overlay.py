@@ -6,8 +6,9 @@ end of the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 
 import lmdb
 
@@ -18,11 +19,12 @@ Pending = tuple[bytes, bytes | None]
 class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
-    __slots__ = ("_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
+    __slots__ = ("_deletes", "_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         self._txn = txn
         self._first = first_byte
+        self._deletes = False
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
         self._grouped: dict[bytes, list[bytes]] = {}
@@ -38,6 +40,15 @@ class Table:
         if self._prefix_bytes and key not in self._pending:
             self._ungrouped.append(key)
         self._pending[key] = value
+        if value is None:
+            self._deletes = True
+
+    def put_new(self, pairs: Iterable[Pair]) -> None:
+        """Store many pairs whose keys are not in memory yet."""
+        before = len(self._pending)
+        self._pending.update(pairs)
+        if self._prefix_bytes:
+            self._ungrouped.extend(islice(self._pending, before, None))
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
@@ -69,15 +80,18 @@ class Table:
         if not self._pending:
             return
         first, pending = self._first, self._pending
-        ordered = sorted(pending)
+        keys = sorted(pending)
+        if self._deletes:
+            for key in keys:
+                if pending[key] is None:
+                    self._txn.delete(first + key)
+            keys = [key for key in keys if pending[key] is not None]
         with self._txn.cursor() as cursor:
-            cursor.putmulti([(first + key, value) for key in ordered if (value := pending[key]) is not None])
-        for key in ordered:
-            if pending[key] is None:
-                self._txn.delete(first + key)
+            cursor.putmulti(zip(map(first.__add__, keys), map(pending.__getitem__, keys), strict=True))  # type: ignore[arg-type]
         self._forget()
 
     def _forget(self) -> None:
+        self._deletes = False
         self._pending, self._grouped, self._ungrouped = {}, {}, []
 
     def clear(self) -> None:

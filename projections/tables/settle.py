@@ -7,18 +7,16 @@ recursion, so depth costs no stack; a world is visited when all of its changed m
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import Final
+from collections.abc import Iterable
 
 from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.trie import EMPTY_ROOT
 from worlddb.projections.tables.schema import (
+    CONTAINS_CODE,
     ROOT_NODE,
-    U64_U64,
 )
 from worlddb.projections.tables.tables import Tables, missing_row
-
-_NOW: Final = 2**64 - 1
 
 
 class Unsettled:
@@ -34,6 +32,19 @@ class Unsettled:
     def changed(self, node: int) -> None:
         """A node has a new body."""
         self._changed.add(node)
+
+    def all_changed(self, nodes: range) -> None:
+        """Nodes were made."""
+        self._changed.update(nodes)
+
+    def all_linked(self, columns: Iterable[tuple[int, int, int, int, bytes]]) -> None:
+        """Edges were written, each (type, source, target, home, id); see :meth:`joined` and :meth:`edged`."""
+        touched, edges = self._touched_members, self._edges
+        for code, source, target, home, edge in columns:
+            if code == CONTAINS_CODE:
+                touched[source].add(target)
+            else:
+                edges[home][edge] = b""
 
     def joined(self, world: int, member: int) -> None:
         """A ``contains`` edge was written or retracted: the member came or went."""
@@ -67,13 +78,12 @@ class Unsettled:
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
         """Hash what was made in this commit and holds nothing: by far the most of a large one. (lineage, hash)."""
         tables, seq, first_new = self._tables, self._seq, self._tables.first_new_node
-        put = tables.hashes.put
         leaves: dict[int, tuple[bytes, bytes]] = {}
         for node in self._changed:
             if node >= first_new and node not in self._touched_members and node not in self._edges:
                 row = tables.node(node)
                 leaf_hash = world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create)
-                put(U64_U64.pack(node, seq), leaf_hash)
+                tables.put_hash(node, seq, leaf_hash)
                 leaves[node] = (row.lineage, leaf_hash)
         return leaves
 
@@ -127,18 +137,18 @@ class Unsettled:
         new_hash = world_hash(row.body, members_root, edges_root, row.t_create)
         composite = members_root != EMPTY_ROOT or edges_root != EMPTY_ROOT
         stored = new_hash + members_root + edges_root if composite else new_hash
-        tables.hashes.put(U64_U64.pack(node, self._seq), stored)
+        tables.put_hash(node, self._seq, stored)
         return row.lineage, new_hash
 
     def _roots(self, node: int) -> tuple[bytes, bytes]:
-        found = self._tables.hash_row(node, _NOW)
-        return (EMPTY_ROOT, EMPTY_ROOT) if found is None else roots_of(found[1])
+        found = self._tables.current_hash(node)
+        return (EMPTY_ROOT, EMPTY_ROOT) if found is None else roots_of(found)
 
     def _current(self, node: int) -> bytes:
-        found = self._tables.hash_row(node, _NOW)
+        found = self._tables.current_hash(node)
         if found is None:
             raise missing_row(f"world hash of node {node}")
-        return found[1][:HASH_BYTES]
+        return found[:HASH_BYTES]
 
 
 def roots_of(stored: bytes) -> tuple[bytes, bytes]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat, starmap
 
 import lmdb
 
@@ -98,8 +99,8 @@ class Tables:
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""
         cache = self._cache
-        for node in cache.put_nodes:
-            self.nodes.put(U64.pack(node), NODE.pack(*cache.nodes[node]))
+        rows = map(cache.nodes.__getitem__, cache.put_nodes)
+        self.nodes.put_new(zip(map(U64.pack, cache.put_nodes), starmap(NODE.pack, rows), strict=True))
         for key in cache.put_versions:
             self.versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
         self._cache = _Cache()
@@ -132,6 +133,15 @@ class Tables:
     def put_lineage(self, lineage: bytes, node: int) -> None:
         self._cache.numbers[lineage] = node
         self.lineages.put(lineage, U64.pack(node))
+
+    def put_lineages(self, lineages: Sequence[bytes], nodes: range, numbers: Sequence[bytes]) -> None:
+        """Number new lineages; ``numbers`` are the nodes as they are stored."""
+        self._cache.numbers.update(zip(lineages, nodes, strict=True))
+        self.lineages.put_new(zip(lineages, numbers, strict=True))
+
+    def put_new_nodes(self, nodes: range, rows: Iterable[NodeRow]) -> None:
+        self._cache.nodes.update(zip(nodes, rows, strict=False))
+        self._cache.put_nodes.update(nodes)
 
     def node(self, node: int) -> NodeRow:
         row = self._cache.nodes.get(node)
@@ -235,11 +245,28 @@ class Tables:
         """The edge as seen from its target; ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
         if place.type == CONTAINS_CODE:
-            containers = self._cache.containers.get(target)
-            if containers is None and target >= self.first_new_node:
-                containers = self._cache.containers[target] = []
-            if containers is not None:
-                (containers.append if unlinked == LIVE else containers.remove)(place.source)
+            if unlinked == LIVE:
+                self._contained(target, place.source)
+            elif target in self._cache.containers:
+                self._cache.containers[target].remove(place.source)
+
+    def put_new_backs(
+        self, sources: Sequence[int], codes: Sequence[int], numbers: range, targets: Sequence[int]
+    ) -> None:
+        """New edges as seen from their targets."""
+        keys = map(EDGE_KEY.pack, targets, codes, numbers)
+        self.back.put_new(zip(keys, map(U64_U64.pack, sources, repeat(LIVE)), strict=False))
+        for source, code, target in zip(sources, codes, targets, strict=True):
+            if code == CONTAINS_CODE:
+                self._contained(target, source)
+
+    def _contained(self, target: int, source: int) -> None:
+        """Keep what is known of a node's containers true; nothing is stored yet about one made in this transaction."""
+        containers = self._cache.containers.get(target)
+        if containers is not None:
+            containers.append(source)
+        elif target >= self.first_new_node:
+            self._cache.containers[target] = [source]
 
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
@@ -298,6 +325,22 @@ class Tables:
         """The trie of a world's interior edges: edge ids."""
         return Trie(_TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
 
+    def put_hash(self, node: int, seq: int, stored: bytes) -> None:
+        self._cache.hashes[node] = stored
+        self.hashes.put(U64_U64.pack(node, seq), stored)
+
+    def current_hash(self, node: int) -> bytes | None:
+        """The stored value of the world hash in force now."""
+        found = self._cache.hashes.get(node)
+        if found is None:
+            row = self.hash_row(node, LIVE)
+            if row is None:
+                return None
+            found = row[1]
+            if self.writing:
+                self._cache.hashes[node] = found
+        return found
+
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
@@ -307,7 +350,7 @@ class Tables:
 class _Cache:
     """What one transaction has read and put, as rows: a write reads the same few rows many times over."""
 
-    __slots__ = ("containers", "nodes", "numbers", "put_nodes", "put_versions", "versions")
+    __slots__ = ("containers", "hashes", "nodes", "numbers", "put_nodes", "put_versions", "versions")
 
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {}
@@ -316,6 +359,7 @@ class _Cache:
         self.versions: dict[tuple[int, int], VersionRow] = {}
         self.put_versions: set[tuple[int, int]] = set()
         self.containers: dict[int, list[int]] = {}
+        self.hashes: dict[int, bytes] = {}
 
 
 class _TrieNodes:

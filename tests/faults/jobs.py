@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import resource
 import shutil
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import worlddb
-from tests.faults.answers import answers
+from tests.faults.answers import QUERIES, answers
 from tests.faults.children import Acknowledged
 from tests.faults.points import Cut, install
 from tests.faults.script import Run
@@ -186,3 +188,69 @@ def write_without_files(folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert db.create("Fact", "after").seq == receipt.seq + 1
     assert db.verify(deep=True).ok
+
+
+def read_under_audit(store: Path, events: Path) -> None:
+    """Read everything while the interpreter reports what touches the network, other processes or files to write."""
+    told = Acknowledged(events)
+    db = worlddb.open(store, author="x")
+    view = db.view()
+    for text in QUERIES:
+        view.recall(text)
+    db.catch_up()
+    watching = True
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal watching
+        if watching and event.startswith(("socket.", "subprocess.", "os.exec", "os.fork", "os.system", "urllib.")):
+            watching = False
+            told(f"canary {event}")
+
+    sys.addaudithook(hook)
+    socket.socket().close()
+    watching = True
+    answers(view)
+    for text in QUERIES:
+        view.recall(text)
+    list(db.log())
+    db.stats()
+    watching = False
+    told("done")
+
+
+def write_until_killed(folder: Path, acknowledgements: Path, author: str, begin: int) -> None:
+    """Write varied commits without end, acknowledging each with what it wrote, and begin again where the last left off.
+
+    A line is ``number seq ingest_time root ref``. Every commit is first tried under the key of its number, so what an
+    earlier process committed and could not acknowledge is acknowledged now.
+    """
+    acknowledge = Acknowledged(acknowledgements)
+    with worlddb.open(folder, author=author, timeout_seconds=60) as db:
+        for number in itertools.count(begin):
+            key = f"{author}-{number}"
+            receipt = _varied(db, author, number, key)
+            acknowledge(f"{number} {receipt.seq} {receipt.ingest_time} {receipt.root} {receipt.ref}")
+            if number % 16 == 0:
+                assert any(hit.ref == receipt.ref for hit in db.view().recall(f"{author} {number}", k=200))
+            if number % 50 == 49:
+                db.rebuild()
+            if number % 20 == 19:
+                db.catch_up()
+
+
+def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb.Receipt:
+    """One commit: mostly a world, every few a revision of it, a link or a batch."""
+    name, text = f"{author} {number}", f"{author} wrote number {number} " * (1 + number % 40)
+    if number % 4 == 3:
+        with db.batch(idempotency_key=key) as tx:
+            world = tx.create("Topic", name, content=text, key=key)
+            for part in range(number % 20):
+                tx.link(tx.create("Fact", f"{name} part {part}", world=world, content=text), "refers_to", world)
+        return tx.receipt
+    made = db.create("Fact", name, content=text, key=key, idempotency_key=key)
+    if number % 4 == 1:
+        db.revise(made, content=f"{text} revised", idempotency_key=f"{key}-revised")
+    if number % 4 == 2:
+        db.link(made, "refers_to", made, why=name, idempotency_key=f"{key}-linked")
+    receipt: worlddb.Receipt = made
+    return receipt

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import worlddb
+from tests.faults.answers import answers
 from tests.faults.children import PATIENCE_SECONDS, ended, pipe, start
 from worlddb.log.store import environment
 
@@ -98,8 +99,8 @@ class Far:
         self.db = db
         self.view = db.view()
 
-    def create(self, name: str, content: str = "") -> worlddb.Receipt:
-        receipt: worlddb.Receipt = self.db.create("Fact", name, content=content)
+    def create(self, name: str, content: str = "", idempotency_key: str | None = None) -> worlddb.Receipt:
+        receipt: worlddb.Receipt = self.db.create("Fact", name, content=content, idempotency_key=idempotency_key)
         return receipt
 
     def names(self) -> list[str]:
@@ -107,6 +108,12 @@ class Far:
 
     def recall(self, text: str) -> list[str]:
         return [hit.name for hit in self.db.view().recall(text)]
+
+    def answers(self, seq: int, valid: int, queries: tuple[str, ...]) -> dict[str, Any]:
+        return answers(self.db.view(seq=seq, valid=valid), queries=queries)
+
+    def hits(self, seq: int, valid: int, text: str) -> list[worlddb.Hit]:
+        return list(self.db.view(seq=seq, valid=valid).recall(text, k=50).hits)
 
     def head(self) -> worlddb.Head:
         return self.db.head()

@@ -1,0 +1,110 @@
+"""Two writing processes are killed at random instants, again and again: every acknowledged write stays."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import worlddb
+from tests.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
+from tests.faults.jobs import write_until_killed
+
+AUTHORS = ("one", "other")
+
+
+class Figures(NamedTuple):
+    """What a run of kills came to."""
+
+    kills: int
+    acknowledged: int
+    commits: int
+    events: int
+    seconds: float
+    data_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills in {self.seconds:.1f} s: {self.acknowledged} acknowledged writes are all there, in "
+            f"{self.commits} commits with {self.events} events; data.mdb has {self.data_bytes / 1e6:.1f} MB"
+        )
+
+
+def kill_again_and_again(folder: Path, kills: int, seed: int) -> Figures:
+    """Let two processes write, kill one of them at a random instant, look, start it again; at the end look deeply."""
+    rng = random.Random(seed)
+    store, began = folder / "store", time.monotonic()
+    files = {author: Acknowledged(folder / f"acks-{author}") for author in AUTHORS}
+    running = {author: _started(store, files[author], author) for author in AUTHORS}
+    try:
+        for kill in range(kills):
+            victim = rng.choice(AUTHORS)
+            _wait_for_more(files[victim], rng.randint(0, 6))
+            time.sleep(rng.random() * 0.05)
+            running[victim].kill()
+            assert ended(running[victim]) == -signal.SIGKILL, f"{victim} ended by itself before kill {kill}"
+            acknowledged = {author: file.lines() for author, file in files.items()}
+            if (store / "data.mdb").exists() and any(acknowledged.values()):
+                _check(store, acknowledged)
+            running[victim] = _started(store, files[victim], victim)
+    finally:
+        for process in running.values():
+            process.kill()
+            ended(process)
+    lines = {author: file.lines() for author, file in files.items()}
+    verified = _check(store, lines, deep=True)
+    seconds = time.monotonic() - began
+    size = (store / "data.mdb").stat().st_size
+    return Figures(kills, sum(map(len, lines.values())), verified.commits, verified.events, seconds, size)
+
+
+def _started(store: Path, file: Acknowledged, author: str):
+    last = file.lines()
+    return start(write_until_killed, store, file.file, author, int(last[-1].split()[0]) + 1 if last else 0)
+
+
+def _wait_for_more(file: Acknowledged, count: int) -> None:
+    """Wait, a bounded time, until so many more lines were acknowledged; the kill then comes at any point after."""
+    goal = len(file.lines()) + count
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(file.lines()) < goal:
+        assert time.monotonic() < deadline, "nothing was written for a long time: a dead process blocks the others"
+        time.sleep(0.002)
+
+
+def _check(store: Path, acknowledged: dict[str, list[str]], *, deep: bool = False) -> worlddb.Verified:
+    """All that was acknowledged is there as it was acknowledged, and everything verifies."""
+    with worlddb.open(store, author="checker", timeout_seconds=PATIENCE_SECONDS) as db:
+        verified = db.verify(deep=deep)
+        assert verified.ok, verified.findings[:5]
+        view = db.view()
+        for author, lines in acknowledged.items():
+            numbers = [int(line.split()[0]) for line in lines]
+            assert numbers == list(range(len(numbers)))
+            for line in lines if deep else lines[-5:]:
+                number, seq, ingest_time, root, ref = line.split()
+                then = db.view(seq=int(seq))
+                assert (then.ingested, then.hash()) == (int(ingest_time), root)
+                world = view.get(ref)
+                assert world is not None and world.name == f"{author} {number}" and world.author == author
+        return verified
+
+
+def test_writes_survive_a_few_kills_at_random_instants(tmp_path: Path, seed: int) -> None:
+    figures = kill_again_and_again(tmp_path, 3, seed)
+    assert figures.acknowledged >= 3
+    assert figures.commits > figures.acknowledged
+
+
+@pytest.mark.soak
+def test_writes_survive_fifty_kills_at_random_instants(
+    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = kill_again_and_again(tmp_path, 50, seed)
+    with capsys.disabled():
+        print(f"\n{figures}")
+    assert figures.acknowledged > 100
