@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from contextlib import nullcontext
+from typing import Final, NamedTuple
 
 import lmdb
 
+from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore
 from worlddb.log.model.events import StoreCreated
@@ -27,6 +29,9 @@ from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.outcome import Receipt, Refusal
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
 from worlddb.reconciler.resolver import Match
+
+LARGE_BATCH: Final = 1_000
+"""From how many commands on a batch is decided with the cycle collector paused."""
 
 Request = Ingest | Sequence[cmd.Command]
 
@@ -53,7 +58,8 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
     """
     commands = extract(request)
     try:
-        return writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
+        with collector_paused() if len(commands) >= LARGE_BATCH else nullcontext():
+            return writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
     except Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)

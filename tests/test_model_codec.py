@@ -20,9 +20,10 @@ DECODERS: dict[str, Callable[[bytes, int], Any]] = {
     "events": codec.decode_events,
     "blob": codec.decode_blob,
 }
+EVERY_EVENT: Any = [event for event, _, _ in EVENTS.values()]
 STORED = {
     "header": bytes.fromhex(HEADER_HEX),
-    "events": codec.encode(Events(bytes(64), False, [], [], [event for event, _, _ in EVENTS.values()])),  # type: ignore[misc]
+    "events": codec.encode(Events(bytes(64), False, [], [], EVERY_EVENT)),
     "blob": bytes.fromhex(BLOBS["details"][1]),
 }
 plain: st.SearchStrategy[Any] = st.recursive(

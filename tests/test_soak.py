@@ -34,8 +34,11 @@ class Figures(NamedTuple):
         )
 
 
-def kill_again_and_again(folder: Path, kills: int, seed: int) -> Figures:
-    """Let two processes write, kill one of them at a random instant, look, start it again; at the end look deeply."""
+def kill_again_and_again(folder: Path, kills: int, seed: int, *, writes: int, seconds: float) -> Figures:
+    """Let two processes write, kill one of them at a random instant, look, start it again; at the end look deeply.
+
+    A kill comes after up to ``writes`` further acknowledged writes of its victim and then up to ``seconds``.
+    """
     rng = random.Random(seed)
     store, began = folder / "store", time.monotonic()
     files = {author: Acknowledged(folder / f"acks-{author}") for author in AUTHORS}
@@ -43,8 +46,8 @@ def kill_again_and_again(folder: Path, kills: int, seed: int) -> Figures:
     try:
         for kill in range(kills):
             victim = rng.choice(AUTHORS)
-            _wait_for_more(files[victim], rng.randint(0, 6))
-            time.sleep(rng.random() * 0.05)
+            _wait_for_more(files[victim], rng.randint(0, writes))
+            time.sleep(rng.random() * seconds)
             running[victim].kill()
             assert ended(running[victim]) == -signal.SIGKILL, f"{victim} ended by itself before kill {kill}"
             acknowledged = {author: file.lines() for author, file in files.items()}
@@ -95,7 +98,7 @@ def _check(store: Path, acknowledged: dict[str, list[str]], *, deep: bool = Fals
 
 
 def test_writes_survive_a_few_kills_at_random_instants(tmp_path: Path, seed: int) -> None:
-    figures = kill_again_and_again(tmp_path, 3, seed)
+    figures = kill_again_and_again(tmp_path, 3, seed, writes=6, seconds=0.05)
     assert figures.acknowledged >= 3
     assert figures.commits > figures.acknowledged
 
@@ -104,7 +107,7 @@ def test_writes_survive_a_few_kills_at_random_instants(tmp_path: Path, seed: int
 def test_writes_survive_fifty_kills_at_random_instants(
     tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    figures = kill_again_and_again(tmp_path, 50, seed)
+    figures = kill_again_and_again(tmp_path, 50, seed, writes=25, seconds=0.2)
     with capsys.disabled():
         print(f"\n{figures}")
     assert figures.acknowledged > 100

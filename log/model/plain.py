@@ -15,6 +15,8 @@ from worlddb.log.model.limits import MAX_RECORD_BYTES, MAX_RECORD_DEPTH, checked
 
 _MIN_INT: Final = -(2**63)
 _MAX_INT: Final = 2**64 - 1
+_MOST_OVERHEAD: Final = 16
+"""More bytes than msgpack adds to a key and a value, a whole number being all overhead."""
 _SHOWN: Final = 80
 _REMEDY: Final = "Use text, finite numbers, booleans, None, lists, and dictionaries with text as keys"
 
@@ -28,6 +30,8 @@ def checked_record(record: Any, what: str) -> None:
     """
     if not isinstance(record, dict):
         raise InputError(f"{what} is {type(record).__name__}, not a dictionary", _REMEDY)
+    if _is_small_and_flat(record):
+        return
     pending: list[tuple[str, Any, int]] = [(what, record, 0)]
     seen = 0
     while pending:
@@ -41,6 +45,26 @@ def checked_record(record: Any, what: str) -> None:
         else:
             _check_value(place, value)
     _check_size(what, record)
+
+
+def _is_small_and_flat(record: dict[Any, Any]) -> bool:
+    """True for what nearly all records are, a few plain values by name, which need no further look."""
+    size = 0
+    for key, value in record.items():
+        if type(key) is not str or not key.isascii():
+            return False
+        size += len(key) + _MOST_OVERHEAD
+        kind = type(value)
+        if kind is str:
+            if not value.isascii():
+                return False
+            size += len(value)
+        elif kind is int:
+            if not _MIN_INT <= value <= _MAX_INT:
+                return False
+        elif kind is not bool and value is not None:
+            return False
+    return size <= MAX_RECORD_BYTES
 
 
 def _inside(place: str, value: Any) -> list[tuple[str, Any]]:
