@@ -18,6 +18,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Final, Protocol
 
@@ -35,6 +36,7 @@ _BRANCH: Final = b"\x01"
 _HEADER = struct.Struct(">BH")
 _CHILD = struct.Struct(">I32s")
 _U32 = struct.Struct(">I")
+_DIGITS: Final = tuple(bytes([digit]) for digit in range(FANOUT))
 
 Change = tuple[bytes, bytes | None]
 """A key, and its new value or ``None`` to remove it."""
@@ -78,6 +80,10 @@ class Trie:
 
     def update(self, changes: Mapping[bytes, bytes | None]) -> bytes:
         """Apply changes as one set (each node is rewritten at most once) and return the new root hash."""
+        if len(changes) == 1:
+            (change,) = changes.items()
+            if change[1] is not None:
+                return self._put(change)
         if not changes:
             return root_of(self.nodes)
         return self._update(b"", sorted(changes.items()))[1]
@@ -109,6 +115,23 @@ class Trie:
             else:
                 pending.extend(here + bytes([digit]) for digit in reversed(children(node)))
 
+    def _put(self, change: Change) -> bytes:
+        """Put one entry: down to its bucket and up again. It can only grow the trie, so nothing collapses."""
+        key, path = change[0], b""
+        branches: list[bytes] = []
+        node = self.nodes.get(path)
+        while node is not None and node[:1] == _BRANCH:
+            branches.append(node)
+            path += _DIGITS[_digit(key, len(path))]
+            node = self.nodes.get(path)
+        growth, child_hash = self._update_bucket(path, node or _BUCKET, [change])
+        while branches:
+            path, digit = path[:-1], path[-1]
+            node = _with_child(branches.pop(), digit, growth, child_hash)
+            self.nodes.put(path, node)
+            child_hash = node_hash(node)
+        return child_hash
+
     def _update(self, path: bytes, changes: list[Change]) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
         node = self.nodes.get(path)
@@ -138,16 +161,12 @@ class Trie:
     def _spliced(self, node: bytes, changes: list[Change]) -> bytes:
         """A bucket after a few changes, each cut into its bytes: cheaper than taking all of it apart."""
         size, key_size = self._entry_size, self._key_size
-        keys = [node[at : at + key_size] for at in range(1, len(node), size)]
         for key, value in changes:
-            position = bisect_left(keys, key)
+            entries = range(1, len(node), size)
+            position = bisect_left(entries, key, key=partial(_key_at, node, key_size))
             at = 1 + position * size
-            found = position < len(keys) and keys[position] == key
+            found = node[at : at + key_size] == key
             node = node[:at] + (b"" if value is None else key + value) + node[at + size if found else at :]
-            if value is None and found:
-                del keys[position]
-            elif value is not None and not found:
-                keys.insert(position, key)
         return node
 
     def _merged(self, node: bytes, changes: list[Change]) -> bytes:
@@ -198,6 +217,10 @@ class Trie:
 
     def _entries(self, node: bytes) -> dict[bytes, bytes]:
         return bucket_entries(node, self._key_size, self._entry_size - self._key_size)
+
+
+def _key_at(node: bytes, key_size: int, at: int) -> bytes:
+    return node[at : at + key_size]
 
 
 def _digit(key: bytes, depth: int) -> int:
