@@ -7,11 +7,10 @@ from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
 
-
-
 def containers_at(tables: Tables, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    return [place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_seen(tables, place, row, moment)]
+    incoming = tables.incoming(node, CONTAINS_CODE)
+    return [place.source for place, row in incoming if edge_seen(tables, place, row, moment)]
 
 
 class Scope:
