@@ -72,13 +72,17 @@ def diff(a: Reader, b: Reader, world: str | None = None) -> Difference:
             _Side("a", left, _by_ref(a, parted, ends[0])),
             _Side("b", right, _by_ref(b, parted, ends[1])),
         )
-        lineage = left.tables.node(ROOT_NODE).lineage if world is None else bytes.fromhex(world)
-        walk = _Walk(sides)
-        worlds = walk.with_causes(list(walk.descend(lineage)))
         if world is None:
+            starts = [side.snapshot.tables.node(ROOT_NODE).lineage for side in sides]
+        else:
+            starts = [bytes.fromhex(world)] * 2
+        walk = _Walk(sides)
+        # Strangers have different root worlds: one is only in a, the other only in b.
+        worlds = walk.with_causes([change for start in dict.fromkeys(starts) for change in walk.descend(start)])
+        if world is None and parted:
             listed = {change.ref for change in worlds}
             worlds.extend(walk.outside(listed))
-        roots = [_hash(side.snapshot.tables, lineage) for side in sides]
+        roots = [_hash(side.snapshot.tables, start) for side, start in zip(sides, starts, strict=True)]
     return Difference(
         equal=not worlds,
         related=parted > 0,

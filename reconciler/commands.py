@@ -169,8 +169,8 @@ _REST = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEX
 
 
 def _given(command: Command) -> list[str]:
-    """The texts that the caller gave; a revision may give an empty one on purpose."""
-    optional = _BODY_FIELDS if isinstance(command, Revise) else ()
+    """The texts that the caller gave; a revision or a reassertion may give an empty one on purpose."""
+    optional = _BODY_FIELDS if isinstance(command, Revise | Reassert) else ()
     return [
         name
         for name in _TEXTS[type(command)]

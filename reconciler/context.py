@@ -166,8 +166,11 @@ class Context:
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
         """Close a node and let it take no further versions. One that has ended keeps its end, or gets an earlier."""
-        changed = self.close(node, at, by=by)
         row = self.tables.node(node)
+        newest = self.tables.version(node, row.versions)
+        changed = self.close(node, at, by=by)
+        if newest.valid_from < newest.valid_to and at <= newest.valid_from:
+            self.note("never_valid", row.lineage)
         if not row.ended:
             self.draft.emit(ev.Ended(row.lineage, at, details, by))
         elif not changed:

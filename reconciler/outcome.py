@@ -44,6 +44,7 @@ NOTES = {
     "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
+    "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }

@@ -27,7 +27,7 @@ from worlddb import (
 )
 from worlddb.log.model.environment import RELEASED_AT
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES
-from worlddb.log.store.environment import DATA_FILE
+from worlddb.log.store.shared import DATA_FILE
 
 
 def opened(path: Path | str, **options: Any) -> Database:

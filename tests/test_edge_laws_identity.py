@@ -188,3 +188,22 @@ def test_a_chain_of_revisions_leaves_no_gap_and_no_overlap() -> None:
         for moment in range(-1, 12):
             found = db.view(valid=day(moment) + DAY // 2).get(thing)
             assert found is not None and found.number == 6
+
+
+def test_a_retry_with_an_empty_text_given_on_purpose_is_the_same_command() -> None:
+    """A reassertion with empty content was once recorded as one without any, and its retry was taken for another."""
+    with new_store() as db:
+        one, other = worlds(db, 2)
+        db.retire(other)
+        for number, write in enumerate(
+            (
+                lambda key: db.revise(one, content="", name="", idempotency_key=key),
+                lambda key: db.reassert(other, content="", idempotency_key=key),
+                lambda key: db.reassert(other, idempotency_key=key),
+                lambda key: db.create("Thing", "", content="", why="", resolve=False, idempotency_key=key),
+                lambda key: db.create("Thing", "", key="k", source={}, aliases=(), idempotency_key=key),
+                lambda key: db.link(one, "implies", other, properties={}, why="", idempotency_key=key),
+                lambda key: db.link(one, "implies", other, properties={"of": (1, 2.5, None)}, idempotency_key=key),
+            )
+        ):
+            assert write(f"{number}") == write(f"{number}")

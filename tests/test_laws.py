@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,11 +164,12 @@ def test_a_retry_under_its_key_has_one_effect_and_the_same_receipt_also_from_ano
         seq = db.create("Fact", "between").seq
         assert db.create("Fact", "once", content="a text", idempotency_key="k") == first
         assert there.ask("create", "once", "a text", "k") == first
-        for different in (
+        others: tuple[dict[str, Any], ...] = (
             {"content": "another"},
             {"content": "a text", "why": "because"},
             {"valid_from": "2025-01-01"},
-        ):
+        )
+        for different in others:
             with pytest.raises(worlddb.IdempotencyConflict):
                 db.create("Fact", "once", idempotency_key="k", **different)
         with pytest.raises(worlddb.IdempotencyConflict):

@@ -181,7 +181,9 @@ class Database(Writing):
             if ingested is not None:
                 at = log.seq_at(known)
             else:
-                checked_number(at, "The commit", 0, head)
+                checked_number(at, "seq", -MAX_SEQ, MAX_SEQ)
+                if not 0 <= at <= head:
+                    raise InputError(f"There is no commit {at}", f"The store has commits 1 to {head}")
                 known = log.header(at).ingest_time if at else 0
         past = ingested is not None or seq is not None
         default = known if past else max(self._clock.now(), known)
@@ -245,6 +247,7 @@ class Database(Writing):
         wanted = tuple(name for name in PROJECTIONS if not names or name in names)
         began = monotonic()
         if TABLES_NAME in wanted:
+            self._env.refuse_damaged_pages()
             self._env.write(lambda txn: rebuild_tables(LmdbLog(txn), Tables(txn), progress))
         if TEXT_NAME in wanted:
             self._reader.text.rebuild(self._reader.head())

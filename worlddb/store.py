@@ -10,8 +10,9 @@ from typing import Final
 
 from worlddb.log.model.errors import InputError, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
-from worlddb.log.store.environment import DATA_FILE, INDEX_FOLDER, Environment
+from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
@@ -92,6 +93,7 @@ class StoreReader:
 
     def heal(self) -> None:
         """Derive the tables from the log. They commit together, so what is not level with it was tampered with."""
+        self.env.refuse_damaged_pages()
         self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
 
     def head(self) -> int:

@@ -40,6 +40,7 @@ def decode_header(stored: bytes, seq: int) -> Header:
         raise NewerFormat(
             f"Commit {seq} has format {header.format}; this release knows formats up to {FORMAT}",
             "Upgrade WorldDB; the store itself is untouched",
+            seq=seq,
         )
     return header
 
@@ -62,6 +63,7 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: 
             raise NewerFormat(
                 f"The {what} of commit {seq} has a form that this release does not know: {error}",
                 "Upgrade WorldDB; the store itself is untouched",
+                seq=seq,
             ) from None
         raise DamagedStore(
             f"The {what} of commit {seq} cannot be decoded: {error}", "Run `worlddb verify`", seq=seq

@@ -38,6 +38,7 @@ _LOG_BYTES: Final = (bytes([_COMMIT]), bytes([_EVENTS]), bytes([_BLOBS]))
 _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
 _HEAD = struct.Struct(">32sQ")
+_MAX_POSITION: Final = 2**32 - 1
 
 
 class Head(NamedTuple):
@@ -171,8 +172,9 @@ class LmdbLog:
         return stored
 
     def blob(self, seq: int, position: int) -> bytes | None:
-        stored = self._get(_BLOB.pack(_BLOBS, seq, position))
-        return stored
+        if not 0 <= position <= _MAX_POSITION:
+            raise _missing(f"blob {position}", seq)
+        return self._get(_BLOB.pack(_BLOBS, seq, position))
 
     def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):

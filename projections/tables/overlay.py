@@ -87,7 +87,8 @@ class Table:
                     self._txn.delete(first + key)
             keys = [key for key in keys if pending[key] is not None]
         with self._txn.cursor() as cursor:
-            cursor.putmulti(zip(map(first.__add__, keys), map(pending.__getitem__, keys), strict=True))  # type: ignore[arg-type]
+            pairs = zip(map(first.__add__, keys), map(pending.__getitem__, keys), strict=True)
+            cursor.putmulti(pairs)  # type: ignore[arg-type]
         self._forget()
 
     def _forget(self) -> None:

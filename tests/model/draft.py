@@ -62,7 +62,10 @@ class Draft:
 
     def end_world(self, number: int, at: int) -> None:
         """Close a world for good; one that has ended keeps its end, or gets an earlier one."""
+        newest = self.state.worlds[number].versions[-1]
         tightened = self.tighten(number, at)
+        if newest.start < newest.end and at <= newest.start:
+            self.note("never_valid", number)
         known = self.state.worlds[number]
         if not known.ended:
             self.state.worlds[number] = known._replace(ended=True)

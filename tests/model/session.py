@@ -104,6 +104,7 @@ class Session:
             self._advance(attempt, handle)
             if key is not None:
                 self.retries[key] = Retry(commands, batch, receipt)
+                assert self._ask(commands, batch, key, 1 - handle) == receipt, "a retry was not the same"
         self._check_committed(receipt, attempt, commands)
         return receipt
 

@@ -115,7 +115,8 @@ def _stats(args: Namespace, out: Output) -> int:
     fields += [(f"{name} on disk", [_size(number)]) for name, number in stats["bytes"].items()]
     for name, seq in stats["checkpoints"].items():
         behind = stats["counts"]["commits"] - seq
-        fields.append((name, [f"up to commit {seq:,}" + (f", {behind:,} behind" if behind else "")]))
+        rest = f"; the {behind:,} after it are searched in memory" if behind else ""
+        fields.append((name, [f"up to commit {seq:,}{rest}"]))
     out.answer(stats, lambda page: page.fields(fields))
     return DONE
 

@@ -41,8 +41,8 @@ def _recall(args: Namespace, out: Output) -> int:
                 page.line("Nothing in this view answers that.")
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
-            if found.note:
-                out.hint(f"note: {found.note}")
+            if found.note and found.hits:
+                out.hint(f"note: {found.note.replace('exact=True', '--exact')}")
 
         document = {
             "query": " ".join(args.text),
@@ -58,9 +58,11 @@ def _recall(args: Namespace, out: Output) -> int:
 
 
 def _write_hit(page: Page, view: View, number: int, hit: Hit, *, explain: bool) -> None:
-    title: list[Span] = [f"{number}. ", (one_line(hit.name, 80), "name")] if hit.name else [f"{number}."]
+    title: list[Span] = [f"{number}. ", (wire.short(hit.ref), "ref"), "  "]
+    if hit.name:
+        title += [(one_line(hit.name, 80), "name"), "  "]
     where = stores.name_of(view, hit.world) if hit.world else ""
-    page.line(*title, (f"  {hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"))
+    page.line(*title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"))
     if hit.content:
         page.line(one_line(hit.content), indent=3)
     for ref in hit.conflicts:
@@ -69,7 +71,6 @@ def _write_hit(page: Page, view: View, number: int, hit: Hit, *, explain: bool) 
         lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
         page.fields(
             [
-                ("ref", [(wire.short(hit.ref), "ref")]),
                 ("found by", [f"{hit.reason}; score {hit.score:g} ({lanes})"]),
                 ("source", [wire.provenance(hit.source) or "none given"]),
                 ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),

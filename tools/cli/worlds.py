@@ -80,11 +80,14 @@ def _valid_world(db: Database, view: View, args: Namespace) -> World:
     ref = stores.world_of(db, view, args.ref)
     world = view.get(ref, include_superseded=args.include_superseded)
     if world is None:
-        spans = [wire.span(version.valid) for version in view.history(ref)]
+        spans = [version.valid for version in view.history(ref) if version.valid.start < version.valid.end]
+        by = [edge.source for edge in view.edges(ref, type="supersedes", direction="in", include_superseded=True)]
+        when = f"but {', '.join(map(wire.span, spans))}" if spans else "nor at any other time"
+        because = f"; superseded by {', '.join(map(wire.short, by))}" if by else ""
         raise UnknownReference(
-            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid at {wire.moment(view.valid)}, "
-            f"but {', '.join(spans)}",
-            "Ask for that time with --valid, or for what was superseded with --include-superseded",
+            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid at {wire.moment(view.valid)},"
+            f" {when}{because}",
+            "See it all the same with --include-superseded" + (", or ask for that time with --valid" if spans else ""),
         )
     return world
 

@@ -1,0 +1,227 @@
+"""One LMDB environment a path and process: opened once, shared by every handle, and remapped when nobody uses it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, UnavailableError
+from worlddb.log.store.lock import HOLDER_FILE
+from worlddb.log.store.pages import damaged_pages
+
+DATA_FILE: Final = "data.mdb"
+LMDB_LOCK_FILE: Final = "lock.mdb"
+_MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
+_SMALLEST_MAP_BYTES: Final = 1 << 24
+_MAX_READERS: Final = 1024
+_LOCK_BYTES: Final = 128 + 64 * _MAX_READERS
+"""What LMDB's table of that many readers takes."""
+_PATIENCE_SECONDS: Final = 10.0
+FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the store only after the fork"
+
+
+class Shared:
+    """What the handles of one process on one path have in common."""
+
+    def __init__(self, folder: Path) -> None:
+        self.key = os.path.realpath(folder)
+        self.handles = 0
+        self.env = _open(folder)
+        self._turn = threading.Condition()
+        self._inside = 0
+        self._excluding = 0
+        self._mine = threading.local()
+
+    def enter(self) -> None:
+        """Before every transaction, so that :meth:`alone` knows of it."""
+        mine: int = getattr(self._mine, "inside", 0)
+        with self._turn:
+            if self._excluding and not mine:
+                self._turn.wait_for(lambda: not self._excluding, _PATIENCE_SECONDS)
+            self._inside += 1
+        self._mine.inside = mine + 1
+
+    def leave(self) -> None:
+        """After every transaction."""
+        self._mine.inside -= 1
+        with self._turn:
+            self._inside -= 1
+            if self._excluding:
+                self._turn.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[int]:
+        """Keep new transactions of other threads waiting until theirs have ended, up to a time limit; how many are
+        left then."""
+        mine: int = getattr(self._mine, "inside", 0)
+        with self._turn:
+            self._excluding += 1
+            try:
+                self._turn.wait_for(lambda: self._inside <= mine, _PATIENCE_SECONDS)
+                yield self._inside
+            finally:
+                self._excluding -= 1
+                self._turn.notify_all()
+
+    def begin(self, *, write: bool) -> lmdb.Transaction:
+        """A transaction; if another process has grown the map, this one follows it first."""
+        try:
+            return self.env.begin(write=write)
+        except lmdb.MapResizedError:
+            self.leave()
+            try:
+                self._resize(lambda: 0)
+            finally:
+                self.enter()
+            return self.env.begin(write=write)
+
+    def abort(self, txn: lmdb.Transaction) -> None:
+        """Undo a write transaction. LMDB's binding waits for a moment in which no thread reads, which may never come
+        while several are at it."""
+        with self.alone():
+            txn.abort()
+
+    def grow(self) -> None:
+        """Double the map, for the whole process."""
+        self._resize(lambda: self.env.info()["map_size"] * 2)
+
+    def _resize(self, map_bytes: Callable[[], int]) -> None:
+        """Map the file anew (0: at the size that the file says), which ends every open transaction."""
+        with self.alone() as left:
+            if left:
+                raise UnavailableError(
+                    f"{self.key} outgrew its map while {left} transactions of this process were open",
+                    "Let them end, then try again",
+                )
+            self.env.set_mapsize(map_bytes())
+
+
+_open_environments: dict[tuple[int, str], Shared] = {}
+_registry_lock = threading.Lock()
+
+
+def acquire(folder: Path) -> Shared:
+    with _registry_lock:
+        key = (os.getpid(), os.path.realpath(folder))
+        _refuse_inherited(key[1])
+        shared = _open_environments.get(key)
+        try:
+            if shared is None:
+                shared = Shared(folder)
+        except lmdb.Error as error:
+            raise translated(error, folder) from error
+        except OSError as error:
+            raise UnavailableError(
+                f"{folder} cannot be opened: {error}", "Check the path and its permissions"
+            ) from error
+        shared.handles += 1
+        _open_environments[key] = shared
+        return shared
+
+
+def _refuse_inherited(path: str) -> None:
+    """LMDB opens a file once in a process, and a forked child cannot close what its parent is using."""
+    if any(pid != os.getpid() and inherited == path for pid, inherited in _open_environments):
+        raise ForkedProcess(f"The store {path} was open in the parent process when it forked", FORK_REMEDY)
+
+
+def release(shared: Shared) -> None:
+    with _registry_lock:
+        shared.handles -= 1
+        if not shared.handles:
+            del _open_environments[(os.getpid(), shared.key)]
+            shared.env.close()
+
+
+def _open(folder: Path) -> lmdb.Environment:
+    _refuse_emptied(folder)
+    _allocate_lock_file(folder)
+    data = folder / DATA_FILE
+    existing_bytes = data.stat().st_size if data.exists() else 0
+    map_bytes = _MAP_BYTES
+    while True:
+        try:
+            env = lmdb.open(
+                str(folder),
+                map_size=max(map_bytes, existing_bytes),
+                max_readers=_MAX_READERS,
+                # A forked child that lets go of its copy would end the parent's spare transactions with it.
+                max_spare_txns=0,
+                subdir=True,
+            )
+            break
+        except (lmdb.MemoryError, MemoryError):
+            if map_bytes <= _SMALLEST_MAP_BYTES:
+                raise
+            map_bytes //= 2
+    if existing_bytes:
+        try:
+            _refuse_truncated(env, folder)
+        except BaseException:
+            env.close()
+            raise
+    env.reader_check()
+    return env
+
+
+def _allocate_lock_file(folder: Path) -> None:
+    """LMDB maps this file with holes in it: on a full disk, touching one would end the process without a word."""
+    allocate = getattr(os, "posix_fallocate", None)
+    path = folder / LMDB_LOCK_FILE
+    if allocate is None or (path.exists() and path.stat().st_size >= _LOCK_BYTES):
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        allocate(descriptor, 0, _LOCK_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
+    """A page beyond the end of the data file would end the process on access, so look before."""
+    data = folder / DATA_FILE
+    needed = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    size_bytes = data.stat().st_size
+    if size_bytes >= needed:
+        return
+    with env.begin() as txn:
+        damage = damaged_pages(data, txn.id())
+    if damage or damage is None:
+        raise DamagedStore(
+            f"{data} has {size_bytes:,} bytes but its pages need {needed:,}: it was cut short",
+            "Restore the store from a backup",
+        )
+
+
+def _refuse_emptied(folder: Path) -> None:
+    """LMDB makes an empty or missing file into an empty store, which must not happen to one that was written to."""
+    data = folder / DATA_FILE
+    if (folder / HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
+        raise DamagedStore(
+            f"{data} is empty or gone, but the store has been written to", "Restore the store from a backup"
+        )
+
+
+def translated(error: lmdb.Error | SystemError, folder: Path) -> Exception:
+    data = folder / DATA_FILE
+    if isinstance(error, SystemError):
+        # The binding raises it in place of its own error when a cursor meets a damaged page.
+        if not isinstance(error.__cause__, lmdb.Error):
+            return error
+        error = error.__cause__
+    unknown_format = type(error) is lmdb.Error and "data format" in str(error)
+    if unknown_format or isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
+        if (folder / HOLDER_FILE).exists():
+            return DamagedStore(f"{data} is cut short or overwritten: {error}", "Restore the store from a backup")
+        return NotAStore(f"{data} is not an LMDB file of this kind: {error}", "Check the path")
+    damaged = lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.PanicError | lmdb.BadTxnError | lmdb.ProblemError
+    if isinstance(error, damaged):
+        return DamagedStore(f"{folder} has a damaged page: {error}", "Run `worlddb verify`, or restore a backup")
+    return UnavailableError(f"{folder} cannot be used now: {error}", "Check disk space and permissions, then try again")
