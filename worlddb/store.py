@@ -11,12 +11,13 @@ from typing import Final
 from worlddb.log.model.errors import InputError, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.runner import rebuild_unless_level
+from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
 from worlddb.projections.tables.tables import Tables
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot
@@ -38,7 +39,13 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
         raise UnavailableError(
             f"{str(folder)!r:.200} cannot be used: {error}", "Check the path and its permissions"
         ) from error
-    return Environment(folder, author=author, timeout_seconds=timeout_seconds)
+    env = Environment(folder, author=author, timeout_seconds=timeout_seconds)
+    try:
+        env.refuse_damaged_pages(_OPENING_KEYS)
+    except BaseException:
+        env.close()
+        raise
+    return env
 
 
 def folder_of(path: object) -> Path:
@@ -64,6 +71,8 @@ def _prepare(folder: Path, create: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
+_OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
+"""What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
 _OWN_FILES: Final = frozenset({"writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
 
 

@@ -11,7 +11,7 @@ map grows by doubling. No transaction outlives one call.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -101,22 +101,25 @@ class Environment:
         self.step("committed")
         return result
 
-    def damaged_pages(self) -> list[PageFinding]:
-        """What is wrong with the structure of the data file, found without following it; reads all of it."""
+    def damaged_pages(self, keys: Sequence[bytes] = ()) -> list[PageFinding]:
+        """What is wrong with the structure of the data file, found without following it.
+
+        Reads all of it, or only what lies on the way to ``keys``.
+        """
         for _ in range(_SNAPSHOT_ATTEMPTS):
             with self.read() as txn:
-                found = damaged_pages(self.folder / DATA_FILE, txn.id())
+                found = damaged_pages(self.folder / DATA_FILE, txn.id(), keys)
             if found is not None:
                 return found
         return []
 
-    def refuse_damaged_pages(self) -> None:
-        """Look before much is read or written.
+    def refuse_damaged_pages(self, keys: Sequence[bytes] = ()) -> None:
+        """Look before much is read or written, or before the records of some keys are.
 
         Raises:
             DamagedStore: the data file is damaged in a way that would lead LMDB astray.
         """
-        for found in self.damaged_pages():
+        for found in self.damaged_pages(keys):
             raise DamagedStore(
                 f"{self.folder / DATA_FILE} is damaged at page {found.page}: {found.problem}",
                 "Restore the store from a backup",

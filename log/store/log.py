@@ -40,6 +40,9 @@ _BLOB = struct.Struct(">BQI")
 _HEAD = struct.Struct(">32sQ")
 _MAX_POSITION: Final = 2**32 - 1
 
+OPENING_KEYS: Final = (_FORMAT_KEY, _HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
+"""What is read of the log whenever a store is opened."""
+
 
 class Head(NamedTuple):
     """Where the log ends: the last commit's sequence number (0: nothing yet) and chain hash."""

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -65,9 +66,10 @@ class _Bad(Exception):
     """A page that cannot be followed."""
 
 
-def damaged_pages(file: Path, transaction: int) -> list[PageFinding] | None:
-    """What is wrong with the pages of one snapshot, at most :data:`MAX_PAGE_FINDINGS`; reads all of them.
+def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> list[PageFinding] | None:
+    """What is wrong with the pages of one snapshot, at most :data:`MAX_PAGE_FINDINGS`.
 
+    Reads all of them, or only those on the way to ``keys``: so little that it can be done at every opening.
     ``transaction`` is the id of a read transaction that the caller keeps open, so that no page of the snapshot is used
     again meanwhile. ``None`` if the file has no such snapshot (any more), or a layout that this module does not know.
     """
@@ -78,6 +80,8 @@ def damaged_pages(file: Path, transaction: int) -> list[PageFinding] | None:
             return None
         walk = _Walk(opened.fileno(), found)
         findings: list[PageFinding] = []
+        if keys:
+            return [finding for key in keys for finding in walk.path(key)]
         for name, tree in (("free pages", found.free), ("records", found.main)):
             for finding in walk.tree(tree, name):
                 findings.append(finding)
@@ -117,6 +121,7 @@ class _Walk:
         self._meta = meta
         self._size = meta.page_size
         self._seen: set[int] = set()
+        self._parsed: dict[tuple[int, int], list[tuple[bytes, int, tuple[int, int]]]] = {}
 
     def tree(self, tree: _Tree, name: str) -> Iterator[PageFinding]:
         if tree.root == _NO_PAGE:
@@ -147,6 +152,29 @@ class _Walk:
                 yield PageFinding(page, lower, str(bad))
         if whole and entries != tree.entries:
             yield PageFinding(tree.root, b"", f"the tree of {name} has {entries} entries, and {tree.entries} were kept")
+
+    def path(self, key: bytes) -> Iterator[PageFinding]:
+        """Only what lies on the way to a key."""
+        page, level, lower = self._meta.main.root, 1, b""
+        while page != _NO_PAGE:
+            is_leaf = level == self._meta.main.depth
+            try:
+                nodes = self._parsed.get((page, level))
+                if nodes is None:
+                    nodes = self._nodes(self._page(page, leaf=is_leaf)[0], is_leaf)
+                    self._parsed[page, level] = nodes
+                begins = [found if is_leaf or place else lower for place, (found, _, _) in enumerate(nodes)]
+                _in_order(begins, lower)
+                place = bisect_right(begins, key) - 1
+                if is_leaf:
+                    if place >= 0 and begins[place] == key and nodes[place][1] & _BIG_VALUE:
+                        self._overflow(*nodes[place][2])
+                    return
+                place = max(place, 0)
+                page, level, lower = nodes[place][2][0], level + 1, begins[place]
+            except _Bad as bad:
+                yield PageFinding(page, lower, str(bad))
+                return
 
     def _read(self, page: int) -> bytes:
         if not _FIRST_PAGE <= page <= self._meta.last_page:
