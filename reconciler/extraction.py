@@ -17,6 +17,11 @@ from worlddb.log.model.times import parse_time
 from worlddb.reconciler.commands import Command, Create, Link, Ref
 from worlddb.reconciler.turns import Turn
 
+DEFAULT_SESSION = "session"
+"""Where turns go that name no session."""
+
+NO_TURN = Turn(text="")
+
 TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity"
 
 
@@ -57,15 +62,16 @@ class Extractor(Protocol):
 
 
 class Ingest(NamedTuple):
-    """A request to take in turns of one session of one conversation.
+    """A request to take in turns of one conversation.
 
-    ``format``, ``conversation``, ``session`` and the turn's position (from ``start`` on) key every record, so that
-    the same input finds its worlds again. ``at`` is the session's time in microseconds.
+    ``format``, ``conversation``, session and the turn's position in its session (from ``start`` on) key every record,
+    so that the same input finds its worlds again. All turns belong to ``session`` if it is given, else each to its own.
+    ``at`` is when the turns were said, in microseconds.
     """
 
     turns: Sequence[Turn]
     conversation: str
-    session: str
+    session: str | None = None
     at: int | None = None
     into: Ref | None = None
     format: str = "turns"
@@ -81,38 +87,40 @@ def commands_of(request: Ingest) -> list[Command]:
     """
     checked_number(request.start, "start", 0, 2**63)
     for what in ("format", "conversation", "session"):
-        checked_text(getattr(request, what), what, MAX_KEY_BYTES)
+        if getattr(request, what) is not None or what != "session":
+            checked_text(getattr(request, what), what, MAX_KEY_BYTES)
     for position, turn in enumerate(request.turns):
         for what in ("text", "speaker", "session", "name"):
             checked_text(getattr(turn, what), f"turns[{position}].{what}", MAX_CONTENT_BYTES)
-    commands: list[Command] = []
-    commands.append(
+    said = [_said(turn, position, request) for position, turn in enumerate(request.turns)]
+    begins = min((at for at in said if at is not None), default=request.at)
+    commands: list[Command] = [
         Create(
             type=CONVERSATION,
             name=request.conversation,
             world=request.into,
             key=_key("conversation", request),
-            valid_from=request.at,
+            valid_from=begins,
             resolve=False,
         )
-    )
-    commands.append(
-        Create(
-            type=SESSION,
-            name=request.session,
-            world=0,
-            key=_key("session", request, request.session),
-            valid_from=request.at,
-            resolve=False,
-        )
-    )
+    ]
+    opened = {_session(turn, request): at for turn, at in reversed(list(zip(request.turns, said, strict=True)))}
+    sessions: dict[str, int] = {}
+    for name in dict.fromkeys(_session(turn, request) for turn in request.turns or (NO_TURN,)):
+        sessions[name] = len(commands)
+        key, at = _key("session", request, name), opened.get(name, request.at)
+        commands.append(Create(type=SESSION, name=name, world=0, key=key, valid_from=at, resolve=False))
     speakers: dict[str, int] = {}
     for turn in request.turns:
         if turn.speaker and turn.speaker not in speakers:
             speakers[turn.speaker] = len(commands)
-            commands.append(_speaker(turn.speaker, request))
-    for position, turn in enumerate(request.turns, request.start):
-        commands.extend(_turn(turn, position, request, speakers, len(commands)))
+            commands.append(_speaker(turn.speaker, request, begins))
+    counted = dict.fromkeys(sessions, request.start)
+    for turn, at in zip(request.turns, said, strict=True):
+        name = _session(turn, request)
+        place = _Place(name, sessions[name], counted[name], at)
+        counted[name] += 1
+        commands.extend(_turn(turn, place, request, speakers, len(commands)))
     if request.extractor is not None:
         commands.extend(_extracted(request.extractor(request.turns), request.at, len(commands)))
     return commands
@@ -130,22 +138,38 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
     return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
 
 
-def _speaker(name: str, request: Ingest) -> Create:
+class _Place(NamedTuple):
+    """Where a turn belongs: its session's name and command, its position in it, and when it was said."""
+
+    session: str
+    world: int
+    position: int
+    at: int | None
+
+
+def _session(turn: Turn, request: Ingest) -> str:
+    return turn.session or DEFAULT_SESSION if request.session is None else request.session
+
+
+def _said(turn: Turn, position: int, request: Ingest) -> int | None:
+    return request.at if turn.at is None else parse_time(turn.at, f"turns[{position}].at")
+
+
+def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
     key = _key("speaker", request, name)
-    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=request.at, resolve=True)
+    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=True)
 
 
-def _turn(turn: Turn, position: int, request: Ingest, speakers: dict[str, int], index: int) -> list[Command]:
-    at = request.at if turn.at is None else parse_time(turn.at, "at")
+def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int], index: int) -> list[Command]:
     made: list[Command] = [
         Create(
             type=TURN,
             name=turn.name,
             content=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
             source=turn.source,
-            world=1,
-            key=_key("turn", request, request.session, position),
-            valid_from=at,
+            world=place.world,
+            key=_key("turn", request, place.session, place.position),
+            valid_from=place.at,
             resolve=False,
         )
     ]
@@ -155,8 +179,8 @@ def _turn(turn: Turn, position: int, request: Ingest, speakers: dict[str, int], 
                 source_ref=index,
                 type="refers_to",
                 target_ref=speakers[turn.speaker],
-                key=_key("said", request, request.session, position, turn.speaker),
-                valid_from=at,
+                key=_key("said", request, place.session, place.position, turn.speaker),
+                valid_from=place.at,
                 properties={"role": "speaker"},
             )
         )

@@ -13,7 +13,7 @@ import worlddb
 from tests.faults import forge
 from tests.faults.answers import answers
 from tests.faults.children import Acknowledged, call
-from tests.faults.jobs import open_truncated, write_without_files, write_without_room
+from tests.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
 from tests.faults.script import Run
 from worlddb.log.store.environment import Environment
 
@@ -77,6 +77,21 @@ def test_a_file_without_the_unused_pages_at_its_end_is_whole(tmp_path: Path) -> 
     with worlddb.open(store, author="x") as db:
         assert db.view().get(receipt) is not None
         assert db.verify(deep=True).ok
+
+
+def test_a_page_that_was_overwritten_is_found_wherever_it_lies_and_never_the_end_of_the_process(
+    whole: Path, tmp_path: Path
+) -> None:
+    outcomes = Acknowledged(tmp_path / "outcomes")
+    assert call(overwrite_pages, whole, tmp_path / "stores", outcomes.file) == 0
+    lines = [line.split() for line in outcomes.lines()]
+    assert len(lines) == 3 * (whole / "data.mdb").stat().st_size // 4096
+    found = {(page, what) for page, what, outcome in lines if outcome != "harmless"}
+    assert {outcome for _, _, outcome in lines} <= {"harmless", "found", "damaged_store", "not_a_store"}
+    # Pages that are in use are missed, whatever stands in their place; the others are LMDB's free ones.
+    in_use = {page for page, _ in found} - {"0", "1"}
+    assert len(in_use) >= 10
+    assert {(page, what) for page in in_use for what in ("zeros", "neighbour", "noise")} <= found
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 8192, b"garbage " * 4096])

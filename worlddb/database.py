@@ -134,7 +134,7 @@ class Database(Writing):
         turns: Sequence[Turn | dict[str, Any]],
         *,
         conversation: str = "conversation",
-        session: str = "session",
+        session: str | None = None,
         at: TimeLike | None = None,
         into: Any = None,
         format: str = "turns",
@@ -142,7 +142,9 @@ class Database(Writing):
         extractor: Extractor | None = None,
         idempotency_key: str | None = None,
     ) -> Receipt:
-        """Take in turns of one session as one commit: worlds for conversation, session, turns and speakers.
+        """Take in turns of a conversation as one commit: worlds for conversation, sessions, turns and speakers.
+
+        With ``session`` all turns belong to that one; without it each belongs to the session that it names.
 
         Every record is keyed by format, conversation, session and position (from ``start``), so the same input
         changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;

@@ -254,3 +254,19 @@ def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb
         db.link(made, "refers_to", made, why=name, idempotency_key=f"{key}-linked")
     receipt: worlddb.Receipt = made
     return receipt
+
+
+def overwrite_pages(whole: Path, folder: Path, outcomes: Path) -> None:
+    """Overwrite each page in turn with zeros, with its neighbour, and with noise; ``page what outcome`` a line."""
+    data = (whole / "data.mdb").read_bytes()
+    told = Acknowledged(outcomes)
+    noise = random.Random(1).randbytes(4096)
+    for at in range(0, len(data), 4096):
+        neighbour = data[at - 4096 : at] if at else data[4096:8192]
+        for what, page in (("zeros", bytes(4096)), ("neighbour", neighbour), ("noise", noise)):
+            store = folder / f"{at}-{what}"
+            store.mkdir(parents=True)
+            (store / "writer.json").write_bytes((whole / "writer.json").read_bytes())
+            (store / "data.mdb").write_bytes(data[:at] + page + data[at + 4096 :])
+            told(f"{at // 4096} {what} {_used_after_damage(store)}")
+            shutil.rmtree(store)

@@ -1,0 +1,61 @@
+"""``Database.ingest``: which worlds turns become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import worlddb
+from worlddb import Turn
+
+
+def _members(db: worlddb.Database, name: str, kind: str) -> list[str]:
+    (world,) = db.view().find(name=name, type=kind)
+    return [member.content or member.name for member in db.view().children(world)]
+
+
+TURNS = [
+    Turn(text="one", speaker="Ada", session="Monday", at="2025-03-03T09:00:00Z"),
+    Turn(text="two", speaker="Ben", session="Tuesday", at="2025-03-04T09:00:00Z"),
+    Turn(text="three", session="Monday", at="2025-03-03T09:05:00Z"),
+]
+
+
+def test_without_a_session_each_turn_goes_to_the_one_that_it_names(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        assert db.ingest(TURNS, conversation="team")
+        assert _members(db, "Monday", "Session") == ["Ada: one", "three"]
+        assert _members(db, "Tuesday", "Session") == ["Ben: two"]
+        assert _members(db, "team", "Conversation") == ["Monday", "Tuesday", "Ada", "Ben"]
+
+
+def test_a_session_that_is_given_takes_all_turns(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        assert db.ingest(TURNS, conversation="team", session="All")
+        assert _members(db, "All", "Session") == ["Ada: one", "Ben: two", "three"]
+
+
+def test_the_same_turns_again_change_nothing_and_a_further_one_adds_its_tail(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        first = db.ingest(TURNS, conversation="team")
+        again = db.ingest(TURNS, conversation="team")
+        assert (again.events, again.root) == (0, first.root)
+        grown = db.ingest([*TURNS, Turn(text="four", session="Tuesday")], conversation="team")
+        assert grown.events == 2
+        assert _members(db, "Tuesday", "Session") == ["Ben: two", "four"]
+
+
+def test_containers_begin_with_their_first_turn_so_that_past_views_see_them(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.ingest(TURNS, conversation="team")
+        then = db.view(valid="2025-03-03T12:00:00Z")
+        (team,) = then.find(name="team", type="Conversation")
+        assert [world.name for world in then.children(team)] == ["Monday", "Ada", "Ben"]
+
+
+def test_no_turns_make_a_conversation_with_one_session_and_an_extractor_may_fill_it(tmp_path: Path) -> None:
+    def extractor(turns: object) -> worlddb.Extraction:
+        return worlddb.Extraction(nodes=[worlddb.Node(label="a", type="Fact", name="a fact")])
+
+    with worlddb.open(tmp_path / "store") as db:
+        assert db.ingest([], conversation="team", extractor=extractor)
+        assert _members(db, "session", "Session") == ["a fact"]
