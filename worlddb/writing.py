@@ -205,9 +205,8 @@ class Writing:
 class Batch(Writing):
     """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
 
-    receipt: Receipt
-
     def __init__(self, execute: Execute, idempotency_key: str | None) -> None:
+        self._receipt: Receipt | None = None
         self._commit = execute
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
@@ -221,8 +220,15 @@ class Batch(Writing):
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self._ended = True
         if kind is None:
-            self.receipt = self._commit(self._commands, self._idempotency_key)
-            self.receipt.raise_if_refused()
+            self._receipt = self._commit(self._commands, self._idempotency_key)
+            self._receipt.raise_if_refused()
+
+    @property
+    def receipt(self) -> Receipt:
+        """What the batch did; there once its block has ended."""
+        if self._receipt is None:
+            raise InputError("The batch has not been committed", "Ask for the receipt after its with block has ended")
+        return self._receipt
 
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Pending:
         if self._ended:
