@@ -73,7 +73,8 @@ def _prepare(folder: Path, create: bool) -> None:
 
 _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
 """What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
-_OWN_FILES: Final = frozenset({"writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
+_OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
+"""What another process may be making at this very moment."""
 
 
 class StoreReader:
