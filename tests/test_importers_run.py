@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import worlddb
 from worlddb.log.model.errors import InputError, MalformedFile, RefusedError
 from worlddb.reconciler.turns import Turn
 from worlddb.tools.importers import FORMATS, IngestSummary, format_of, ingest_files, jsonlines
@@ -219,3 +220,16 @@ def test_no_format_has_the_name_that_stands_for_asking():
     names = [each.name for each in FORMATS]
     assert len(set(names)) == len(names)
     assert "auto" not in names
+
+
+def test_a_speaker_too_long_for_a_key_is_found_before_anything_is_written(tmp_path: Path) -> None:
+    # Such a name passed the check and was refused at its own session, after earlier sessions had been written.
+    lines = ['{"session": "1", "speaker": "Ada", "text": "hello"}']
+    lines.append('{"session": "2", "speaker": "' + "x" * 1025 + '", "text": "hello"}')
+    (tmp_path / "talk.jsonl").write_text("\n".join(lines) + "\n")
+    with worlddb.open(tmp_path / "store") as db:
+        before = db.head()
+        with pytest.raises(worlddb.MalformedFile) as raised:
+            ingest_files(db, [tmp_path / "talk.jsonl"])
+        assert raised.value.details["record"] == 2
+        assert db.head() == before

@@ -14,7 +14,7 @@ import msgspec
 from worlddb import Turn
 
 MAX_LABEL_BYTES: Final = 1024
-"""Of a conversation's or session's name: both are part of every record's key."""
+"""Of the name of a conversation, session or speaker: they are parts of records' keys."""
 
 Heard = Callable[[int], None]
 """Told from time to time how many turns a check has read so far."""

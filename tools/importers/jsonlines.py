@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
+from worlddb import MAX_CONTENT_BYTES, Turn, checked_text, parse_time
 from worlddb.tools.importers import files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Portion, Session
 from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
@@ -170,7 +170,7 @@ def _turn(place: Place, file: str, written: bytes) -> Turn:
         source["extra"] = _extra(place, {key: each for key, each in found.items() if key not in _KNOWN})
     for key, text, limit in (
         ("text", fields.text, MAX_CONTENT_BYTES),
-        ("speaker", fields.speaker or "", MAX_NAME_BYTES),
+        ("speaker", fields.speaker or "", MAX_LABEL_BYTES),
         ("session", session, MAX_LABEL_BYTES),
     ):
         if len(text) * 4 > limit:

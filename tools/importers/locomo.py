@@ -140,7 +140,7 @@ def _turn(session: Place, position: int, turn: _Turn) -> Turn:
     def check() -> Turn:
         return Turn(
             text=checked_text(text, "text", MAX_CONTENT_BYTES),
-            speaker=checked_text(turn.speaker.strip(), "speaker", MAX_NAME_BYTES),
+            speaker=checked_text(turn.speaker.strip(), "speaker", MAX_LABEL_BYTES),
             session=session.path.rpartition(".")[2],
             name=checked_text(turn.dia_id, "dia_id", MAX_NAME_BYTES),
             source={
