@@ -9,7 +9,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
-from worlddb.log.model.interval import checked_interval
+from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.apply import pair_key
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
@@ -145,7 +145,7 @@ class Context:
         changed = False
         lineage = self.tables.node(node).lineage
         for number, row in list(self.tables.version_rows(node)):
-            end = max(row.valid_from, min(row.valid_to, at))
+            end = Interval(row.valid_from, row.valid_to).tighten(at).end
             if end < row.valid_to:
                 self.draft.emit(ev.Closed(lineage, number, end, by))
                 changed = True
@@ -158,7 +158,7 @@ class Context:
         row = self.tables.edge(place)
         if row.unlinked != LIVE:
             self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
-        end = max(row.valid_from, min(row.valid_to, at))
+        end = Interval(row.valid_from, row.valid_to).tighten(at).end
         if end < row.valid_to:
             self.draft.emit(ev.EdgeClosed(edge, end))
             return True

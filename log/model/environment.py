@@ -76,8 +76,3 @@ class SeededEntropy:
 def monotonic() -> float:
     """Seconds on a clock that never goes back: for waiting and timing, never stored."""
     return time.monotonic()
-
-
-def pause(seconds: float) -> None:
-    """Wait."""
-    time.sleep(seconds)

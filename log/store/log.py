@@ -76,7 +76,7 @@ class Log(Protocol):
         """Finished commits as stored, from ``first`` to ``last`` inclusive."""
 
 
-class LmdbLog:
+class LmdbLog(Log):
     """The log as seen by one LMDB transaction."""
 
     def __init__(self, txn: lmdb.Transaction) -> None:

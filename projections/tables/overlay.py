@@ -103,10 +103,6 @@ class Table:
             while found and cursor.key()[:1] == self._first:
                 found = cursor.delete()
 
-    def pending_pairs(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """What a flush would write now."""
-        yield from sorted(self._pending.items())
-
     def _scan_stored(self, prefix: bytes, start: bytes | None, *, reverse: bool) -> Iterator[Pair]:
         within = self._first + prefix
         at = None if start is None else self._first + start

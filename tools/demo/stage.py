@@ -44,7 +44,6 @@ class Stage:
         self.altered = folder / "altered"
         self.forged = folder / "forged"
         self.facts = ""
-        self.home_told = 0
         """The last commit before the move was told."""
         self.date_corrected = 0
         """The commit that corrected the date."""
