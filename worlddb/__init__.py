@@ -3,7 +3,9 @@
 Start with :func:`open`; everything public is importable from here.
 """
 
-from worlddb.database import Database, Head, Rebuilt, Verified, diff, open
+from worlddb.comparing import diff
+from worlddb.database import Database, open
+from worlddb.keeping import Head, Rebuilt, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,

@@ -22,6 +22,8 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot
 
+DEFAULT_TIMEOUT_SECONDS: Final = 10.0
+"""How long a write waits for another process's."""
 FEED_COMMITS: Final = 256
 """How many commits the text index is fed from one read transaction."""
 
@@ -75,6 +77,12 @@ _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
 """What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
 _OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
 """What another process may be making at this very moment."""
+
+
+def has_begun(env: Environment) -> bool:
+    """True if a store is there; raises ``NotAStore`` if something else is."""
+    with env.read() as txn:
+        return LmdbLog(txn).check_format()
 
 
 class StoreReader:

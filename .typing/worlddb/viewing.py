@@ -1,0 +1,1 @@
+../../worlddb/viewing.py

@@ -1,0 +1,141 @@
+"""The calls that look after a store as a whole: where it stands, whether it holds, its journal, its rebuilds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model.environment import monotonic
+from worlddb.log.model.errors import InputError, NotAStore
+from worlddb.log.model.limits import checked_number
+from worlddb.log.model.times import TimeLike
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import Finding
+from worlddb.projections.check import verify_store
+from worlddb.projections.runner import rebuild as rebuild_tables
+from worlddb.projections.tables.tables import Tables
+from worlddb.query.journal import Entry, journal
+from worlddb.query.stats import counts
+from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.replay import replay as replay_records
+from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
+from worlddb.viewing import MAX_SEQ, Viewing
+
+TABLES_NAME: Final = "tables"
+TEXT_NAME: Final = "text"
+PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME)
+
+Progress = Callable[[int, int], None]
+
+
+class Head(NamedTuple):
+    """Where a store stands: its last commit, the hashes that stand for all of it, and when it was made."""
+
+    seq: int
+    chain: str
+    root: str
+    ingested_at: int
+    store_id: str
+
+
+class Verified(NamedTuple):
+    """What a verification found; ``first_bad_seq`` is ``None`` if everything holds."""
+
+    ok: bool
+    commits: int
+    events: int
+    blobs: int
+    first_bad_seq: int | None
+    findings: tuple[Finding, ...]
+
+
+class Rebuilt(NamedTuple):
+    """What was rebuilt, in how many seconds, and the root hash that came out."""
+
+    rebuilt: tuple[str, ...]
+    seconds: float
+    root: str
+
+
+class Keeping(Viewing):
+    """What an open store tells of itself, and how it is checked and derived again."""
+
+    author: str
+
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+        """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
+        checked_number(first, "first", 0, MAX_SEQ)
+        if last is not None:
+            checked_number(last, "last", 0, MAX_SEQ)
+        wanted = None if ref is None else self.full_ref(ref)
+        head = self.head().seq
+        return journal(self._reader, first, head if last is None else min(last, head), wanted)
+
+    def head(self) -> Head:
+        """Where the store stands."""
+        with self._env.read() as txn:
+            log = LmdbLog(txn)
+            end = log.head()
+            header = log.header(end.seq)
+        return Head(end.seq, end.chain.hex(), header.root.hex(), header.ingest_time, self._reader.store_id.hex())
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, bytes and how far each projection is."""
+        with self._reader.snapshot() as snapshot:
+            found = counts(snapshot)
+        index = self._reader.text.status()
+        index_bytes = sum(file.stat().st_size for file in self.path.glob("indexes/**/*") if file.is_file())
+        return {
+            "counts": found,
+            "bytes": {"data": self._env.size_bytes(), "indexes": index_bytes},
+            "checkpoints": {TABLES_NAME: found["commits"], TEXT_NAME: index.checkpoint},
+        }
+
+    def verify(self, *, deep: bool = False, progress: Progress | None = None) -> Verified:
+        """Check the file's structure, chain, events, blobs and the tables' root; ``deep`` also replays and compares
+        every table.
+
+        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log).
+        """
+        totals, findings = verify_store(self._env, deep=deep, progress=progress)
+        return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings))
+
+    def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
+        """Throw projections away (all of them if none is named) and derive them from the log again."""
+        unknown = [name for name in names if name not in PROJECTIONS]
+        if unknown:
+            raise InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
+        wanted = tuple(name for name in PROJECTIONS if not names or name in names)
+        began = monotonic()
+        if TABLES_NAME in wanted:
+            self._env.refuse_damaged_pages()
+            self._env.write(lambda txn: rebuild_tables(LmdbLog(txn), Tables(txn), progress))
+        if TEXT_NAME in wanted:
+            self._reader.text.rebuild(self._reader.head())
+        return Rebuilt(wanted, monotonic() - began, self.view().hash())
+
+    def catch_up(self) -> bool:
+        """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""
+        return self._reader.text.catch_up(self._reader.head())
+
+    def replay(
+        self,
+        into: str | Path,
+        *,
+        until: TimeLike | None = None,
+        seq: int | None = None,
+        progress: Progress | None = None,
+    ) -> Replayed:
+        """Make the store as it was at an ingest time or commit in a new directory, from the log alone."""
+        end = self.view(ingested=until, seq=seq).seq
+        if not end:
+            raise InputError("Nothing had been committed by then", "Replay to a later time")
+        folder = folder_of(into)
+        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        try:
+            if has_begun(target):
+                raise NotAStore(f"{folder} already holds a store", "Name a new directory")
+            return replay_records(self._env, target, end, progress)
+        finally:
+            target.close()
