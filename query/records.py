@@ -96,6 +96,18 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     decided: int
 
 
+class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A named moment: commit ``seq``, ingested at ``ingested``. The rest is of the commit that set the name."""
+
+    name: str
+    seq: int
+    ingested: int
+    set_by: int
+    ingested_at: int
+    author: str
+    why: str
+
+
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``reason`` says in words why it was found."""
 

@@ -23,6 +23,7 @@ from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, records
+from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.recall import recall
 from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope
@@ -215,6 +216,11 @@ class View(NamedTuple):
                                 seen.add(end)
                                 pending.append(end)
             return [tables.node(node).lineage.hex() for node in sorted(seen)]
+
+    def bookmarks(self) -> list[records.Bookmark]:
+        """The named moments that the view knows, in the order in which they were set."""
+        with self.reader.snapshot() as snapshot:
+            return bookmarks_known(snapshot, self.seq)
 
     def recall(
         self,

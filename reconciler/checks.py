@@ -5,12 +5,14 @@ It runs before the store is locked, so a wrong value keeps nobody waiting, and w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
 from worlddb.log.model.interval import checked_interval
 from worlddb.log.model.limits import (
+    HIGHEST_SEQ,
     MAX_ALIASES,
     MAX_BATCH_COMMANDS,
     MAX_CONTENT_BYTES,
@@ -18,9 +20,11 @@ from worlddb.log.model.limits import (
     MAX_NAME_BYTES,
     MAX_REASON_BYTES,
     MAX_TYPE_BYTES,
+    checked_number,
     checked_text,
 )
 from worlddb.log.model.plain import checked_record
+from worlddb.projections.tables.names import normalised
 from worlddb.reconciler import commands as cmd
 
 
@@ -117,6 +121,28 @@ def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
     _ref(command.proposal, "proposal")
 
 
+_MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
+"""What a person who types it where a moment is wanted means as a commit or a time."""
+
+
+def _bookmark(command: cmd.Bookmark) -> None:
+    checked_text(command.name, "name", MAX_NAME_BYTES, empty=False)
+    if not normalised(command.name):
+        raise InvalidText(f"The name {command.name!r:.80} has no visible character", "Give at least one")
+    if _MOMENT.match(command.name):
+        raise InputError(
+            f"The bookmark {command.name!r:.80} would be taken for a time or a commit",
+            "Give a name that is no number and does not begin as a date",
+        )
+    _times(command.at, None)
+    if command.seq is not None:
+        checked_number(command.seq, "seq", 1, HIGHEST_SEQ)
+    if command.seq is not None and command.at is not None:
+        raise InputError("Both at and seq were given", "Give one of them")
+    if not isinstance(command.move, bool):
+        raise InputError(f"move is {type(command.move).__name__}, not a boolean", "Give True or False")
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -130,6 +156,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Accept: _decision,
     cmd.Reject: _decision,
     cmd.Undo: _decision,
+    cmd.Bookmark: _bookmark,
 }
 
 

@@ -141,6 +141,19 @@ class Undo(Command, frozen=True, kw_only=True):
     proposal: Ref
 
 
+class Bookmark(Command, frozen=True, kw_only=True):
+    """Give a name to a moment: to commit ``seq``, to the last one at the ingest time ``at``, or to the present head.
+
+    A name that stands for another moment already is only moved if ``move`` says so.
+    """
+
+    CODE: ClassVar[str] = "bookmark"
+    name: str
+    seq: int | None = None
+    at: int | None = None
+    move: bool = False
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -154,6 +167,7 @@ ALL: tuple[type[Command], ...] = (
     Accept,
     Reject,
     Undo,
+    Bookmark,
 )
 _BY_CODE = {kind.CODE: kind for kind in ALL}
 
@@ -196,8 +210,8 @@ def restore(recorded: Sequence[Any], texts: dict[str, Any]) -> Command | None:
     if any(name not in texts for name in given):
         return None
     fields = dict(zip(_REST[kind], rest, strict=True)) | {name: texts[name] for name in given}
-    if kind is Create:
-        fields = {"type": "", "name": ""} | fields
+    if kind in (Create, Bookmark):
+        fields = {name: "" for name in ("type", "name") if name in kind.__struct_fields__} | fields
     return kind(**fields)
 
 

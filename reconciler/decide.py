@@ -16,6 +16,7 @@ from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler import marking
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.references import edge_ref, node_or_edge_ref, node_ref, proposal_ref
 from worlddb.reconciler.resolver import Match
@@ -297,6 +298,16 @@ def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[byte
     return proposal, row
 
 
+# -- moments
+
+
+def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decided:
+    marked, body = marking.bookmark(ctx, command)
+    if body != ev.NONE:
+        ctx.draft.emit(ev.Bookmarked(body, details, marked))
+    return Decided(ctx.draft.log.chain(marked), body)
+
+
 _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
     cmd.Revise: revise,
     cmd.Retire: retire,
@@ -309,4 +320,5 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Accept: accept,
     cmd.Reject: reject,
     cmd.Undo: undo,
+    cmd.Bookmark: bookmark,
 }

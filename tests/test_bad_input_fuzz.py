@@ -102,6 +102,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "accept": {"proposal": "$proposal", "why": "", "idempotency_key": None},
     "reject": {"proposal": "$proposal", "why": "", "idempotency_key": None},
     "undo": {"proposal": "$proposal", "why": "", "idempotency_key": None},
+    "bookmark": {"name": "now", "at": None, "seq": None, "move": False, "why": "", "idempotency_key": None},
     "ingest": {
         **{
             "turns": [{"text": "hello", "speaker": "Ada"}],

@@ -33,6 +33,8 @@ READS = (
     ["accept", "abcd"],
     ["reject", "abcd"],
     ["undo", "abcd"],
+    ["at", "1", "children"],
+    ["bookmark", "now"],
     ["stats"],
 )
 
@@ -56,6 +58,7 @@ def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
 def test_the_commands_are_those_that_are_promised():
     promised = (
         *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "head", "stats"),
+        *("at", "bookmark"),
         *("verify", "rebuild", "replay", "diff", "proposals", "accept", "reject", "undo"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
@@ -140,7 +143,7 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
         (["recall", "x", "-k", "10001"], "10,000"),
         (["replay", "--until", "3"], "--into"),
         (["head", "--js"], "--js"),
-        (["show", "Sarah", "--ingested", "yesterday"], "yesterday"),
+        (["show", "Sarah", "--valid", "yesterday"], "yesterday"),
         (["show", "Sarah", "--valid", "2025-01-01T00:00:00"], "no time zone"),
         (["hash", "--ingested", "99"], "There is no commit 99"),
         (["rebuild", "vectors"], "There is no projection 'vectors'"),

@@ -256,10 +256,11 @@ def test_stats_count_and_weigh(run):
         ("999999999999", {"seq": 999_999_999_999}),
         ("1795299451257374", {"ingested": 1_795_299_451_257_374}),
         ("2025-01-01", {"ingested": "2025-01-01"}),
-        ("٣", {"ingested": "٣"}),
+        ("٣", {"bookmark": "٣"}),
+        ("before the move", {"bookmark": "before the move"}),
     ],
 )
-def test_a_short_number_is_a_commit_and_all_else_a_time(text, moment):
+def test_a_short_number_is_a_commit_what_begins_as_a_date_a_time_and_all_else_a_bookmark(text, moment):
     assert when(text) == moment
 
 

@@ -20,8 +20,8 @@ from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.outcome import NOTES
 
 _PUBLIC = """
-    AmbiguousReference Batch Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge Entropy
-    Entry Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError InvalidInterval
+    AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
+    Entropy Entry Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError InvalidInterval
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
     NotAStore Note Pending Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed SeededEntropy Staged
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference

@@ -104,6 +104,11 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ("94a764656369646564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa86163636570746564ff"),
         "221c2906835c719a1c55d446749685aa65ed346650f5d1cac8cf4245fb9b230d",
     ),
+    "bookmarked": (
+        ev.Bookmarked(1, -1, 7),
+        "94aa626f6f6b6d61726b656401ff07",
+        "ab18e046561481a034bde10bf2ac8cb61444e83655db1333dc32a7b2d912c03d",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

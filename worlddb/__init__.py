@@ -35,7 +35,7 @@ from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.query.diff import Change, Difference
 from worlddb.query.journal import Entry
-from worlddb.query.records import Edge, Hit, Proposal, Recall, Valid, Version, World
+from worlddb.query.records import Bookmark, Edge, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
@@ -51,6 +51,7 @@ __all__ = [
     "MAX_NAME_BYTES",
     "AmbiguousReference",
     "Batch",
+    "Bookmark",
     "Change",
     "Clock",
     "ClockJump",

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError, NotAStore
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
@@ -20,7 +20,7 @@ from worlddb.query.stats import counts
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
-from worlddb.viewing import MAX_SEQ, Viewing
+from worlddb.viewing import Viewing
 
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
@@ -65,9 +65,9 @@ class Keeping(Viewing):
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
-        checked_number(first, "first", 0, MAX_SEQ)
+        checked_number(first, "first", 0, HIGHEST_SEQ)
         if last is not None:
-            checked_number(last, "last", 0, MAX_SEQ)
+            checked_number(last, "last", 0, HIGHEST_SEQ)
         wanted = None if ref is None else self.full_ref(ref)
         head = self.head().seq
         return journal(self._reader, first, head if last is None else min(last, head), wanted)
@@ -125,10 +125,11 @@ class Keeping(Viewing):
         *,
         until: TimeLike | None = None,
         seq: int | None = None,
+        bookmark: str | None = None,
         progress: Progress | None = None,
     ) -> Replayed:
-        """Make the store as it was at an ingest time or commit in a new directory, from the log alone."""
-        end = self.view(ingested=until, seq=seq).seq
+        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone."""
+        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
             raise InputError("Nothing had been committed by then", "Replay to a later time")
         folder = folder_of(into)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from worlddb.log.model.environment import Clock
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
-from worlddb.log.store.log import LmdbLog
-from worlddb.query.records import Proposal
+from worlddb.query.bookmarks import marked_commit
+from worlddb.query.records import Bookmark, Proposal
+from worlddb.query.snapshot import Snapshot
 from worlddb.query.spec import Spec
 from worlddb.query.view import View
 from worlddb.store import StoreReader
-
-MAX_SEQ: Final = 2**63 - 1
 
 
 class Viewing:
@@ -28,28 +27,60 @@ class Viewing:
     _clock: Clock
     _spec: Spec
 
-    def view(self, *, valid: TimeLike | None = None, ingested: TimeLike | None = None, seq: int | None = None) -> View:
-        """A pinned view: ``ingested`` (or the commit ``seq``) is what was known, ``valid`` what should have been true.
+    def view(
+        self,
+        *,
+        valid: TimeLike | None = None,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+    ) -> View:
+        """A pinned view: ``ingested`` (or the commit ``seq``, or a bookmark) is what was known, ``valid`` what should
+        have been true.
 
-        ``ingested`` defaults to the head; ``valid`` to ``ingested`` if that was given, else to now.
+        ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now.
+
+        Raises:
+            InputError: several moments were given, or there is no such commit.
+            UnknownReference: there is no such bookmark.
         """
-        if ingested is not None and seq is not None:
-            raise InputError("Both ingested and seq were given", "Give one of them")
-        with self._env.read() as txn:
-            log = LmdbLog(txn)
-            head = log.head().seq
-            known = parse_time(ingested, "ingested") if ingested is not None else 0
-            at = head if seq is None else seq
-            if ingested is not None:
-                at = log.seq_at(known)
-            else:
-                checked_number(at, "seq", -MAX_SEQ, MAX_SEQ)
-                if not 0 <= at <= head:
-                    raise InputError(f"There is no commit {at}", f"The store has commits 1 to {head}")
-                known = log.header(at).ingest_time if at else 0
-        past = ingested is not None or seq is not None
+        past = self._one_moment(ingested, seq, bookmark)
+        with self._reader.snapshot() as snapshot:
+            at = self._commit(snapshot, ingested, seq, bookmark)
+            known = snapshot.log.header(at).ingest_time if at else 0
+        if ingested is not None:
+            known = parse_time(ingested, "ingested")
         default = known if past else max(self._clock.now(), known)
         return View(self._reader, at, known, default if valid is None else parse_time(valid, "valid"), self._spec)
+
+    def bookmarks(self) -> list[Bookmark]:
+        """The named moments, in the order in which they were set."""
+        return self.view().bookmarks()
+
+    @staticmethod
+    def _one_moment(ingested: TimeLike | None, seq: int | None, bookmark: str | None) -> bool:
+        """True if a moment was given; more than one is an error."""
+        moments = {"ingested": ingested, "seq": seq, "bookmark": bookmark}
+        given = [name for name, moment in moments.items() if moment is not None]
+        if len(given) > 1:
+            raise InputError(f"Both {given[0]} and {given[1]} were given", "Give one of them")
+        return bool(given)
+
+    @staticmethod
+    def _commit(snapshot: Snapshot, ingested: TimeLike | None, seq: int | None, bookmark: str | None) -> int:
+        """The last commit of the moment that was given; the head if none was."""
+        log = snapshot.log
+        head = log.head().seq
+        if ingested is not None:
+            return log.seq_at(parse_time(ingested, "ingested"))
+        if bookmark is not None:
+            return marked_commit(snapshot, bookmark, head)
+        if seq is None:
+            return head
+        checked_number(seq, "seq", -HIGHEST_SEQ, HIGHEST_SEQ)
+        if not 0 <= seq <= head:
+            raise InputError(f"There is no commit {seq}", f"The store has commits 1 to {head}")
+        return seq
 
     def proposals(self, *, status: str | None = "pending") -> list[Proposal]:
         """Staged identities; ``status=None`` for decided ones too."""

@@ -201,6 +201,24 @@ class Writing:
         """Undo an accepted identity; both sides are as they were."""
         return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
 
+    def bookmark(
+        self,
+        name: str,
+        *,
+        at: TimeLike | None = None,
+        seq: int | None = None,
+        move: bool = False,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Name a moment: the commit ``seq``, what was known at the ingest time ``at``, or the present head.
+
+        The name then serves ``view(bookmark=...)`` and ``replay(bookmark=...)``. A name that is taken is refused,
+        unless ``move`` is true; what it stood for before is kept. The receipt's ``ref`` is the commit's chain hash.
+        """
+        command = cmd.Bookmark(name=name, at=_time(at, "at"), seq=seq, move=move, why=why)
+        return self._execute([command], idempotency_key)
+
 
 class Batch(Writing):
     """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""

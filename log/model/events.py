@@ -149,6 +149,14 @@ class Decided(Event, frozen=True, tag="decided"):
     details: int
 
 
+class Bookmarked(Event, frozen=True, tag="bookmarked"):
+    """A name was given to the moment after commit ``seq``; the name is in the blob ``body``."""
+
+    body: int
+    details: int
+    seq: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -162,4 +170,5 @@ AnyEvent = (
     | EdgeClosed
     | Proposed
     | Decided
+    | Bookmarked
 )

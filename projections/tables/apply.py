@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.projections.tables.bookmarks import apply_bookmarked
 from worlddb.projections.tables.columns import create_all, link_all
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import (
@@ -309,4 +310,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.EdgeClosed: _edge_closed,
     ev.Proposed: _proposed,
     ev.Decided: _decided,
+    ev.Bookmarked: apply_bookmarked,
 }

@@ -21,6 +21,7 @@
 | ``decisions`` | 32-byte proposal id, u64 seq | u8 status |
 | ``pairs`` | u64 lower node, u64 higher node | 32-byte id of the pair's latest proposal |
 | ``keys`` | 32-byte idempotency digest | u64 seq |
+| ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ TABLES: Final = (
     "decisions",
     "pairs",
     "keys",
+    "bookmarks",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -62,6 +64,7 @@ PREFIX_BYTES: Final = {
     "back": 10,
     "hashes": 8,
     "decisions": 32,
+    "bookmarks": 16,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -213,3 +216,14 @@ class ProposalRow(NamedTuple):
 
 
 PROPOSAL = struct.Struct(">QQIIQQqi16sHBQ")
+
+
+class BookmarkRow(NamedTuple):
+    """A named moment: the commit that it stands for, and the blob of the commit that set it which holds the name."""
+
+    marked: int
+    body: int
+    details: int
+
+
+BOOKMARK = struct.Struct(">Qii")

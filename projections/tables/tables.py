@@ -84,6 +84,7 @@ class Tables:
             self.decisions,
             self.pairs,
             self.keys,
+            self.bookmarks,
         ) = self._all.values()
 
     # -- the whole

@@ -64,6 +64,7 @@ TIMES: dict[str, Call] = {
     "a view": lambda s: s.db.view(valid=NAIVE),
     "a view's other axis": lambda s: s.db.view(ingested="yesterday"),
     "a replay": lambda s: s.db.replay("nowhere", until=NAIVE),
+    "a bookmark": lambda s: s.db.bookmark("b", at=NAIVE),
 }
 
 INTERVALS: dict[str, Call] = {

@@ -97,7 +97,7 @@ def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
     parser.add_argument(
         "--ingested",
         metavar="TIME_OR_SEQ",
-        help="what the store knew at this time, or at the commit of this number (default: the last)",
+        help="what the store knew at this time, commit or bookmark (default: the last commit)",
     )
 
 

@@ -52,7 +52,7 @@ def _as_of(folder: str, moment: str | None, out: Output, stack: ExitStack) -> Pa
     target = Path(stack.enter_context(TemporaryDirectory(prefix="worlddb-diff-"))) / "then"
     then = stores.when(moment)
     with stores.existing_at(Path(folder)) as db, out.steps(f"Replaying {folder}") as told:
-        made = db.replay(target, until=then.get("ingested"), seq=then.get("seq"), progress=told)
+        made = db.replay(target, progress=told, seq=db.view(**then).seq)
     out.hint(f"{folder} was replayed up to commit {made.seq} in a temporary directory.")
     return target
 

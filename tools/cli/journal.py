@@ -16,15 +16,15 @@ _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def _log_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, or time, on")
-    parser.add_argument("--to", dest="last", metavar="SEQ", help="up to this commit, or time")
+    parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
+    parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
     parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
 
 
 def _log(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         first = _first_commit(db, args.first)
-        last = None if args.last is None else _last_commit(db, args.last)
+        last = None if args.ingested is None else _last_commit(db, args.ingested)
         named = _named(db, args.ref)
         entries = db.log(first, last) if named is None else (e for e in db.log(first, last) if named in e.refs)
         if out.json:
@@ -39,7 +39,7 @@ def _first_commit(db: Database, text: str | None) -> int:
     moment = stores.when(text)
     if "ingested" in moment:
         return db.view(ingested=parse_time(moment["ingested"], "--from") - 1).seq + 1
-    return moment.get("seq", 1)
+    return moment["seq"] if "seq" in moment else db.view(**moment).seq if moment else 1
 
 
 def _last_commit(db: Database, text: str) -> int:

@@ -89,9 +89,8 @@ def _replay_arguments(parser: ArgumentParser) -> None:
 
 
 def _replay(args: Namespace, out: Output) -> int:
-    moment = stores.when(args.until)
     with stores.existing(args) as db, out.steps("Replaying commits") as told:
-        made = db.replay(args.into, until=moment.get("ingested"), seq=moment.get("seq"), progress=told)
+        made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
     document = {
         "seq": made.seq,

@@ -10,16 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
-from worlddb.tools.cli import comparing, identity, ingesting, journal, keeping, recalling, story, worlds
+from worlddb.tools.cli import comparing, identity, ingesting, journal, keeping, moments, recalling, story, worlds
 from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
+from worlddb.tools.cli.command import Command
 from worlddb.tools.cli.output import Output
 
-COMMANDS: Final = (
+COMMANDS: Final[tuple[Command, ...]] = (
     *story.COMMANDS,
     *ingesting.COMMANDS,
     *recalling.COMMANDS,
     *worlds.COMMANDS,
     *journal.COMMANDS,
+    moments.at(lambda: COMMANDS),
+    *moments.COMMANDS,
     *keeping.COMMANDS,
     *comparing.COMMANDS,
     *identity.COMMANDS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import Namespace
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,8 @@ DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 _SHOWN_CANDIDATES: Final = 8
+_TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
+"""Whatever begins so is meant as a time, so that a mistyped one is told as such; no bookmark begins so."""
 
 
 class When(TypedDict, total=False):
@@ -23,6 +26,7 @@ class When(TypedDict, total=False):
 
     seq: int
     ingested: str | int
+    bookmark: str
 
 
 def folder_of(args: Namespace) -> Path:
@@ -59,13 +63,13 @@ def there(folder: Path) -> Path:
 
 
 def when(text: str | None) -> When:
-    """A number of up to 12 digits is a commit's, anything else a time."""
+    """A number of up to 12 digits is a commit's; else it is a time, or the name of a bookmark."""
     if text is None:
         return {}
     digits = text.strip()
     if digits.isascii() and digits.isdigit():
         return {"seq": int(digits)} if len(digits) <= MAX_SEQ_DIGITS else {"ingested": int(digits)}
-    return {"ingested": text}
+    return {"ingested": text} if _TIME.match(text) else {"bookmark": text}
 
 
 def view_of(db: Database, args: Namespace) -> View:

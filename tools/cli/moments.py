@@ -1,0 +1,107 @@
+"""``worlddb bookmark`` and ``at``: names for moments, and any read command in the past."""
+
+from __future__ import annotations
+
+from argparse import REMAINDER, ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+
+from worlddb import Bookmark
+from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.arguments import UsageError, parser_of
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page
+
+
+def _bookmark_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the name to give (default: list the bookmarks)")
+    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment that gets the name (default: the last commit)")
+    parser.add_argument("--move", action="store_true", help="if the name is taken, let it stand for this moment now")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the bookmark")
+    arguments.add_author(parser)
+
+
+def _bookmark(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        if args.name is None:
+            return _list(db.bookmarks(), out)
+        marked = db.view(**stores.when(args.at)).seq
+        db.bookmark(args.name, seq=marked, move=args.move, why=args.why).raise_if_refused()
+        (made,) = (each for each in db.bookmarks() if each.seq == marked and each.name == args.name)
+
+        def write(page: Page) -> None:
+            page.line((made.name, "good"), f"  is commit {made.seq}, {wire.moment(made.ingested)}")
+            out.hint(
+                f"Ask about it: worlddb at {args.name!r} children   worlddb replay --until {args.name!r} --into DIR"
+            )
+
+        out.answer(_document(made), write)
+    return DONE
+
+
+def _list(found: Sequence[Bookmark], out: Output) -> int:
+    def write(page: Page) -> None:
+        for each in found:
+            why = f"  {each.why}" if each.why else ""
+            page.line((each.name, "good"), f"  commit {each.seq}, {wire.moment(each.ingested)}", (why, "dim"))
+        if not found:
+            page.line("No bookmarks.")
+
+    out.answer({"bookmarks": [_document(each) for each in found]}, write)
+    return DONE
+
+
+def _document(made: Bookmark) -> dict[str, object]:
+    return wire.record(made) | {"ingested": wire.time(made.ingested)}
+
+
+def at(commands: Callable[[], Sequence[Command]]) -> Command:
+    """The command that runs another one as of a moment; ``commands`` are those that there are."""
+
+    def add(parser: ArgumentParser) -> None:
+        parser.add_argument("moment", metavar="TIME", help="a time, the number of a commit, or a bookmark")
+        parser.add_argument("words", metavar="COMMAND...", nargs=REMAINDER, help="a read command with its arguments")
+
+    def run(args: Namespace, out: Output) -> int:
+        if not args.words:
+            raise UsageError("No command was given after the moment", "For example: worlddb at 2026-03-01 children")
+        told = parser_of(commands()).parse_args(args.words)
+        if not hasattr(told, "ingested"):
+            raise UsageError(
+                f"`{args.words[0]}` cannot be asked about the past",
+                "Use a read command: recall, show, history, children, hash, log or proposals",
+            )
+        if told.ingested is not None:
+            raise UsageError("The moment was given twice", "Give it after `at`, or with the command's own option")
+        told.ingested = args.moment
+        told.store = args.store if told.store is None else told.store
+        out.json, out.quiet = out.json or told.json, out.quiet or told.quiet
+        code: int = told.run(told, out)
+        return code
+
+    return Command(
+        "at",
+        "run a read command as it would have answered at an earlier moment",
+        add,
+        run,
+        (
+            ("at 2026-03-01 children", "what the store knew then, and what was true then"),
+            ('at "before the move" recall "where does Mara live?"', "as of a bookmark"),
+            ("at 12 show Mara --json", "as of a commit"),
+        ),
+    )
+
+
+COMMANDS = (
+    Command(
+        "bookmark",
+        "give a name to a moment, or list the names given",
+        _bookmark_arguments,
+        _bookmark,
+        (
+            ('bookmark "before the move"', "what the store knows now"),
+            ("bookmark audit-2026 --at 2026-06-30T23:59:59Z", "what it knew at a time"),
+            ("bookmark", "the names that there are"),
+        ),
+    ),
+)
