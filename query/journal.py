@@ -9,11 +9,14 @@ import msgspec
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.environment import monotonic, pause
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.query.snapshot import Reader
 
 PAGE = 256
+POLL_SECONDS = 0.02
+"""How often a follower looks for news: one read of the log's head, without a lock."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +47,25 @@ def journal(reader: Reader, first: int, last: int, ref: str | None = None) -> It
                     if ref is None or ref in refs:
                         entries.append(_entry(seq, index, header.ingest_time, header.author, event, refs, blobs))
         yield from entries
+
+
+def followed(reader: Reader, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
+    """The events of commit ``first`` and all later ones, as they are committed by whatever process.
+
+    Ends when nothing has been committed for ``patience_seconds`` (``None``: never).
+    """
+    waiting_since = monotonic()
+    while True:
+        with reader.snapshot() as snapshot:
+            head = snapshot.log.head().seq
+        if head >= first:
+            yield from journal(reader, first, head, ref)
+            first, waiting_since = head + 1, monotonic()
+            continue
+        left = None if patience_seconds is None else waiting_since + patience_seconds - monotonic()
+        if left is not None and left <= 0:
+            return
+        pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
 
 def named_by(event: ev.Event) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         public = {name for name in dir(db) if not name.startswith("_")}
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
         keeping = {"catch_up", "rebuild", "replay", "verify", "close"}
-        reading = {"author", "path", "bookmarks", "full_ref", "head", "log", "proposals", "stats", "view"}
+        reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         assert public <= writing | keeping | reading | {"batch", "ingest"}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from worlddb.keeping import Keeping
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import InputError, NotAStore
-from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_text
+from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
@@ -157,8 +157,8 @@ def open(
         folder_of(path),
         author=author,
         create=create,
-        timeout_seconds=_number(timeout_seconds, "timeout_seconds"),
-        max_clock_jump_days=_number(max_clock_jump_days, "max_clock_jump_days"),
+        timeout_seconds=checked_amount(timeout_seconds, "timeout_seconds"),
+        max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
     )
@@ -171,10 +171,3 @@ def _turn(given: dict[str, Any], position: int) -> Turn:
         raise InputError(
             f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
         ) from None
-
-
-def _number(value: object, what: str) -> float:
-    """A finite number that is not negative."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
-        raise InputError(f"{what} is {value!r:.80}", "Give a number, 0 or more")
-    return value

@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError, NotAStore
-from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
+from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
 from worlddb.projections.tables.tables import Tables
-from worlddb.query.journal import Entry, journal
+from worlddb.query.journal import Entry, followed, journal
 from worlddb.query.stats import counts
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
@@ -71,6 +71,22 @@ class Keeping(Viewing):
         wanted = None if ref is None else self.full_ref(ref)
         head = self.head().seq
         return journal(self._reader, first, head if last is None else min(last, head), wanted)
+
+    def follow(
+        self, first: int | None = None, *, ref: Any = None, patience_seconds: float | None = None
+    ) -> Iterator[Entry]:
+        """The events from commit ``first`` on (default: the next one), as this and other processes commit them.
+
+        It goes on for as long as it is iterated, or until nothing was committed for ``patience_seconds``. To go on
+        later, begin at the ``seq`` of the last entry that was dealt with, plus one: nothing is missed or told twice.
+        """
+        if first is not None:
+            checked_number(first, "first", 0, HIGHEST_SEQ)
+        if patience_seconds is not None:
+            checked_amount(patience_seconds, "patience_seconds")
+        wanted = None if ref is None else self.full_ref(ref)
+        begin = self.head().seq + 1 if first is None else max(1, first)
+        return followed(self._reader, begin, wanted, patience_seconds)
 
     def head(self) -> Head:
         """Where the store stands."""

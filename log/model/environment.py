@@ -76,3 +76,8 @@ class SeededEntropy:
 def monotonic() -> float:
     """Seconds on a clock that never goes back: for waiting and timing, never stored."""
     return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    """Wait for somebody else to do something."""
+    time.sleep(seconds)

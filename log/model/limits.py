@@ -35,6 +35,17 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
     return number
 
 
+def checked_amount(value: object, what: str) -> float:
+    """The number itself if it is finite and not negative.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+        raise InputError(f"{what} is {value!r:.80}", "Give a number, 0 or more")
+    return value
+
+
 def checked_text(text: object, what: str, max_bytes: int, *, empty: bool = True) -> str:
     """The text itself if it can be stored.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any, Final
 
 from worlddb import Database, Entry, parse_time
 from worlddb.tools.cli import stores, wire
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
@@ -19,17 +21,26 @@ def _log_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
     parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
     parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
+    parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, help="with --follow: end when nothing came for so long"
+    )
 
 
 def _log(args: Namespace, out: Output) -> int:
+    if args.follow and args.ingested is not None:
+        raise UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
     with stores.existing(args) as db:
         first = _first_commit(db, args.first)
         last = None if args.ingested is None else _last_commit(db, args.ingested)
         named = _named(db, args.ref)
-        entries = db.log(first, last) if named is None else (e for e in db.log(first, last) if named in e.refs)
+        told = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
+        entries = told if named is None else (entry for entry in told if named in entry.refs)
         if out.json:
             for entry in entries:
                 out.document(wire.entry(entry))
+                if args.follow:
+                    sys.stdout.flush()
         else:
             _write_log(out.page, entries)
     return DONE
@@ -137,6 +148,7 @@ COMMANDS = (
         (
             ("log", "everything that was ever decided"),
             ("log --from 10 --to 12", "three commits"),
+            ("log --from 10 --follow --json", "go on with what any process commits from now on, until interrupted"),
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),
         ),
