@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.events import Proposed
 from worlddb.projections.tables.asof import (
     Moment,
     SeenVersion,
@@ -16,14 +15,14 @@ from worlddb.projections.tables.asof import (
 )
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
-from worlddb.query.snapshot import Snapshot
+from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 
 _ERASED = Body(b"", "", "", "")
 
 
 def world(
-    snapshot: Snapshot, node: int, moment: Moment, spec: Spec, *, include_superseded: bool = False
+    snapshot: Sight, node: int, moment: Moment, spec: Spec, *, include_superseded: bool = False
 ) -> records.World | None:
     """A world at a moment, or ``None`` if no version of it is valid then."""
     seen = version_at(snapshot.tables, node, moment)
@@ -32,13 +31,13 @@ def world(
     return None if seen is None else world_of(snapshot, node, seen, moment, spec)
 
 
-def world_of(snapshot: Snapshot, node: int, seen: SeenVersion, moment: Moment, spec: Spec) -> records.World:
+def world_of(snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec: Spec) -> records.World:
     """The record of one version of a world."""
     row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
-    header = snapshot.log.header(seen.row.seq)
+    header = snapshot.header(seen.row.seq)
     return records.World(
         ref=row.lineage.hex(),
         version=seen.row.body.hex(),
@@ -60,7 +59,7 @@ def world_of(snapshot: Snapshot, node: int, seen: SeenVersion, moment: Moment, s
     )
 
 
-def aliases(snapshot: Snapshot, node: int, seq: int) -> tuple[str, ...]:
+def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
     """The aliases that a world had at a commit."""
     found = []
     for _, row in snapshot.tables.aliases(node) if snapshot.tables.node(node).aliases else ():
@@ -70,7 +69,7 @@ def aliases(snapshot: Snapshot, node: int, seq: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def conflicts(snapshot: Snapshot, node: int, moment: Moment, spec: Spec) -> tuple[str, ...]:
+def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec) -> tuple[str, ...]:
     """The worlds that contradict this one at a moment, in log order."""
     tables = snapshot.tables
     found: dict[int, int] = {}
@@ -84,7 +83,7 @@ def conflicts(snapshot: Snapshot, node: int, moment: Moment, spec: Spec) -> tupl
     return tuple(tables.node(found[edge]).lineage.hex() for edge in sorted(found))
 
 
-def edge(snapshot: Snapshot, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
+def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
     """The record of an edge."""
     tables = snapshot.tables
     validity = edge_validity(tables, place, row, moment.seq)
@@ -105,12 +104,12 @@ def edge(snapshot: Snapshot, place: EdgePlace, row: EdgeRow, moment: Moment) -> 
     )
 
 
-def version(snapshot: Snapshot, seen: SeenVersion) -> records.Version:
+def version(snapshot: Sight, seen: SeenVersion) -> records.Version:
     """The record of a version in a history."""
     body = snapshot.body(seen.row)
     text = body or _ERASED
     details = snapshot.details(seen.row.seq, seen.row.details)
-    header = snapshot.log.header(seen.row.seq)
+    header = snapshot.header(seen.row.seq)
     return records.Version(
         version=seen.row.body.hex(),
         number=seen.number,
@@ -127,7 +126,7 @@ def version(snapshot: Snapshot, seen: SeenVersion) -> records.Version:
     )
 
 
-def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) -> records.Proposal:
+def proposal(snapshot: Sight, identifier: bytes, row: ProposalRow, seq: int) -> records.Proposal:
     """The record of a proposal as it stood at a commit."""
     status, decided = decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
@@ -150,7 +149,7 @@ def proposal(snapshot: Snapshot, identifier: bytes, row: ProposalRow, seq: int) 
     )
 
 
-def staged_until(snapshot: Snapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
+def staged_until(snapshot: Sight, seq: int) -> list[tuple[bytes, ProposalRow]]:
     """The proposals known at a commit, in the order in which they were staged."""
     by_commit: dict[int, list[tuple[bytes, ProposalRow]]] = {}
     for identifier, row in snapshot.tables.all_proposals():
@@ -161,9 +160,7 @@ def staged_until(snapshot: Snapshot, seq: int) -> list[tuple[bytes, ProposalRow]
         found = by_commit[commit]
         if len(found) > 1:
             # The table is in the order of the ids; which came first within a commit is only in the log.
-            events = snapshot.log.events(commit).events
-            staged = [event.proposal for event in events if isinstance(event, Proposed)]
-            places = {identifier: place for place, identifier in enumerate(staged)}
+            places = {identifier: place for place, identifier in enumerate(snapshot.staged_in(commit))}
             found.sort(key=lambda known: places[known[0]])
         ordered.extend(found)
     return ordered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,6 +12,8 @@ from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.environment import monotonic, pause
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.projections.runner import LoggedBlobs
+from worlddb.projections.tables.reading import TableReads
+from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
 
 PAGE = 256
@@ -34,15 +36,23 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
 
-def journal(reader: Reader, first: int, last: int, ref: str | None = None) -> Iterator[Entry]:
-    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it."""
+def journal(
+    reader: Reader, first: int, last: int, ref: str | None = None, *, place: Place | None = None
+) -> Iterator[Entry]:
+    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it.
+
+    With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
+    ``index`` counts what is shown of its commit.
+    """
     for start in range(max(1, first), last + 1, PAGE):
         entries: list[Entry] = []
         with reader.snapshot() as snapshot:
+            tables = None if place is None or not place.is_confined else Sight(snapshot, place).tables
             for seq in range(start, min(start + PAGE, last + 1)):
                 header, events = snapshot.log.header(seq), snapshot.log.events(seq)
                 blobs = LoggedBlobs(snapshot.log, seq, events)
-                for index, event in enumerate(events.events):
+                shown = events.events if tables is None else _shown(tables, events.events)
+                for index, event in enumerate(shown):
                     refs = named_by(event)
                     if ref is None or ref in refs:
                         entries.append(_entry(seq, index, header.ingest_time, header.author, event, refs, blobs))
@@ -68,10 +78,34 @@ def followed(reader: Reader, first: int, ref: str | None, patience_seconds: floa
         pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
 
+def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
+    """The events that name something, and nothing that the tables do not have.
+
+    That a world was closed is its own affair, even if the world that superseded it is not there to be named.
+    """
+    for event in events:
+        by = getattr(event, "by", b"")
+        if by and tables.node_of(by) is None:
+            event = msgspec.structs.replace(event, by=b"")
+        named = _ids(event)
+        if named and all(_is_there(tables, identifier) for identifier in named):
+            yield event
+
+
+def _is_there(tables: TableReads, identifier: bytes) -> bool:
+    if len(identifier) == LINEAGE_BYTES:
+        return tables.node_of(identifier) is not None
+    return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
+
+
 def named_by(event: ev.Event) -> tuple[str, ...]:
     """The lineages, edges and proposals that an event names, in the order of its fields."""
+    return tuple(identifier.hex() for identifier in _ids(event))
+
+
+def _ids(event: ev.Event) -> list[bytes]:
     values = (getattr(event, name) for name in event.__struct_fields__ if name != "nonce")
-    return tuple(value.hex() for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES)
+    return [value for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES]
 
 
 def _entry(

@@ -1,13 +1,13 @@
-"""Containment as a moment sees it (law 7): walks up from a node, so that depth costs no stack."""
+"""Containment as a moment sees it (law 7). Walks go up or down one level at a time, so that depth costs no stack."""
 
 from __future__ import annotations
 
 from worlddb.projections.tables.asof import Moment, edge_seen
+from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
-from worlddb.projections.tables.tables import Tables
 
 
-def containers_at(tables: Tables, node: int, moment: Moment) -> list[int]:
+def containers_at(tables: TableReads, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
     incoming = tables.incoming(node, CONTAINS_CODE)
     return [place.source for place, row in incoming if edge_seen(tables, place, row, moment)]
@@ -16,36 +16,45 @@ def containers_at(tables: Tables, node: int, moment: Moment) -> list[int]:
 class Scope:
     """Whether nodes lie inside one world; what was found out is kept for the next question."""
 
-    def __init__(self, tables: Tables, world: int, moment: Moment) -> None:
+    def __init__(self, tables: TableReads, world: int, moment: Moment) -> None:
         self._tables = tables
         self._world = world
         self._moment = moment
-        self._inside: dict[int, bool] = {}
+        self._inside: dict[int, bool] = {world: True}
 
     def holds(self, node: int) -> bool:
         """True if the world contains the node at any depth; the world itself is not inside itself."""
+        return node != self._world and self.sees(node)
+
+    def sees(self, node: int) -> bool:
+        """True if the node is the world or lies inside it."""
         if self._world == ROOT_NODE:
-            return node != ROOT_NODE
-        return node != self._world and self._leads_up(node)
+            return True
+        known = self._inside.get(node)
+        return self._leads_up(node) if known is None else known
 
     def _leads_up(self, start: int) -> bool:
-        seen, pending = {start}, [start]
-        while pending:
-            node = pending.pop()
-            known = self._inside.get(node)
-            if known or node == self._world:
-                self._inside[start] = True
+        inside = self._inside
+        inside[start] = False
+        path, above = [start], [containers_at(self._tables, start, self._moment)]
+        while path:
+            if not above[-1]:
+                path.pop()
+                above.pop()
+                continue
+            container = above[-1].pop()
+            known = inside.get(container)
+            if known:
+                inside.update(dict.fromkeys(path, True))
                 return True
             if known is None:
-                above = [up for up in containers_at(self._tables, node, self._moment) if up not in seen]
-                seen.update(above)
-                pending.extend(above)
-        # Nothing above the start leads to the world, so neither does anything that was passed on the way.
-        self._inside.update(dict.fromkeys(seen, False))
+                inside[container] = False
+                path.append(container)
+                above.append(containers_at(self._tables, container, self._moment))
         return False
 
 
-def members_below(tables: Tables, world: int, moment: Moment, limit: int) -> set[int] | None:
+def members_below(tables: TableReads, world: int, moment: Moment, limit: int | None = None) -> set[int] | None:
     """Every node inside a world at a moment, or ``None`` if there are more than ``limit``."""
     found: set[int] = set()
     pending = [world]
@@ -54,6 +63,6 @@ def members_below(tables: Tables, world: int, moment: Moment, limit: int) -> set
             if row.target not in found and edge_seen(tables, place, row, moment):
                 found.add(row.target)
                 pending.append(row.target)
-                if len(found) > limit:
+                if limit is not None and len(found) > limit:
                     return None
     return found

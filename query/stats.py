@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from worlddb.projections.tables.asof import edge_known
+from worlddb.query.sight import Sight
 from worlddb.query.snapshot import Snapshot
 
 
@@ -16,3 +18,12 @@ def counts(snapshot: Snapshot) -> dict[str, Any]:
         "edges": progress.next_edge - 1,
         "proposals": sum(1 for _ in snapshot.tables.all_proposals()),
     }
+
+
+def counts_at(snapshot: Sight) -> dict[str, int]:
+    """How many worlds (with the outermost), edges and proposals a view's commit knew."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    worlds = [snapshot.place.top, *snapshot.inhabitants()]
+    known = (edge_known(row, seq) for node in worlds for _, row in tables.outgoing(node))
+    staged = sum(1 for _, row in tables.all_proposals() if row.seq <= seq)
+    return {"worlds": len(worlds), "edges": sum(known), "proposals": staged}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from worlddb.projections.tables.asof import Moment, edge_seen, version_at
 from worlddb.projections.tables.names import name_digest, type_digest
-from worlddb.query.snapshot import Snapshot
+from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 
 TYPE_OF_TYPES = "Type"
@@ -20,7 +20,7 @@ class TypeFilter(NamedTuple):
     instances: frozenset[int]
 
 
-def type_filter(snapshot: Snapshot, type_name: str, moment: Moment, spec: Spec) -> TypeFilter:
+def type_filter(snapshot: Sight, type_name: str, moment: Moment, spec: Spec) -> TypeFilter:
     """What a filter by ``type_name`` sees at a moment, widened along the lattice edges of the specification."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
@@ -45,7 +45,7 @@ def type_filter(snapshot: Snapshot, type_name: str, moment: Moment, spec: Spec) 
     return TypeFilter(frozenset(names), frozenset(instances))
 
 
-def _stands_for(snapshot: Snapshot, node: int, type_name: str, moment: Moment) -> bool:
+def _stands_for(snapshot: Sight, node: int, type_name: str, moment: Moment) -> bool:
     seen = version_at(snapshot.tables, node, moment)
     if seen is None or seen.row.type != type_digest(TYPE_OF_TYPES):
         return False
@@ -53,7 +53,7 @@ def _stands_for(snapshot: Snapshot, node: int, type_name: str, moment: Moment) -
     return body is not None and body.name == type_name
 
 
-def _name_of(snapshot: Snapshot, node: int, moment: Moment) -> set[str]:
+def _name_of(snapshot: Sight, node: int, moment: Moment) -> set[str]:
     seen = version_at(snapshot.tables, node, moment)
     body = None if seen is None else snapshot.body(seen.row)
     return set() if body is None else {body.name}

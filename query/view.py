@@ -7,29 +7,27 @@ that a view sees.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import Any
 
 from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
-from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.log.model.times import format_time
-from worlddb.projections.tables.asof import (
-    Moment,
-    edge_known,
-    edge_seen,
-    versions_as_of,
-)
+from worlddb.projections.tables.asof import Moment, edge_known, edge_seen, versions_as_of
 from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE, STATUS_NAMES
-from worlddb.query import build, records
+from worlddb.query import build, records, stats
 from worlddb.query.bookmarks import bookmarks_known
+from worlddb.query.journal import Entry, journal
 from worlddb.query.recall import recall
 from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope
-from worlddb.query.snapshot import Reader, Snapshot
+from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 from worlddb.query.types import TypeFilter, type_filter
+from worlddb.query.window import Window
 
 DIRECTIONS = ("both", "out", "in")
 MAX_LIMIT = 2**63 - 1
@@ -37,22 +35,61 @@ PAGE = 512
 """How many members or edges one transaction reads before it is given back."""
 
 
-class View(NamedTuple):
-    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds."""
+class View:
+    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
 
-    reader: Reader
-    seq: int
-    ingested: int
-    valid: int
-    spec: Spec
+    A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
+    through it, and nothing says that there is more (law 7). The view holds the
+    store's handle, so it bounds what requests may ask for, not what code in the same process can reach.
+    """
+
+    __slots__ = ("_window", "ingested", "world")
+
+    def __init__(self, window: Window, ingested: int, world: str | None = None) -> None:
+        self._window = window
+        self.ingested = ingested
+        self.world = world
+        """The reference of the world that the view is confined to, if it is."""
+
+    @property
+    def seq(self) -> int:
+        """The commit that the view is of."""
+        return self.moment.seq
+
+    @property
+    def valid(self) -> int:
+        """The valid time that the view is of."""
+        return self.moment.valid
 
     @property
     def moment(self) -> Moment:
         """The view's point on both axes."""
-        return Moment(self.seq, self.valid)
+        return self._window.place.moment
+
+    @property
+    def spec(self) -> Spec:
+        """How the view sees edges."""
+        return self._window.spec
 
     def __str__(self) -> str:
-        return f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
+        text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
+        return text if self.world is None else f"{text} inside {short(self.world)}"
+
+    def __repr__(self) -> str:
+        return f"<worlddb.View: {self}>"
+
+    def confined(self, to: Any) -> View:
+        """The same view of less: a world that this view sees, and what that world contains.
+
+        Containment is judged at the view's moment, on both axes. There is no way back to the wider view.
+
+        Raises:
+            UnknownReference: this view sees no such world.
+        """
+        with self._sight() as snapshot:
+            top = find_node(snapshot.tables, as_ref(to), self.seq)
+            world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
+        return View(self._window.narrowed(top), self.ingested, world)
 
     def get(self, ref: Any, *, include_superseded: bool = False) -> records.World | None:
         """The world that a reference stands for, or ``None`` if no version of it is valid in this view.
@@ -61,7 +98,7 @@ class View(NamedTuple):
             UnknownReference: the view knows nothing under the reference.
             AmbiguousReference: a prefix fits several worlds.
         """
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
             return build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
 
@@ -84,30 +121,30 @@ class View(NamedTuple):
                 raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
             checked_number(limit, "limit", 0, MAX_LIMIT)
-        with self.reader.snapshot() as snapshot:
-            inside = ROOT_NODE if world is None else find_node(snapshot.tables, as_ref(world), self.seq)
+        with self._sight() as snapshot:
+            inside = self._node(snapshot, world)
             scope = Scope(snapshot.tables, inside, self.moment)
             wanted = None if type is None else type_filter(snapshot, type, self.moment, self.spec)
-            for node in self._candidates(snapshot, name, wanted):
+            for node in self._candidates(snapshot, inside, name, wanted):
                 if limit is not None and len(found) >= limit:
                     break
-                record = build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
-                if record is None or not scope.holds(node):
+                if not scope.holds(node):
                     continue
-                if self._fits(record, node, name, wanted):
+                record = build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
+                if record is not None and self._fits(record, node, name, wanted):
                     found.append(record)
         return found
 
     def children(self, ref: Any = None, *, include_superseded: bool = False) -> Iterator[records.World]:
-        """The members of a world (default: the root world), in the order in which they joined.
+        """The members of a world (default: the outermost one), in the order in which they joined.
 
         Read in pages, so a world of any size costs little memory and no long transaction.
         """
         after, more = 0, True
         while more:
             page: list[records.World] = []
-            with self.reader.snapshot() as snapshot:
-                node = ROOT_NODE if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+            with self._sight() as snapshot:
+                node = self._node(snapshot, ref)
                 more = False
                 edges = snapshot.tables.outgoing(node, EDGE_TYPE_CODES[CONTAINS], after)
                 for read, (place, row) in enumerate(edges, 1):
@@ -138,7 +175,7 @@ class View(NamedTuple):
             checked_text(type, "type", MAX_TYPE_BYTES)
         if direction not in DIRECTIONS:
             raise InputError(f"The direction is {direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             tables = snapshot.tables
             node = find_node(tables, as_ref(ref), self.seq)
             code = None if type is None else tables.type_code(type)
@@ -157,7 +194,7 @@ class View(NamedTuple):
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             identifier = find_edge(snapshot.tables, as_ref(ref), self.seq)
             place = snapshot.tables.place_of(identifier)
             row = None if place is None else snapshot.tables.edge(place)
@@ -167,15 +204,15 @@ class View(NamedTuple):
 
     def history(self, ref: Any) -> list[records.Version]:
         """Every version known to the view, oldest first, with the validity that it has in the view."""
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
             versions = versions_as_of(snapshot.tables, node, self.seq)
             return [build.version(snapshot, seen) for seen in versions][::-1]
 
     def hash(self, ref: Any = None) -> str:
-        """The world hash (default: the root's) as of the view's commit, 64 hex digits. Paper §2.1, equation 2."""
-        with self.reader.snapshot() as snapshot:
-            node = ROOT_NODE if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+        """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
+        with self._sight() as snapshot:
+            node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
             if found is None:
                 raise UnknownReference("Nothing had been committed yet", "Look at a later view")
@@ -193,7 +230,7 @@ class View(NamedTuple):
         """Proposals in the order they were staged; ``status=None`` for all of them."""
         if status is not None and status not in STATUS_NAMES:
             raise InputError(f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None")
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             known = build.staged_until(snapshot, self.seq)
             made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
         return [record for record in made if status in (None, record.status)]
@@ -203,7 +240,7 @@ class View(NamedTuple):
 
         Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
         """
-        with self.reader.snapshot() as snapshot:
+        with self._sight() as snapshot:
             tables = snapshot.tables
             start = find_node(tables, as_ref(ref), self.seq)
             seen, pending = {start}, [start]
@@ -218,9 +255,12 @@ class View(NamedTuple):
             return [tables.node(node).lineage.hex() for node in sorted(seen)]
 
     def bookmarks(self) -> list[records.Bookmark]:
-        """The named moments that the view knows, in the order in which they were set."""
-        with self.reader.snapshot() as snapshot:
-            return bookmarks_known(snapshot, self.seq)
+        """The named moments that the view knows, in the order in which they were set.
+
+        They are the whole store's, so a confined view has none.
+        """
+        with self._sight() as snapshot:
+            return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
 
     def recall(
         self,
@@ -232,14 +272,42 @@ class View(NamedTuple):
         include_superseded: bool = False,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best; see :func:`worlddb.query.recall.recall`."""
-        return recall(self, text, world=world, k=k, exact=exact, include_superseded=include_superseded)
+        return recall(self._window, text, world=world, k=k, exact=exact, include_superseded=include_superseded)
 
-    def _candidates(self, snapshot: Snapshot, name: str | None, wanted: TypeFilter | None) -> Iterator[int]:
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+        """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
+
+        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
+        """
+        checked_number(first, "first", 0, MAX_LIMIT)
+        if last is not None:
+            checked_number(last, "last", 0, MAX_LIMIT)
+        wanted = None
+        if ref is not None:
+            with self._sight() as snapshot:
+                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
+        through = self.seq if last is None else min(last, self.seq)
+        return journal(self._window.reader, first, through, wanted, place=self._window.place)
+
+    def counts(self) -> dict[str, int]:
+        """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
+        with self._sight() as snapshot:
+            return stats.counts_at(snapshot)
+
+    def _sight(self) -> AbstractContextManager[Sight]:
+        """The transaction of one read; it ends with it."""
+        return self._window.sight()
+
+    def _node(self, snapshot: Sight, ref: Any) -> int:
+        """The node that a reference stands for; by default the outermost world that the view sees."""
+        return self._window.place.top if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+
+    def _candidates(self, snapshot: Sight, inside: int, name: str | None, wanted: TypeFilter | None) -> Iterator[int]:
         """Nodes that may fit, in log order."""
         if name is not None:
             digest = name_digest(name)
             rows = snapshot.tables.named(digest) if digest != NO_NAME else iter(())
-        elif wanted is not None:
+        elif wanted is not None and not snapshot.place.is_confined:
             typed = {
                 node: first
                 for type_name in wanted.names
@@ -247,7 +315,8 @@ class View(NamedTuple):
             }
             rows = iter(sorted((typed | dict.fromkeys(wanted.instances, 0)).items()))
         else:
-            rows = ((node, 0) for node in range(1, snapshot.tables.progress().next_node))
+            # What others have of a type is neither read nor waited for.
+            rows = ((node, 0) for node in snapshot.inhabitants(inside))
         for node, first in rows:
             if first <= self.seq and snapshot.tables.node(node).created <= self.seq:
                 yield node

@@ -10,11 +10,15 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.query.bookmarks import marked_commit
 from worlddb.query.records import Bookmark, Proposal
+from worlddb.query.sight import Place
 from worlddb.query.snapshot import Snapshot
 from worlddb.query.spec import Spec
 from worlddb.query.view import View
+from worlddb.query.window import Window
 from worlddb.store import StoreReader
 
 
@@ -34,15 +38,17 @@ class Viewing:
         ingested: TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
+        world: Any = None,
     ) -> View:
         """A pinned view: ``ingested`` (or the commit ``seq``, or a bookmark) is what was known, ``valid`` what should
         have been true.
 
-        ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now.
+        ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now. With
+        ``world`` the view is confined: it sees that world and what it contains at the view's moment, and nothing else.
 
         Raises:
             InputError: several moments were given, or there is no such commit.
-            UnknownReference: there is no such bookmark.
+            UnknownReference: there is no such bookmark, or no such world at that moment.
         """
         past = self._one_moment(ingested, seq, bookmark)
         with self._reader.snapshot() as snapshot:
@@ -51,7 +57,9 @@ class Viewing:
         if ingested is not None:
             known = parse_time(ingested, "ingested")
         default = known if past else max(self._clock.now(), known)
-        return View(self._reader, at, known, default if valid is None else parse_time(valid, "valid"), self._spec)
+        true_at = default if valid is None else parse_time(valid, "valid")
+        view = View(Window(self._reader, Place(Moment(at, true_at), ROOT_NODE), self._spec), known)
+        return view if world is None else view.confined(world)
 
     def bookmarks(self) -> list[Bookmark]:
         """The named moments, in the order in which they were set."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from worlddb.log.model.interval import Interval
+from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import (
     CLOSING_EDGE,
     CLOSING_KEY,
@@ -20,7 +21,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import Tables, missing_row
+from worlddb.projections.tables.tables import missing_row
 
 
 class Moment(NamedTuple):
@@ -38,28 +39,28 @@ class SeenVersion(NamedTuple):
     validity: Interval
 
 
-def versions_as_of(tables: Tables, node: int, seq: int) -> Iterator[SeenVersion]:
+def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
     """The versions that were known at a commit, newest first."""
     for number, row in tables.version_rows(node):
         if row.seq <= seq:
             yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
 
 
-def version_validity(tables: Tables, node: int, number: int, row: VersionRow, seq: int) -> Interval:
+def version_validity(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> Interval:
     """The validity of a version as it was known at a commit."""
     if row.closed <= seq:
         return Interval(row.valid_from, row.valid_to)
     return Interval(row.valid_from, _end_at(tables, CLOSING_VERSION, node, number, seq))
 
 
-def edge_validity(tables: Tables, place: EdgePlace, row: EdgeRow, seq: int) -> Interval:
+def edge_validity(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) -> Interval:
     """The validity of an edge as it was known at a commit."""
     if row.closed <= seq:
         return Interval(row.valid_from, row.valid_to)
     return Interval(row.valid_from, _end_at(tables, CLOSING_EDGE, place.edge, 0, seq))
 
 
-def _end_at(tables: Tables, kind: int, number: int, version: int, seq: int) -> int:
+def _end_at(tables: TableReads, kind: int, number: int, version: int, seq: int) -> int:
     """The end that was in force at ``seq``; the first closing also recorded the end that it was born with."""
     prefix = CLOSING_PREFIX.pack(kind, number, version)
     found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
@@ -73,12 +74,12 @@ def edge_known(row: EdgeRow, seq: int) -> bool:
     return row.seq <= seq < row.unlinked
 
 
-def edge_seen(tables: Tables, place: EdgePlace, row: EdgeRow, moment: Moment) -> bool:
+def edge_seen(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment) -> bool:
     """True if the edge is in force at a moment, on both axes."""
     return edge_known(row, moment.seq) and edge_validity(tables, place, row, moment.seq).contains(moment.valid)
 
 
-def version_at(tables: Tables, node: int, moment: Moment) -> SeenVersion | None:
+def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
     """The version in force at a moment: revisions close their predecessors, so there is at most one."""
     for seen in versions_as_of(tables, node, moment.seq):
         if seen.validity.contains(moment.valid):
@@ -86,7 +87,7 @@ def version_at(tables: Tables, node: int, moment: Moment) -> SeenVersion | None:
     return None
 
 
-def newest_version(tables: Tables, node: int, seq: int) -> SeenVersion | None:
+def newest_version(tables: TableReads, node: int, seq: int) -> SeenVersion | None:
     """The newest version known at a commit, whether or not it is still valid."""
     return next(versions_as_of(tables, node, seq), None)
 
@@ -96,7 +97,7 @@ def alias_known(row: AliasRow, seq: int) -> bool:
     return row.seq <= seq < row.removed
 
 
-def decision_at(tables: Tables, proposal: bytes, row: ProposalRow, seq: int) -> tuple[int, int]:
+def decision_at(tables: TableReads, proposal: bytes, row: ProposalRow, seq: int) -> tuple[int, int]:
     """The status of a proposal at a commit, and the commit that gave it: 0 while it is pending."""
     if row.decided <= seq:
         return row.status, row.decided

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
 from worlddb.log.model.ids import LINEAGE_BYTES, MIN_PREFIX_DIGITS, parse_hex, short
+from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.tables import Tables
 
 _SHOWN_CANDIDATES: Final = 8
@@ -14,7 +15,7 @@ _SHOWN_CANDIDATES: Final = 8
 T = TypeVar("T")
 
 
-def find_node(tables: Tables, ref: bytes | str, seq: int) -> int:
+def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
     """The node that a full lineage id or a unique prefix of one stands for, as known at commit ``seq``.
 
     Raises:
@@ -29,7 +30,7 @@ def find_node(tables: Tables, ref: bytes | str, seq: int) -> int:
     return _only(ref, _nodes(tables, ref, seq), "world")
 
 
-def find_edge(tables: Tables, ref: bytes | str, seq: int) -> bytes:
+def find_edge(tables: TableReads, ref: bytes | str, seq: int) -> bytes:
     """The id of the edge that a reference stands for; raises as :func:`find_node`."""
     return _only(ref, ((edge, edge) for edge in _edges(tables, ref, seq)), "edge")
 
@@ -81,7 +82,7 @@ def _range(ref: bytes | str) -> tuple[bytes, str]:
     return bytes.fromhex(digits[: len(digits) // 2 * 2]), digits
 
 
-def _nodes(tables: Tables, ref: bytes | str, seq: int) -> Iterator[tuple[int, bytes]]:
+def _nodes(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[tuple[int, bytes]]:
     prefix, digits = _range(ref)
     if len(prefix) == LINEAGE_BYTES:
         node = tables.node_of(prefix)
@@ -94,7 +95,7 @@ def _nodes(tables: Tables, ref: bytes | str, seq: int) -> Iterator[tuple[int, by
             yield node, key
 
 
-def _edges(tables: Tables, ref: bytes | str, seq: int) -> Iterator[bytes]:
+def _edges(tables: TableReads, ref: bytes | str, seq: int) -> Iterator[bytes]:
     prefix, digits = _range(ref)
     for key, _ in tables.edges.scan(prefix):
         place = tables.place_of(key)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit
 from worlddb.projections.indexes.text import TextIndex
 from worlddb.projections.tables.asof import newest_version, version_at
-from worlddb.query.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from worlddb.query.view import View
+from worlddb.query.sight import Sight
 
 
 @lru_cache(maxsize=64)
@@ -50,25 +47,24 @@ class PresentTextLane:
 class ExactTextLane:
     """A scratch index of precisely what a view sees, built in log order (law 9)."""
 
-    def __init__(self, view: View, snapshot: Snapshot, include_superseded: bool) -> None:
-        self.indexed = view.seq
+    def __init__(self, snapshot: Sight, include_superseded: bool) -> None:
+        self.indexed = snapshot.place.moment.seq
         self._index = TextIndex.in_memory()
-        documents = sorted(_visible_documents(view, snapshot, include_superseded), key=lambda doc: (doc.seq, doc.node))
-        self._index.apply(documents, Marker(b"", view.seq, b""))
-        self._index.refresh()
+        documents = sorted(_visible_documents(snapshot, include_superseded), key=lambda doc: (doc.seq, doc.node))
+        self._index.apply(documents, Marker(b"", self.indexed, b""))
+        # The first look is what makes the index ready for several threads.
+        assert self._index.view is not None
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         return self._index.search(text, limit=limit, through=through, nodes=nodes)
 
 
-def _visible_documents(view: View, snapshot: Snapshot, include_superseded: bool) -> Iterator[TextDocument]:
-    tables = snapshot.tables
-    for node in range(1, tables.progress().next_node):
-        if tables.node(node).created > view.seq:
-            return
-        seen = version_at(tables, node, view.moment)
+def _visible_documents(snapshot: Sight, include_superseded: bool) -> Iterator[TextDocument]:
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for node in snapshot.inhabitants():
+        seen = version_at(tables, node, moment)
         if seen is None and include_superseded:
-            seen = newest_version(tables, node, view.seq)
+            seen = newest_version(tables, node, moment.seq)
         body = None if seen is None else snapshot.body(seen.row)
         if seen is not None and body is not None:
             yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

@@ -16,7 +16,18 @@ from tests.model.draft import Bad, Note
 from tests.model.edge_rules import Refuse
 from tests.model.names import Names, changed_inside, world_hashes
 from tests.model.state import State, first_state
-from worlddb import Committed, Database, IdempotencyConflict, ManualClock, Receipt, Refused, SeededEntropy, Staged, View
+from worlddb import (
+    Committed,
+    Database,
+    Entropy,
+    IdempotencyConflict,
+    ManualClock,
+    Receipt,
+    Refused,
+    SeededEntropy,
+    Staged,
+    View,
+)
 
 AUTHORS = ("ada", "bob")
 
@@ -32,11 +43,11 @@ class Retry(NamedTuple):
 class Session:
     """Two handles on one store, and the model of it."""
 
-    def __init__(self, folder: Path, seed: int, seen: Counter[str]) -> None:
+    def __init__(self, folder: Path, seed: int, seen: Counter[str], entropy: Entropy | None = None) -> None:
         self.folder = folder
         self.seen = seen
         self.clock = ManualClock()
-        self.entropy = SeededEntropy(seed)
+        self.entropy = SeededEntropy(seed) if entropy is None else entropy
         self.handles: list[Database] = []
         self.open()
         first = first_state(self.clock.value, AUTHORS[0])

@@ -1,0 +1,73 @@
+"""One short read transaction as a view may look at it: the store's tables, or those of the world it is confined to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.commit import Header
+from worlddb.log.model.events import Proposed
+from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.reading import TableReads
+from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
+from worlddb.query.confined import ConfinedTables
+from worlddb.query.scope import members_below
+from worlddb.query.snapshot import Snapshot
+
+
+class Place(NamedTuple):
+    """Where a view stands: its moment, and the world that is everything to it (the root, unless it is confined)."""
+
+    moment: Moment
+    top: int
+
+    @property
+    def is_confined(self) -> bool:
+        """True if there may be worlds that are not seen from here."""
+        return self.top != ROOT_NODE
+
+
+class Sight:
+    """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
+
+    __slots__ = ("_snapshot", "place", "tables")
+
+    def __init__(self, snapshot: Snapshot, place: Place) -> None:
+        self._snapshot = snapshot
+        self.place = place
+        whole = snapshot.tables
+        self.tables: TableReads = ConfinedTables(whole, place.top, place.moment) if place.is_confined else whole
+
+    @property
+    def whole(self) -> Snapshot | None:
+        """The store itself, for what belongs to it and to no world; ``None`` if only a part of it is seen."""
+        return None if self.place.is_confined else self._snapshot
+
+    def body(self, row: VersionRow) -> Body | None:
+        """The body of a version, or ``None`` once erased."""
+        return self._snapshot.body(row)
+
+    def details(self, seq: int, position: int) -> Details:
+        """The details that a command left in a commit; empty ones if it left none or they were erased."""
+        return self._snapshot.details(seq, position)
+
+    def header(self, seq: int) -> Header:
+        """When a commit was made, and by whom."""
+        return self._snapshot.log.header(seq)
+
+    def staged_in(self, seq: int) -> list[bytes]:
+        """The proposals of a commit, in the order in which they were staged."""
+        return [event.proposal for event in self._snapshot.log.events(seq).events if isinstance(event, Proposed)]
+
+    def inhabitants(self, world: int | None = None) -> Iterator[int]:
+        """Every node inside a world (default: the top) at the moment, in log order."""
+        moment, top = self.place
+        within = top if world is None else world
+        if within != ROOT_NODE:
+            yield from sorted(members_below(self.tables, within, moment) or ())
+            return
+        for node in range(ROOT_NODE + 1, self._snapshot.tables.progress().next_node):
+            if self.tables.node(node).created > moment.seq:
+                return
+            yield node

@@ -1,0 +1,44 @@
+"""What stands behind a view: the store, the place that it is looked at from, and how edges are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from worlddb.query.lanes.text import ExactTextLane, TextLane
+from worlddb.query.sight import Place, Sight
+from worlddb.query.snapshot import Reader
+from worlddb.query.spec import Spec
+
+
+class Window:
+    """Opens a transaction for each read, as far as its place may see; kept by the view, and not handed out by it."""
+
+    def __init__(self, reader: Reader, place: Place, spec: Spec) -> None:
+        self.reader = reader
+        self.place = place
+        self.spec = spec
+        self._exact_lanes: dict[bool, ExactTextLane] = {}
+
+    def narrowed(self, top: int) -> Window:
+        """The same moment, from inside a world."""
+        return Window(self.reader, self.place._replace(top=top), self.spec)
+
+    @contextmanager
+    def sight(self) -> Iterator[Sight]:
+        """One short read transaction, as far as the place may see."""
+        with self.reader.snapshot() as snapshot:
+            yield Sight(snapshot, self.place)
+
+    def present_lane(self) -> TextLane:
+        """The text index of the whole store, up to its head."""
+        return self.reader.text_lane()
+
+    def exact_lane(self, snapshot: Sight, include_superseded: bool) -> ExactTextLane:
+        """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept."""
+        lane = self._exact_lanes.get(include_superseded)
+        if lane is None:
+            lane = ExactTextLane(snapshot, include_superseded)
+            if self.place.is_confined:
+                self._exact_lanes[include_superseded] = lane
+        return lane

@@ -1,0 +1,217 @@
+"""What a confined view must answer: what the model answers when everything outside is taken away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Structure
+from tests.model.compare import Compared, all_fields, fields
+from tests.model.reads import Reads
+from tests.model.state import ROOT, Edge, State
+from worlddb import AmbiguousReference, UnknownReference, View
+from worlddb.log.model.ids import short
+from worlddb.projections.indexes.fields import Marker, TextDocument
+from worlddb.projections.indexes.text import TextIndex
+
+NOBODY = "00000000000000000000000000000bad"
+QUERIES = ("red boat", "green", "Ada blue")
+
+
+def reduced(state: State, inside: set[int]) -> State:
+    """The state without what lies outside: an edge needs its ends and its home, a proposal its two sides."""
+
+    def kept(edges: dict[int, Edge]) -> dict[int, Edge]:
+        return {
+            number: edge
+            for number, edge in edges.items()
+            if edge.source in inside and edge.target in inside and edge.home in inside
+        }
+
+    return State(
+        {number: world for number, world in state.worlds.items() if number in inside},
+        kept(state.edges),
+        kept(state.unlinked),
+        {
+            number: known
+            for number, known in state.proposals.items()
+            if known.source in inside and known.target in inside
+        },
+    )
+
+
+class Inside:
+    """One confined view, and what must be seen through it."""
+
+    def __init__(self, structure: Structure, top: int, seq: int, valid: int) -> None:
+        self.structure = structure
+        self.top = top
+        self.names = structure.names
+        self.whole = structure.states[seq]
+        self.inside = Reads(self.whole, valid, self.names).inside(top) | {top}
+        self.state = reduced(self.whole, self.inside)
+        self.reads = Reads(self.state, valid, self.names)
+        self.view = structure.db(1).view(seq=seq, valid=valid, world=self.names.refs[top])
+        self.compared = Compared(self.view, self.state, self.names, structure.hashes[seq])
+        self.shown_events = 0
+
+    def everything(self, *, recall: bool, strangers: int | None = None) -> None:
+        """Every read path; with ``strangers`` only so many of the worlds outside are asked for."""
+        assert self.view.world == self.names.refs[self.top]
+        for number in self.state.worlds:
+            self.compared.world(number)
+        for number in (*self.state.edges, *self.state.unlinked):
+            self.compared.edge(number)
+        self.compared.identities()
+        self.compared.lookups(self.top)
+        self.defaults()
+        self.prefixes()
+        self.outside(strangers)
+        self.journal()
+        if recall:
+            self.recall()
+
+    def defaults(self) -> None:
+        """Reads that name no world are about the one that the view is confined to."""
+        view, reads, top = self.view, self.reads, self.top
+        assert view.hash() == self.compared.hashes[top]
+        assert all_fields(view.children()) == reads.children(top)
+        assert all_fields(view.find()) == reads.find(world=top)
+        assert all_fields(view.find(include_superseded=True)) == reads.find(world=top, include_superseded=True)
+        for name in NAMES:
+            assert all_fields(view.find(name=name)) == reads.find(name=name, world=top)
+        for type_name in TYPE_NAMES:
+            assert all_fields(view.find(type=type_name)) == reads.find(type=type_name, world=top)
+        assert view.containers(self.names.refs[top]) == []
+        assert view.counts() == {
+            "worlds": len(self.state.worlds),
+            "edges": len(self.state.edges),
+            "proposals": len(self.state.proposals),
+        }
+
+    def prefixes(self) -> None:
+        """A prefix is of what is inside, whoever else has it."""
+        seen = {self.names.refs[number]: number for number in self.state.worlds}
+        for prefix in {self.names.refs[number][:digits] for number in self.whole.worlds for digits in (4, 6)}:
+            fits = sorted(ref for ref in seen if ref.startswith(prefix))
+            if len(fits) == 1:
+                assert fields(self.view.get(prefix)) == self.reads.get(seen[fits[0]])
+                continue
+            with pytest.raises(AmbiguousReference if fits else UnknownReference) as raised:
+                self.view.get(prefix)
+            listed = ", ".join(short(ref) for ref in fits)
+            assert raised.value.message == (
+                f"The reference {prefix} fits several: {listed}" if fits else f"No world has the reference {prefix}"
+            )
+            assert raised.value.details == ({"candidates": fits} if fits else {"ref": prefix})
+        for number in self.state.edges:
+            assert fields(self.view.edge(self.names.refs[number][:12])) == self.reads.edge(number)
+
+    def outside(self, strangers: int | None) -> None:
+        """What is outside, or was made later, is refused in the very words in which nobody is."""
+        latest = self.structure.state
+        nobody = [told(read, NOBODY) for read in asked(self.view)]
+        for number in sorted(latest.worlds.keys() - self.inside)[:strangers]:
+            assert [told(read, self.names.refs[number]) for read in asked(self.view)] == nobody
+        no_edge = told(self.view.edge, NOBODY * 2)
+        for number in (latest.edges | latest.unlinked).keys() - (self.state.edges | self.state.unlinked).keys():
+            assert told(self.view.edge, self.names.refs[number]) == no_edge
+
+    def journal(self) -> None:
+        """Events that name something inside and nothing outside, counted anew in each commit."""
+        known = {
+            self.names.refs[number]
+            for number in (*self.inside, *self.state.edges, *self.state.unlinked, *self.state.proposals)
+        }
+        shown = []
+        last = (0, -1)
+        for entry in self.structure.db().log(1, self.view.seq):
+            data, refs = entry.data, entry.refs
+            if data.get("by") and data["by"] not in known:
+                refs = tuple(ref for ref in refs if ref != data["by"])
+                data = data | {"by": ""}
+            if refs and known.issuperset(refs):
+                last = (entry.seq, last[1] + 1 if entry.seq == last[0] else 0)
+                shown.append(fields(entry) | {"data": data, "refs": refs, "index": last[1]})
+        assert all_fields(self.view.log()) == shown
+        some = self.names.refs[max(self.inside)]
+        assert all_fields(self.view.log(ref=some)) == [entry for entry in shown if some in entry["refs"]]
+        self.shown_events = len(shown)
+
+    def recall(self) -> None:
+        """Hits, order and scores are those of an index in which there is nothing else."""
+        index, documents = TextIndex.in_memory(), []
+        for number in self.inside - {self.top}:
+            at = self.reads.version_at(number)
+            if at is not None:
+                version = self.state.worlds[number].versions[at - 1]
+                documents.append(TextDocument(number, at, version.seq, version.name, version.content))
+        index.apply(sorted(documents, key=lambda each: (each.seq, each.node)), Marker(b"", self.view.seq, b""))
+        refs = self.names.refs
+        for query in QUERIES:
+            answer = self.view.recall(query)
+            assert (answer.exact, answer.indexed, answer.note) == (True, self.view.seq, "")
+            found = [(hit.ref, hit.score, hit.world) for hit in answer]
+            expected = [
+                (refs[hit.node], round(hit.score, 6), self.reads.containers(hit.node)[0])
+                for hit in index.search(query, limit=10)
+            ]
+            assert found == expected
+            assert self.view.recall(query, exact=True) == answer
+        for number in self.inside - {self.top}:
+            below = {refs[member] for member in self.reads.inside(number)}
+            assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number])} <= below
+
+    def narrowed(self, to: int) -> Inside:
+        """The view confined once more; asked of the outer one, so that it cannot be widened on the way."""
+        inner = Inside(self.structure, to, self.view.seq, self.view.valid)
+        inner.view = self.view.confined(self.names.refs[to])
+        inner.compared.view = inner.view
+        return inner
+
+
+def asked(view: View) -> Iterator[Callable[[str], Any]]:
+    """Every read that takes a reference of a world."""
+    yield from (view.get, view.edges, view.history, view.hash, view.conflicts, view.containers, view.equivalence_class)
+    yield view.confined
+    yield lambda ref: view.get(ref, include_superseded=True)
+    yield lambda ref: list(view.children(ref))
+    yield lambda ref: view.find(world=ref)
+    yield lambda ref: view.log(ref=ref)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref)
+
+
+def told(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
+    """How a read refuses a reference, with the reference itself taken out."""
+    with pytest.raises(worlddb.WorldDBError) as raised:
+        read(ref)
+    error = raised.value
+    said = [str(part).replace(ref, "…") for part in (error, error.message, error.details)]
+    return type(error), said
+
+
+def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
+    """A view from each world: of the present, and of an earlier moment at which the world was known."""
+    for top in tops:
+        yield Inside(structure, top, structure.head, structure.db(1).view().valid)
+        made = structure.state.worlds[top].versions[0].seq
+        seq = made + (top + structure.head) % (structure.head - made + 1)
+        yield Inside(structure, top, seq, structure.times[seq] + (top % 7 - 3) * 1_000)
+
+
+def scoped(structure: Structure) -> None:
+    """A scope in a view that is not confined: only what the world contains is found, by whatever means (law 7)."""
+    view = structure.db(1).view()
+    reads = Reads(structure.state, view.valid, structure.names)
+    refs = structure.names.refs
+    for top in structure.state.worlds:
+        inside = {refs[number] for number in reads.inside(top)}
+        assert {found.ref for found in view.find(world=refs[top], include_superseded=True)} <= inside
+        for query in QUERIES:
+            hits = view.recall(query, world=refs[top], include_superseded=True, k=100)
+            assert {hit.ref for hit in hits} <= inside
+        if top != ROOT:
+            assert refs[ROOT] not in inside
