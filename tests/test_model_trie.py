@@ -26,8 +26,16 @@ keys = st.one_of(
     st.integers(0, 255).map(lambda number: bytes([0, 0, number])),
 )
 values = st.integers(0, 5).map(lambda number: digest(number, VALUE))
-sets = st.dictionaries(keys, values, max_size=300)
-histories = st.lists(st.dictionaries(keys, st.none() | values, max_size=60), max_size=8)
+# Small sets seldom grow beyond a bucket, so many are made of whole rows of keys.
+rows = st.builds(
+    lambda first, count, value: {digest(number, KEY): value for number in range(first, first + count)},
+    st.integers(0, 200),
+    st.integers(1, 2 * BUCKET_ENTRIES),
+    values,
+)
+removed_rows = rows.map(lambda row: dict.fromkeys(row, None))
+sets = st.builds(lambda row, single: row | single, rows | st.just({}), st.dictionaries(keys, values, max_size=60))
+histories = st.lists(st.dictionaries(keys, st.none() | values, max_size=60) | rows | removed_rows, max_size=8)
 
 
 def trie() -> Trie:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.log.model.trie import BUCKET_ENTRIES, EMPTY_ROOT, FEW_CHANGES, Trie
+from worlddb.log.model.trie import BUCKET_ENTRIES, EMPTY_ROOT, Trie
 
 KEY_BYTES, VALUE_BYTES = 4, 2
 
@@ -35,9 +35,20 @@ def made_at_once(entries: dict[bytes, bytes]) -> tuple[bytes, Nodes]:
     return Trie(nodes, KEY_BYTES, VALUE_BYTES).update(dict(entries)), nodes
 
 
-# Few leading digits, so that keys share paths, buckets split, and branches collapse again.
-KEYS = st.builds(lambda first, rest: bytes([first, 0, 0]) + bytes([rest]), st.integers(0, 40), st.integers(0, 7))
-CHANGES = st.dictionaries(KEYS, st.none() | st.binary(min_size=VALUE_BYTES, max_size=VALUE_BYTES), max_size=80)
+def key_of(number: int) -> bytes:
+    return bytes([number // 8, 0, 0, number % 8])
+
+
+# Few leading digits, so that keys share paths; and rows of keys, so that buckets split and branches collapse again.
+KEYS = st.integers(0, 327).map(key_of)
+VALUES = st.none() | st.binary(min_size=VALUE_BYTES, max_size=VALUE_BYTES)
+ROWS = st.builds(
+    lambda first, count, value: {key_of(number): value for number in range(first, first + count)},
+    st.integers(0, 160),
+    st.integers(1, 2 * BUCKET_ENTRIES),
+    VALUES,
+)
+CHANGES = st.dictionaries(KEYS, VALUES, max_size=80) | ROWS
 
 
 @given(st.lists(CHANGES, max_size=8))
@@ -72,7 +83,7 @@ def test_taking_out_what_is_not_there_changes_nothing(size: int) -> None:
 
 def test_few_and_many_changes_of_a_bucket_come_to_the_same() -> None:
     draw = random.Random(3)
-    entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(FEW_CHANGES * 6)}
+    entries = {draw.randbytes(KEY_BYTES): draw.randbytes(VALUE_BYTES) for _ in range(BUCKET_ENTRIES)}
     at_once, _ = made_at_once(entries)
     nodes = Nodes()
     trie = Trie(nodes, KEY_BYTES, VALUE_BYTES)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Final, Protocol
 
@@ -26,10 +26,8 @@ from blake3 import blake3
 
 from worlddb.log.model.hashing import TRIE_BRANCH, TRIE_BUCKET, digest
 
-BUCKET_ENTRIES: Final = 32
+BUCKET_ENTRIES: Final = 128
 FANOUT: Final = 16
-FEW_CHANGES: Final = 8
-"""Up to so many changes are cut into a bucket one by one."""
 
 _BUCKET: Final = b"\x00"
 _BRANCH: Final = b"\x01"
@@ -80,20 +78,16 @@ class Trie:
 
     def update(self, changes: Mapping[bytes, bytes | None]) -> bytes:
         """Apply changes as one set (each node is rewritten at most once) and return the new root hash."""
-        if len(changes) == 1:
-            (change,) = changes.items()
-            if change[1] is not None:
-                return self._put(change)
         if not changes:
             return root_of(self.nodes)
-        return self._update(b"", sorted(changes.items()))[1]
+        return self._update(b"", list(changes.items()))[1]
 
     def get(self, key: bytes) -> bytes | None:
         """The value stored for a key."""
         path = b""
         while (node := self.nodes.get(path)) is not None:
             if node[:1] == _BUCKET:
-                return self._entries(node).get(key)
+                return self._pairs(node).get(key)
             path += bytes([_digit(key, len(path))])
         return None
 
@@ -111,95 +105,77 @@ class Trie:
             if node is None:
                 continue
             if node[:1] == _BUCKET:
-                yield from self._entries(node).items()
+                yield from self._pairs(node).items()
             else:
                 pending.extend(here + bytes([digit]) for digit in reversed(children(node)))
-
-    def _put(self, change: Change) -> bytes:
-        """Put one entry: down to its bucket and up again. It can only grow the trie, so nothing collapses."""
-        key, path = change[0], b""
-        branches: list[bytes] = []
-        node = self.nodes.get(path)
-        while node is not None and node[:1] == _BRANCH:
-            branches.append(node)
-            path += _DIGITS[_digit(key, len(path))]
-            node = self.nodes.get(path)
-        growth, child_hash = self._update_bucket(path, node or _BUCKET, [change])
-        while branches:
-            path, digit = path[:-1], path[-1]
-            node = _with_child(branches.pop(), digit, growth, child_hash)
-            self.nodes.put(path, node)
-            child_hash = node_hash(node)
-        return child_hash
 
     def _update(self, path: bytes, changes: list[Change]) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
         node = self.nodes.get(path)
         if node is None or node[:1] == _BUCKET:
             return self._update_bucket(path, node or _BUCKET, changes)
-        depth, growth, shrunk = len(path), 0, False
-        for digit, group in groupby(changes, lambda change: _digit(change[0], depth)):
-            grown, child_hash = self._update(path + bytes([digit]), list(group))
+        branch, growth, shrunk = bytearray(node), 0, False
+        for digit, below in _by_digit(changes, len(path)).items():
+            grown, child_hash = self._update(path + _DIGITS[digit], below)
             growth, shrunk = growth + grown, shrunk or grown < 0
-            node = _with_child(node, digit, grown, child_hash)
+            _set_child(branch, digit, grown, child_hash)
+        node = bytes(branch)
         if shrunk and self._count(node) <= BUCKET_ENTRIES:
             return growth, self._collapse(path)
         self.nodes.put(path, node)
         return growth, node_hash(node)
 
     def _update_bucket(self, path: bytes, node: bytes, changes: list[Change]) -> tuple[int, bytes]:
-        changed = self._spliced(node, changes) if len(changes) <= FEW_CHANGES else self._merged(node, changes)
-        growth = (len(changed) - len(node)) // self._entry_size
-        if changed == _BUCKET:
+        before = self._entries(node)
+        entries = self._merged(before, changes)
+        growth = len(entries) - len(before)
+        if not entries:
             self.nodes.delete(path)
             return growth, EMPTY_ROOT
-        if self._count(changed) <= BUCKET_ENTRIES:
-            self.nodes.put(path, changed)
-            return growth, node_hash(changed)
-        return growth, self._build(path, list(self._entries(changed).items()))[1]
+        return growth, self._build(path, entries)
 
-    def _spliced(self, node: bytes, changes: list[Change]) -> bytes:
-        """A bucket after a few changes, each cut into its bytes: cheaper than taking all of it apart."""
-        size, key_size = self._entry_size, self._key_size
+    def _merged(self, before: Sequence[bytes], changes: list[Change]) -> list[bytes]:
+        """Sorted entries after some changes."""
+        size = self._key_size
+        if len(changes) > len(before):
+            # Inserting very many one by one would take time in the square of their number.
+            merged = {entry[:size]: entry for entry in before}
+            for key, value in changes:
+                if value is None:
+                    merged.pop(key, None)
+                else:
+                    merged[key] = key + value
+            return sorted(merged.values())
+        entries = list(before)
         for key, value in changes:
-            entries = range(1, len(node), size)
-            position = bisect_left(entries, key, key=partial(_key_at, node, key_size))
-            at = 1 + position * size
-            found = node[at : at + key_size] == key
-            node = node[:at] + (b"" if value is None else key + value) + node[at + size if found else at :]
-        return node
+            at = bisect_left(entries, key)
+            found = at < len(entries) and entries[at].startswith(key)
+            entries[at : at + found] = () if value is None else (key + value,)
+        return entries
 
-    def _merged(self, node: bytes, changes: list[Change]) -> bytes:
-        """A bucket, or what will be split into several, after many changes."""
-        entries = self._entries(node)
-        for key, value in changes:
-            if value is None:
-                entries.pop(key, None)
-            else:
-                entries[key] = value
-        return _BUCKET + b"".join([key + entries[key] for key in sorted(entries)])
-
-    def _build(self, path: bytes, entries: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:
-        """Store the canonical subtree of some sorted entries; their count and its hash."""
+    def _build(self, path: bytes, entries: list[bytes]) -> bytes:
+        """Store the canonical subtree of some sorted entries; its hash."""
         if len(entries) <= BUCKET_ENTRIES:
-            node = _BUCKET + b"".join([key + value for key, value in entries])
+            node = _BUCKET + b"".join(entries)
         else:
-            depth, node = len(path), _HEADER.pack(1, 0)
-            for digit, group in groupby(entries, lambda entry: _digit(entry[0], depth)):
-                node = _with_child(node, digit, *self._build(path + bytes([digit]), list(group)))
+            branch = bytearray(_HEADER.pack(1, 0))
+            for digit, below in groupby(entries, partial(_digit, depth=len(path))):
+                listed = list(below)
+                _set_child(branch, digit, len(listed), self._build(path + _DIGITS[digit], listed))
+            node = bytes(branch)
         self.nodes.put(path, node)
-        return len(entries), node_hash(node)
+        return node_hash(node)
 
     def _collapse(self, path: bytes) -> bytes:
         """Turn a branch that has become too small back into a bucket, or into nothing; its hash."""
-        entries: list[tuple[bytes, bytes]] = []
+        entries: list[bytes] = []
         for digit in range(FANOUT):
             child = path + bytes([digit])
             if self.nodes.get(child) is not None:
-                entries.extend(self.entries(child))
+                entries.extend(key + value for key, value in self.entries(child))
                 self._forget(child)
         if entries:
-            return self._build(path, entries)[1]
+            return self._build(path, entries)
         self.nodes.delete(path)
         return EMPTY_ROOT
 
@@ -215,12 +191,26 @@ class Trie:
             return (len(node) - 1) // self._entry_size
         return sum(count for count, _ in children(node).values())
 
-    def _entries(self, node: bytes) -> dict[bytes, bytes]:
+    def _entries(self, bucket: bytes) -> tuple[bytes, ...]:
+        """The entries of a bucket, each key and value in one."""
+        return _layout(self._entry_size, len(bucket) // self._entry_size).unpack_from(bucket, len(_BUCKET))
+
+    def _pairs(self, node: bytes) -> dict[bytes, bytes]:
         return bucket_entries(node, self._key_size, self._entry_size - self._key_size)
 
 
-def _key_at(node: bytes, key_size: int, at: int) -> bytes:
-    return node[at : at + key_size]
+@lru_cache(maxsize=4 * BUCKET_ENTRIES)
+def _layout(size: int, count: int) -> struct.Struct:
+    """So many fields of one size, in a row."""
+    return struct.Struct(f"{size}s" * count)
+
+
+def _by_digit(changes: list[Change], depth: int) -> dict[int, list[Change]]:
+    """Changes by the next digit of their keys."""
+    groups: dict[int, list[Change]] = {}
+    for change in changes:
+        groups.setdefault(_digit(change[0], depth), []).append(change)
+    return groups
 
 
 def _digit(key: bytes, depth: int) -> int:
@@ -228,20 +218,21 @@ def _digit(key: bytes, depth: int) -> int:
     return byte & 15 if depth & 1 else byte >> 4
 
 
-def _with_child(node: bytes, digit: int, growth: int, child_hash: bytes) -> bytes:
-    """A branch with one child replaced, added, or dropped because nothing is left of it."""
-    _, bitmap = _HEADER.unpack_from(node)
+def _set_child(branch: bytearray, digit: int, growth: int, child_hash: bytes) -> None:
+    """Replace or add one child of a branch, or drop it because nothing is left of it."""
+    _, bitmap = _HEADER.unpack_from(branch)
     bit = 1 << digit
     at = _HEADER.size + _CHILD.size * (bitmap & (bit - 1)).bit_count()
-    if not bitmap & bit and not growth:
-        return node
-    if not bitmap & bit:
-        return _HEADER.pack(1, bitmap | bit) + node[_HEADER.size : at] + _CHILD.pack(growth, child_hash) + node[at:]
-    count = _CHILD.unpack_from(node, at)[0] + growth
-    rest = node[at + _CHILD.size :]
-    if not count:
-        return _HEADER.pack(1, bitmap & ~bit) + node[_HEADER.size : at] + rest
-    return node[:at] + _CHILD.pack(count, child_hash) + rest
+    if bitmap & bit:
+        count = _CHILD.unpack_from(branch, at)[0] + growth
+        if count:
+            _CHILD.pack_into(branch, at, count, child_hash)
+        else:
+            del branch[at : at + _CHILD.size]
+            _HEADER.pack_into(branch, 0, 1, bitmap & ~bit)
+    elif growth:
+        branch[at:at] = _CHILD.pack(growth, child_hash)
+        _HEADER.pack_into(branch, 0, 1, bitmap | bit)
 
 
 def children(node: bytes) -> dict[int, tuple[int, bytes]]:

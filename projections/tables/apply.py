@@ -106,6 +106,11 @@ class Applier:
             raise KeyError(f"commit {self.seq} names the unknown lineage {lineage.hex()}")
         return node
 
+    def numbers(self, lineages: Sequence[bytes]) -> list[int]:
+        """As :meth:`number`, for a column."""
+        known = self.tables.known_numbers(lineages)
+        return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
+
 
 _EARLY: Final = (ev.StoreCreated, ev.Created, ev.Linked)
 

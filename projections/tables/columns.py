@@ -66,9 +66,7 @@ def link_all(on: Applier, events: Sequence[ev.Linked]) -> None:
         keyed,
         handler_versions,
     ) = zip(*map(astuple, events), strict=True)
-    source_nodes = list(map(on.number, sources))
-    target_nodes = list(map(on.number, targets))
-    home_nodes = list(map(on.number, homes))
+    source_nodes, target_nodes, home_nodes = on.numbers(sources), on.numbers(targets), on.numbers(homes)
     code_of = {name: tables.give_type_code(name) for name in dict.fromkeys(types)}
     codes = [code_of[name] for name in types]
     numbers = range(on.next_edge, on.next_edge + len(events))

@@ -131,6 +131,10 @@ class Tables:
                 self._cache.numbers[lineage] = number
         return number
 
+    def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:
+        """The numbers of lineages where this transaction has looked them up or given them out before."""
+        return map(self._cache.numbers.get, lineages)
+
     def put_lineage(self, lineage: bytes, node: int) -> None:
         self._cache.numbers[lineage] = node
         self.lineages.put(lineage, U64.pack(node))

@@ -20,7 +20,7 @@ def h(tag: str, *fields: bytes) -> bytes:
 
 def trie_node(entries: Mapping[bytes, bytes], depth: int = 0) -> bytes:
     """The stored bytes of the trie node for a set of entries whose keys agree in their first ``depth`` digits."""
-    if len(entries) <= 32:
+    if len(entries) <= 128:
         return b"\x00" + b"".join(key + entries[key] for key in sorted(entries))
     below: dict[int, dict[bytes, bytes]] = {}
     for key, value in entries.items():
