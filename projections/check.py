@@ -9,12 +9,16 @@ from tempfile import TemporaryDirectory
 
 import lmdb
 
+from worlddb.log.model.checkpoint import Anchor
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.merkle import tree_root
+from worlddb.log.store.anchor import anchor_findings, tree_of_headers
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding, Totals, page_findings, verify_log
 from worlddb.projections.runner import apply_commit
+from worlddb.projections.tables.log_tree import LogTree
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
@@ -23,10 +27,16 @@ MAX_FINDINGS = 20
 
 
 def verify_store(
-    env: Environment, *, deep: bool, progress: Callable[[int, int], None] | None = None
+    env: Environment,
+    *,
+    deep: bool,
+    progress: Callable[[int, int], None] | None = None,
+    origin: str = "",
+    anchor: Anchor | None = None,
 ) -> tuple[Totals, list[Finding]]:
     """Check the data file's structure, every commit, the head and the tables' root; with ``deep`` every table pair.
 
+    With ``anchor`` the log is held against that checkpoint, whose origin must be ``origin``.
     The findings are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
     """
     findings = page_findings(env.damaged_pages())
@@ -44,8 +54,23 @@ def verify_store(
         findings.extend(head_findings(LmdbLog(txn), Tables(txn)))
     if deep and not findings:
         findings.extend(compare_with_replay(env, last, progress))
+    if not findings:
+        findings.extend(tree_findings(env, last))
+    if anchor is not None:
+        findings.extend(anchor_findings(env.read, origin, anchor))
     findings.sort(key=lambda finding: finding.seq)
     return totals, findings
+
+
+def tree_findings(env: Environment, last: int) -> list[Finding]:
+    """The tables' Merkle tree against the one that the headers lead to: a wrong root must not be signed as the head."""
+    expected = tree_of_headers(env.read, last)
+    with env.read() as txn:
+        try:
+            found = tree_root(LogTree(LmdbLog(txn), Tables(txn)), last)
+        except WorldDBError as error:
+            return [Finding(last, error.message)]
+    return [] if found == expected else [Finding(last, "the tables' tree over the commits is not that of the headers")]
 
 
 def compare_with_replay(

@@ -12,6 +12,7 @@ from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
@@ -70,6 +71,7 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
             seq=seq,
         )
     applier.finish(header.key)
+    add_commit(tables, seq, log.chain(seq), header.previous)
     return header
 
 

@@ -16,6 +16,7 @@ from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
+from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
@@ -93,8 +94,9 @@ def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
 def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
     """Append the finished record to the log and write the tables, in the one transaction that holds both."""
     finished = draft.finish(key)
+    head = log.append(finished.record, draft.seq, draft.head)
+    add_commit(tables, head.seq, head.chain, draft.head.chain)
     tables.flush()
-    log.append(finished.record, draft.seq, draft.head)
     return receipt_of(finished.header, finished.events)
 
 

@@ -57,9 +57,9 @@ def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
 
 def test_the_commands_are_those_that_are_promised():
     promised = (
-        *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "head", "stats"),
+        *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "stats"),
         *("at", "bookmark"),
-        *("verify", "rebuild", "replay", "diff", "proposals", "accept", "reject", "undo"),
+        *("verify", "rebuild", "replay", "head", "keygen", "diff", "proposals", "accept", "reject", "undo"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

@@ -5,7 +5,7 @@ Start with :func:`open`; everything public is importable from here.
 
 from worlddb.comparing import diff
 from worlddb.database import Database, open
-from worlddb.keeping import Head, Rebuilt, Verified
+from worlddb.keeping import Rebuilt, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
@@ -31,8 +31,9 @@ from worlddb.log.model.errors import (
     WorldDBError,
     WriterBusy,
 )
-from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
+from worlddb.log.model.limits import MAX_CHECKPOINT_BYTES, MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.proving import Head, KeyPair, new_key, sign_checkpoint
 from worlddb.query.diff import Change, Difference
 from worlddb.query.journal import Entry
 from worlddb.query.records import Bookmark, Edge, Hit, Proposal, Recall, Valid, Version, World
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FOREVER",
+    "MAX_CHECKPOINT_BYTES",
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
     "AmbiguousReference",
@@ -73,6 +75,7 @@ __all__ = [
     "InvalidInterval",
     "InvalidText",
     "InvalidTime",
+    "KeyPair",
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",
@@ -110,6 +113,8 @@ __all__ = [
     "checked_text",
     "diff",
     "format_time",
+    "new_key",
     "open",
     "parse_time",
+    "sign_checkpoint",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from worlddb.log.model.checkpoint import anchor_of, origin_of
 from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
@@ -15,28 +16,18 @@ from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
 from worlddb.projections.tables.tables import Tables
+from worlddb.proving import Proving
 from worlddb.query.journal import Entry, followed, journal
 from worlddb.query.stats import counts
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
-from worlddb.viewing import Viewing
 
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
 PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME)
 
 Progress = Callable[[int, int], None]
-
-
-class Head(NamedTuple):
-    """Where a store stands: its last commit, the hashes that stand for all of it, and when it was made."""
-
-    seq: int
-    chain: str
-    root: str
-    ingested_at: int
-    store_id: str
 
 
 class Verified(NamedTuple):
@@ -58,7 +49,7 @@ class Rebuilt(NamedTuple):
     root: str
 
 
-class Keeping(Viewing):
+class Keeping(Proving):
     """What an open store tells of itself, and how it is checked and derived again."""
 
     author: str
@@ -69,7 +60,7 @@ class Keeping(Viewing):
         if last is not None:
             checked_number(last, "last", 0, HIGHEST_SEQ)
         wanted = None if ref is None else self.full_ref(ref)
-        head = self.head().seq
+        head = self._reader.head()
         return journal(self._reader, first, head if last is None else min(last, head), wanted)
 
     def follow(
@@ -85,16 +76,8 @@ class Keeping(Viewing):
         if patience_seconds is not None:
             checked_amount(patience_seconds, "patience_seconds")
         wanted = None if ref is None else self.full_ref(ref)
-        begin = self.head().seq + 1 if first is None else max(1, first)
+        begin = self._reader.head() + 1 if first is None else max(1, first)
         return followed(self._reader, begin, wanted, patience_seconds)
-
-    def head(self) -> Head:
-        """Where the store stands."""
-        with self._env.read() as txn:
-            log = LmdbLog(txn)
-            end = log.head()
-            header = log.header(end.seq)
-        return Head(end.seq, end.chain.hex(), header.root.hex(), header.ingest_time, self._reader.store_id.hex())
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and how far each projection is."""
@@ -108,13 +91,31 @@ class Keeping(Viewing):
             "checkpoints": {TABLES_NAME: found["commits"], TEXT_NAME: index.checkpoint},
         }
 
-    def verify(self, *, deep: bool = False, progress: Progress | None = None) -> Verified:
+    def verify(
+        self,
+        *,
+        deep: bool = False,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Verified:
         """Check the file's structure, chain, events, blobs and the tables' root; ``deep`` also replays and compares
         every table.
 
+        ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
+        that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
+        signed it.
+
         Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log).
+
+        Raises:
+            MalformedFile: ``head`` is no checkpoint.
+            InputError: a key is no verifier key, or keys were given without a head.
         """
-        totals, findings = verify_store(self._env, deep=deep, progress=progress)
+        anchor = anchor_of(head, keys)
+        totals, findings = verify_store(
+            self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
+        )
         return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings))
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:

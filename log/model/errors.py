@@ -9,7 +9,7 @@
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
     │   ├── UnknownEdgeType        no handler is registered for that edge type
-    │   └── MalformedFile          an import file that breaks its format; file, record and path are named
+    │   └── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
     ├── RefusedError               the reconciler said no, and you used the result all the same
     ├── IdempotencyConflict        another command was already committed under that key
     ├── StoreError                 something about the store itself
@@ -98,7 +98,7 @@ class UnknownEdgeType(InputError):
 
 
 class MalformedFile(InputError):
-    """A file to import breaks its format; ``details`` holds ``file``, ``record`` and ``path``."""
+    """A file to import, a checkpoint or a proof breaks its format; ``details`` holds the file and the place in it."""
 
     code = "malformed_file"
 

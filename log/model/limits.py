@@ -18,6 +18,8 @@ MAX_ALIASES: Final = 256
 MAX_AUTHOR_BYTES: Final = 256
 MAX_KEY_BYTES: Final = 4 * 1024
 MAX_BATCH_COMMANDS: Final = 1_000_000
+MAX_CHECKPOINT_BYTES: Final = 256 * 1024
+"""A checkpoint with all its signatures."""
 HIGHEST_SEQ: Final = 2**63 - 1
 """The last sequence number that a log could have."""
 

@@ -22,6 +22,7 @@
 | ``pairs`` | u64 lower node, u64 higher node | 32-byte id of the pair's latest proposal |
 | ``keys`` | 32-byte idempotency digest | u64 seq |
 | ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
+| ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.log_tree` |
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ TABLES: Final = (
     "pairs",
     "keys",
     "bookmarks",
+    "log_tree",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40

@@ -85,6 +85,7 @@ class Tables:
             self.pairs,
             self.keys,
             self.bookmarks,
+            self.log_tree,
         ) = self._all.values()
 
     # -- the whole

@@ -7,6 +7,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import lmdb
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.commit import Record, events_hash
+from worlddb.log.model.hashing import blob_id
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import LoggedBlobs, apply_commit
+from worlddb.projections.tables.apply import Applier
+from worlddb.projections.tables.tables import Tables
 
 FIRST_TABLE = 0x40
 COMMIT, EVENTS, BLOBS = 0x02, 0x03, 0x04
@@ -53,3 +64,64 @@ def flipped(value: bytes, bit: int) -> bytes:
     changed = bytearray(value)
     changed[bit >> 3] ^= 1 << (bit & 7)
     return bytes(changed)
+
+
+def forged_history(store: Path, into: Path, text: str, instead: str) -> int:
+    """Write a store's whole history again with another text in one body, every hash and every table made anew, so that
+    nothing inside it is wrong; the commit that was changed."""
+    into.mkdir(parents=True)
+    source = Environment(store, author="forger", timeout_seconds=5.0)
+    target = Environment(into, author="forger", timeout_seconds=5.0)
+    changed = 0
+
+    def write(txn: lmdb.Transaction) -> None:
+        nonlocal changed
+        log = LmdbLog(txn)
+        with source.read() as reading:
+            genuine = LmdbLog(reading)
+            for seq, record in genuine.read(1, genuine.head().seq):
+                forged = [_with_text(blob, seq, text, instead) for blob in record.blobs]
+                if forged != record.blobs:
+                    changed = seq
+                # The root world's hash is known when the events have been applied, so they are applied twice.
+                tables = Tables(txn)
+                header = genuine.header(seq)
+                events = codec.decode_events(record.events, seq)
+                events = msgspec.structs.replace(events, blobs=b"".join(blob_id(blob or b"") for blob in forged))
+                applier = Applier(tables, _Blobs(log, seq, events, forged), seq, header.ingest_time)
+                applier.apply_all(events.events)
+                stored = codec.encode(events)
+                fresh = msgspec.structs.replace(
+                    header, previous=log.head().chain, root=applier.settle(), events_hash=events_hash(stored)
+                )
+                log.append(Record(codec.encode(fresh), stored, forged), seq, log.head())
+                settled = Tables(txn)
+                apply_commit(log, settled, seq)
+                settled.flush()
+
+    try:
+        target.write(write)
+    finally:
+        source.close()
+        target.close()
+    shutil.copyfile(store / "writer.json", into / "writer.json")
+    return changed
+
+
+def _with_text(stored: bytes | None, seq: int, text: str, instead: str) -> bytes | None:
+    body = None if stored is None else codec.decode_blob(stored, seq)
+    if isinstance(body, Body) and body.content == text:
+        return codec.encode(msgspec.structs.replace(body, content=instead))
+    return stored
+
+
+class _Blobs(LoggedBlobs):
+    """The blobs of a commit that is not in any log yet."""
+
+    def __init__(self, log: LmdbLog, seq: int, events, stored: list[bytes | None]) -> None:
+        super().__init__(log, seq, events)
+        self._stored = stored
+
+    def _decoded(self, position: int):
+        stored = self._stored[position]
+        return None if stored is None else codec.decode_blob(stored, self._seq)

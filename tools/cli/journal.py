@@ -1,4 +1,4 @@
-"""``worlddb log``, ``head`` and ``stats``: what happened, where the store stands, how large it is."""
+"""``worlddb log`` and ``stats``: what happened, and how large the store is."""
 
 from __future__ import annotations
 
@@ -98,27 +98,6 @@ def _no_arguments(parser: ArgumentParser) -> None:
     """The command has none of its own."""
 
 
-def _head(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db:
-        head = db.head()
-    document = {
-        "seq": head.seq,
-        "chain": head.chain,
-        "root": head.root,
-        "ingested_at": wire.time(head.ingested_at),
-        "store": head.store_id,
-    }
-    fields: list[tuple[str, list[Span]]] = [
-        ("seq", [str(head.seq)]),
-        ("chain", [head.chain]),
-        ("root", [head.root]),
-        ("at", [wire.moment(head.ingested_at)]),
-        ("store", [head.store_id]),
-    ]
-    out.answer(document, lambda page: page.fields(fields))
-    return DONE
-
-
 def _stats(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         stats: dict[str, Any] = db.stats()
@@ -152,13 +131,6 @@ COMMANDS = (
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),
         ),
-    ),
-    Command(
-        "head",
-        "print a checkpoint that can be signed: the last commit, its chain hash and the root hash",
-        _no_arguments,
-        _head,
-        (("head", "where the store stands"), ("head --json > checkpoint.json", "to keep elsewhere")),
     ),
     Command(
         "stats",

@@ -5,23 +5,30 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from worlddb import DamagedStore
+from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.proving import add_keys, given_keys, read_file
 
 
 def _verify_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
     )
+    parser.add_argument(
+        "--head", metavar="FILE", help="a checkpoint that was kept elsewhere: the log must begin with it"
+    )
+    add_keys(parser)
 
 
 def _verify(args: Namespace, out: Output) -> int:
+    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = given_keys(args.keys)
     try:
         with stores.existing(args) as db, out.steps("Verifying commits") as told:
-            found = db.verify(deep=args.deep, progress=told)
+            found = db.verify(deep=args.deep, head=head, keys=keys, progress=told)
     except DamagedStore as error:
         # So damaged that it does not open, or cannot be read to its end: that too is an answer.
         return _write_unreadable(out, error)
@@ -33,17 +40,26 @@ def _verify(args: Namespace, out: Output) -> int:
         "first_bad_seq": found.first_bad_seq,
         "findings": [{"seq": finding.seq, "problem": finding.problem} for finding in found.findings],
         "deep": args.deep,
+        "head": args.head,
+        "keys": keys,
     }
 
     def write(page: Page) -> None:
         counts = f"{found.commits:,} commits, {found.events:,} events, {found.blobs:,} blobs"
         if found.ok:
             page.line(("intact", "good"), f"  {counts}" + (", and every table" if args.deep else ""))
+            if head is not None:
+                signed = f", which {len(keys)} given keys have signed" if keys else "; its signatures were not checked"
+                page.line(f"The log begins with what the head {args.head} stands for{signed}.")
             return
-        page.line(("damaged", "bad"), f"  the first bad commit is {found.first_bad_seq} (of {counts})")
+        if found.findings[-1].seq:
+            page.line(("damaged", "bad"), f"  the first bad commit is {found.first_bad_seq} (of {counts})")
+        else:
+            page.line(("does not hold", "bad"), f"  but in no single commit (of {counts})")
         for finding in found.findings:
-            page.line(f"commit {finding.seq}: {finding.problem}", indent=2)
-        out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
+            page.line(f"commit {finding.seq}: {finding.problem}" if finding.seq else finding.problem, indent=2)
+        if head is None or found.findings[-1].seq:
+            out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
 
     out.answer(document, write)
     return DONE if found.ok else NO
@@ -118,6 +134,7 @@ COMMANDS = (
         (
             ("verify", "the chain of commits, every event and every text, and the root"),
             ("verify --deep --json", "also every table, for a program; exit code 1 if anything is wrong"),
+            ("verify --head monday.head --key witness.pub", "and that no commit up to that head was rewritten or lost"),
         ),
     ),
     Command(

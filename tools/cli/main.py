@@ -10,7 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
-from worlddb.tools.cli import comparing, identity, ingesting, journal, keeping, moments, recalling, story, worlds
+from worlddb.tools.cli import (
+    comparing,
+    identity,
+    ingesting,
+    journal,
+    keeping,
+    moments,
+    proving,
+    recalling,
+    story,
+    worlds,
+)
 from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
 from worlddb.tools.cli.command import Command
 from worlddb.tools.cli.output import Output
@@ -24,6 +35,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     moments.at(lambda: COMMANDS),
     *moments.COMMANDS,
     *keeping.COMMANDS,
+    *proving.COMMANDS,
     *comparing.COMMANDS,
     *identity.COMMANDS,
 )

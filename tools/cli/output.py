@@ -41,6 +41,13 @@ class Output:
         else:
             write(self.page)
 
+    def verbatim(self, document: Mapping[str, Any], text: str) -> None:
+        """As :meth:`answer`, where people too are to get a text of ours exactly as it is, to sign or to keep."""
+        if self.json:
+            self.document(document, indent=2)
+        else:
+            sys.stdout.write(text)
+
     def document(self, document: Mapping[str, Any], *, indent: int | None = None) -> None:
         """A JSON document; without ``indent`` it is one line."""
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")

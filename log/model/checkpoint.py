@@ -1,0 +1,174 @@
+"""Checkpoints: what a store was at one commit, in a few lines that can be signed and kept elsewhere.
+
+The text follows c2sp.org/tlog-checkpoint. The first three lines are what proofs are checked against; the others are
+extension lines, which a verification of the store checks as well:
+
+    worlddb/ store id in hex
+    size of the tree: the sequence number of the last commit
+    root of the tree in base64
+    chain  chain hash of that commit in hex
+    root  root world hash after it in hex
+    time  its ingest time, ISO 8601
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model.errors import InputError, InvalidTime, LimitExceeded
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.limits import MAX_CHECKPOINT_BYTES
+from worlddb.log.model.signed_note import (
+    SignedNote,
+    decoded_base64,
+    is_signed,
+    malformed,
+    parse_note,
+    parse_verifier_key,
+)
+from worlddb.log.model.times import format_time, parse_time
+
+_ORIGIN: Final = "worlddb/"
+_SIZE: Final = re.compile("0|[1-9][0-9]{0,18}")
+_STANDING: Final = re.compile("chain ([0-9a-f]{64})\nroot ([0-9a-f]{64})\ntime (.+)\n")
+_LINES: Final = 3
+
+
+class Standing(NamedTuple):
+    """What the extension lines say of the last commit: its chain hash, the root world hash after it, its time."""
+
+    chain: bytes
+    root: bytes
+    ingest_time: int
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint says that was read; ``standing`` is ``None`` if it has no extension lines of ours."""
+
+    origin: str
+    size: int
+    tree: bytes
+    standing: Standing | None
+
+
+class OwnCheckpoint(NamedTuple):
+    """A checkpoint as a store makes it."""
+
+    origin: str
+    size: int
+    tree: bytes
+    standing: Standing
+
+
+def origin_of(store_id: bytes) -> str:
+    """The line that names a store."""
+    return _ORIGIN + store_id.hex()
+
+
+def checkpoint_text(checkpoint: OwnCheckpoint) -> str:
+    """The lines of a checkpoint, without signatures."""
+    chain, root, ingest_time = checkpoint.standing
+    lines = [checkpoint.origin, str(checkpoint.size), b64encode(checkpoint.tree).decode()]
+    lines += [f"chain {chain.hex()}", f"root {root.hex()}", f"time {format_time(ingest_time)}"]
+    return "\n".join(lines) + "\n"
+
+
+def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, SignedNote]:
+    """A checkpoint and the note that it was written as; the JSON document of ``worlddb head --json`` is taken too.
+
+    Raises:
+        MalformedFile: it is no checkpoint; the line is named.
+        LimitExceeded: it is too large to be one.
+        InputError: it is not text.
+    """
+    note = parse_note(_text(given, what), what)
+    lines = note.text.split("\n")[:-1]
+    if len(lines) < _LINES or not all(lines):
+        raise malformed(what, len(lines), "a checkpoint has three lines or more, and none of them is empty")
+    origin, size, encoded = lines[:_LINES]
+    if not _SIZE.fullmatch(size):
+        raise malformed(what, 2, f"{size[:40]!r} is not the size of a tree")
+    tree = decoded_base64(encoded)
+    if tree is None or len(tree) != HASH_BYTES:
+        raise malformed(what, 3, f"{encoded[:60]!r} is not a root hash in base64")
+    standing = None
+    if origin.startswith(_ORIGIN) and len(lines) > _LINES:
+        standing = _standing(lines[_LINES:])
+        if standing is None:
+            raise malformed(
+                what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
+            )
+    return Checkpoint(origin, int(size), tree, standing), note
+
+
+class Anchor(NamedTuple):
+    """A checkpoint that was kept elsewhere, and what is wrong with its signatures."""
+
+    checkpoint: Checkpoint
+    problems: tuple[str, ...]
+
+
+def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the head") -> Anchor | None:
+    """What to hold a log against: a checkpoint that each of the verifier keys should have signed.
+
+    Raises:
+        MalformedFile, LimitExceeded: ``head`` is no checkpoint.
+        InputError: a key is no verifier key, or there are keys and no head.
+    """
+    if isinstance(keys, str | bytes):
+        raise InputError("keys is a text", "Give a list of verifier keys")
+    holders = [parse_verifier_key(key) for key in keys]
+    if head is None:
+        if holders:
+            raise InputError("Keys were given, and no head that they could have signed", "Give the head, too")
+        return None
+    checkpoint, note = read_checkpoint(head, what)
+    missing = [key for key in holders if not is_signed(note, key)]
+    problems = tuple(f"{what} has no valid signature of {key.name} (key {key.key_id.hex()})" for key in missing)
+    return Anchor(checkpoint, problems)
+
+
+def _standing(lines: list[str]) -> Standing | None:
+    """What the extension lines of a store's checkpoint say, if they are as they are written. Others may follow."""
+    found = _STANDING.match("\n".join([*lines, ""]))
+    if found is None:
+        return None
+    chain, root, time = found.groups()
+    try:
+        ingest_time = parse_time(time)
+    except InvalidTime:
+        return None
+    return (
+        Standing(bytes.fromhex(chain), bytes.fromhex(root), ingest_time) if format_time(ingest_time) == time else None
+    )
+
+
+def _text(given: object, what: str) -> str:
+    if not isinstance(given, str | bytes):
+        raise InputError(f"{what} is {type(given).__name__}, not text", "Give the text of a checkpoint")
+    if len(given) > MAX_CHECKPOINT_BYTES:
+        raise LimitExceeded(
+            f"{what} has {len(given):,} bytes, above the limit of {MAX_CHECKPOINT_BYTES:,}", "Give a checkpoint"
+        )
+    try:
+        text = given.decode() if isinstance(given, bytes) else given
+        text.encode()
+        if text.lstrip()[:1] == "{":
+            inner: str = msgspec.json.decode(text, type=_Told).checkpoint
+            return inner
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        raise malformed(what, 1, "it is not UTF-8 text") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise malformed(what, 1, f"it is JSON, but no answer of `worlddb head --json`: {error}") from None
+    return text
+
+
+class _Told(msgspec.Struct):
+    """The part of ``worlddb head --json`` that is read back."""
+
+    checkpoint: str
