@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.overlay import Pair
 from worlddb.projections.tables.reading import Scannable, Seekable
 from worlddb.projections.tables.schema import (
+    CONTAINS_CODE,
     EDGE_PLACE,
     AliasRow,
     EdgePlace,
@@ -37,9 +38,10 @@ class ConfinedTables:
     caller, and raises as if it were not there.
     """
 
-    def __init__(self, tables: Tables, world: int, moment: Moment) -> None:
+    def __init__(self, tables: Tables, world: int, moment: Moment, known: dict[int, bool]) -> None:
         self._tables = tables
-        self._scope = Scope(tables, world, moment)
+        self._moment = moment
+        self._scope = Scope(tables, world, moment, known)
         self.closings: Seekable = tables.closings
         self.decisions: Seekable = tables.decisions
         self.lineages: Scannable = _Seen(tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")))
@@ -91,8 +93,10 @@ class ConfinedTables:
         found = self._tables.outgoing(self._inside(node), code, after)
         return ((place, row) for place, row in found if self._shows(place, row))
 
-    def incoming(self, node: int, code: int | None = None) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        found = self._tables.incoming(self._inside(node), code)
+    def incoming(
+        self, node: int, code: int | None = None, *, known_after: int = 0
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.incoming(self._inside(node), code, known_after=known_after)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     # -- identity and hashes
@@ -118,7 +122,11 @@ class ConfinedTables:
         return node
 
     def _shows(self, place: EdgePlace, row: EdgeRow) -> bool:
-        return self._sees(place.source) and self._sees(row.target) and self._sees(row.home)
+        if not self._sees(place.source):
+            return False
+        if place.type == CONTAINS_CODE and edge_seen(self._tables, place, row, self._moment):
+            self._scope.admit(row.target)
+        return self._sees(row.target) and self._sees(row.home)
 
     def _has(self, place: EdgePlace) -> bool:
         return self._shows(place, self._tables.edge(place))

@@ -9,18 +9,23 @@ from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
 
 def containers_at(tables: TableReads, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    incoming = tables.incoming(node, CONTAINS_CODE)
+    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq)
     return [place.source for place, row in incoming if edge_seen(tables, place, row, moment)]
 
 
 class Scope:
-    """Whether nodes lie inside one world; what was found out is kept for the next question."""
+    """Whether nodes lie inside one world at a moment.
 
-    def __init__(self, tables: TableReads, world: int, moment: Moment) -> None:
+    What was found out is kept for the next question, in ``known`` if one is given: of a moment it stays true, so that
+    one dictionary may serve many transactions and several threads.
+    """
+
+    def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool] | None = None) -> None:
         self._tables = tables
         self._world = world
         self._moment = moment
-        self._inside: dict[int, bool] = {world: True}
+        self._inside = {} if known is None else known
+        self._inside[world] = True
 
     def holds(self, node: int) -> bool:
         """True if the world contains the node at any depth; the world itself is not inside itself."""
@@ -33,9 +38,13 @@ class Scope:
         known = self._inside.get(node)
         return self._leads_up(node) if known is None else known
 
+    def admit(self, node: int) -> None:
+        """Remember that a node lies inside: what contains it at the moment does."""
+        self._inside[node] = True
+
     def _leads_up(self, start: int) -> bool:
-        inside = self._inside
-        inside[start] = False
+        """Walk up until something is known to be inside; every node is passed once."""
+        inside, passed = self._inside, {start}
         path, above = [start], [containers_at(self._tables, start, self._moment)]
         while path:
             if not above[-1]:
@@ -47,10 +56,11 @@ class Scope:
             if known:
                 inside.update(dict.fromkeys(path, True))
                 return True
-            if known is None:
-                inside[container] = False
+            if known is None and container not in passed:
+                passed.add(container)
                 path.append(container)
                 above.append(containers_at(self._tables, container, self._moment))
+        inside.update(dict.fromkeys(passed, False))
         return False
 
 

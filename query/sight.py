@@ -33,11 +33,12 @@ class Sight:
 
     __slots__ = ("_snapshot", "place", "tables")
 
-    def __init__(self, snapshot: Snapshot, place: Place) -> None:
+    def __init__(self, snapshot: Snapshot, place: Place, known: dict[int, bool] | None = None) -> None:
         self._snapshot = snapshot
         self.place = place
-        whole = snapshot.tables
-        self.tables: TableReads = ConfinedTables(whole, place.top, place.moment) if place.is_confined else whole
+        self.tables: TableReads = snapshot.tables
+        if place.is_confined:
+            self.tables = ConfinedTables(snapshot.tables, place.top, place.moment, {} if known is None else known)
 
     @property
     def whole(self) -> Snapshot | None:

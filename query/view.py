@@ -183,7 +183,7 @@ class View:
                 return []
             sides = [tables.outgoing(node, code)] if direction != "in" else []
             if direction != "out":
-                sides.append(tables.incoming(node, code))
+                sides.append(tables.incoming(node, code, known_after=self.seq))
             for side in sides:
                 for place, row in side:
                     if not edge_known(row, self.seq):
@@ -247,7 +247,8 @@ class View:
             while pending:
                 node = pending.pop()
                 for code in (tables.type_code(name) for name in self.spec.identity_types):
-                    for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
+                    incoming = tables.incoming(node, code, known_after=self.seq)
+                    for place, row in (*tables.outgoing(node, code), *incoming):
                         for end in (place.source, row.target) if edge_known(row, self.seq) else ():
                             if end not in seen:
                                 seen.add(end)

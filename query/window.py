@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from worlddb.query.lanes.text import ExactTextLane, TextLane
 from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
 from worlddb.query.spec import Spec
+
+MAX_KEPT: Final = 100_000
+"""Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
 
 
 class Window:
@@ -19,6 +23,7 @@ class Window:
         self.place = place
         self.spec = spec
         self._exact_lanes: dict[bool, ExactTextLane] = {}
+        self._inside: dict[int, bool] = {}
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
@@ -27,8 +32,10 @@ class Window:
     @contextmanager
     def sight(self) -> Iterator[Sight]:
         """One short read transaction, as far as the place may see."""
+        if len(self._inside) > MAX_KEPT:
+            self._inside = {}
         with self.reader.snapshot() as snapshot:
-            yield Sight(snapshot, self.place)
+            yield Sight(snapshot, self.place, self._inside)
 
     def present_lane(self) -> TextLane:
         """The text index of the whole store, up to its head."""

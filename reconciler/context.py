@@ -144,11 +144,14 @@ class Context:
         """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
         changed = False
         lineage = self.tables.node(node).lineage
-        for number, row in list(self.tables.version_rows(node)):
+        for number, row in self.tables.version_rows(node):
             end = Interval(row.valid_from, row.valid_to).tighten(at).end
             if end < row.valid_to:
                 self.draft.emit(ev.Closed(lineage, number, end, by))
                 changed = True
+            if row.valid_from <= at and row.valid_from < row.valid_to:
+                # Whatever is older ended where this version began, or is valid at no time.
+                break
         return changed
 
     def close_edge(self, edge: bytes, at: int) -> bool:

@@ -166,7 +166,8 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved")
     code = ctx.tables.type_code(CONTAINS)
-    edges = {place.source: row.edge for place, row in ctx.tables.incoming(node, code) if row.unlinked == LIVE}
+    incoming = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
+    edges = {place.source: row.edge for place, row in incoming}
     if out_of is not None:
         if out_of not in edges:
             ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
@@ -188,7 +189,7 @@ def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None
     contains = ctx.tables.type_code(CONTAINS)
     interior = {}
     for node in moved:
-        for place, row in (*ctx.tables.outgoing(node), *ctx.tables.incoming(node)):
+        for place, row in (*ctx.tables.outgoing(node), *ctx.tables.incoming(node, known_after=ctx.draft.seq)):
             if row.unlinked == LIVE and place.type != contains and row.home in left:
                 interior[row.edge] = (place, row)
     for edge, (place, row) in interior.items():

@@ -64,6 +64,17 @@ class Table:
             if value is not None:
                 yield key, value
 
+    def scan_groups(self, prefix: bytes, groups: Iterable[bytes]) -> Iterator[Pair]:
+        """As :meth:`scan`, for a prefix that is shorter than a group's: ``groups`` are those it has, in order.
+
+        What is in memory is looked up by group. To go through all of it for each of many prefixes would be quadratic.
+        """
+        stored = self._scan_stored(prefix, None, reverse=False)
+        if not self._pending:
+            return stored
+        fresh = [(key, self._pending[key]) for group in groups for key in sorted(self._group(group))]
+        return self._merged(stored, fresh, reverse=False) if fresh else stored
+
     def scan_fresh(self, prefix: bytes) -> Iterator[Pair]:
         """As :meth:`scan`, for a whole group that nothing was committed under."""
         for key in self._group(prefix):

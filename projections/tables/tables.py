@@ -9,7 +9,7 @@ import lmdb
 
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.trie import Trie
-from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.overlay import Pair, Table
 from worlddb.projections.tables.schema import (
     ALIAS,
     CONTAINS_CODE,
@@ -276,19 +276,34 @@ class Tables:
 
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
-        prefix = U64.pack(node) if code is None else EDGE_PREFIX.pack(node, code)
-        start = None if code is None else prefix + U64.pack(after + 1)
         fresh = node >= self.first_new_node and code is not None and not after
-        for key, value in self.out.scan_fresh(prefix) if fresh else self.out.scan(prefix, start):
+        for key, value in self._group(self.out, node, code, after, fresh=fresh):
             yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
 
-    def incoming(self, node: int, code: int | None = None) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges to a node ever written, by type and then in log order."""
-        prefix = U64.pack(node) if code is None else EDGE_PREFIX.pack(node, code)
-        for key, value in self.back.scan(prefix):
-            _, edge_code, number = EDGE_KEY.unpack(key)
-            place = EdgePlace(U64_U64.unpack(value)[0], edge_code, number)
-            yield place, self.edge(place)
+    def incoming(
+        self, node: int, code: int | None = None, *, known_after: int = 0
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges to a node, by type and then in log order, but for those unlinked up to commit ``known_after``."""
+        for key, value in self._group(self.back, node, code):
+            source, unlinked = U64_U64.unpack(value)
+            if unlinked > known_after:
+                _, edge_code, number = EDGE_KEY.unpack(key)
+                place = EdgePlace(source, edge_code, number)
+                yield place, self.edge(place)
+
+    def _group(
+        self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
+    ) -> Iterator[Pair]:
+        """The pairs of a node in ``out`` or ``back``, of one type or of all."""
+        if code is None:
+            return table.scan_groups(U64.pack(node), self._prefixes(node))
+        prefix = EDGE_PREFIX.pack(node, code)
+        return table.scan_fresh(prefix) if fresh else table.scan(prefix, prefix + U64.pack(after + 1))
+
+    def _prefixes(self, node: int) -> Iterator[bytes]:
+        """The groups of a node in ``out`` or ``back``, type by type."""
+        yield from (EDGE_PREFIX.pack(node, code) for code in EDGE_TYPE_CODES.values())
+        yield from sorted(U64.pack(node) + code for _, code in self.edge_types.scan(b""))
 
     def has_incoming(self, node: int, type_name: str) -> bool:
         """True if a node that was made in this transaction was ever the target of an edge of a type."""
