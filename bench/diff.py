@@ -20,7 +20,7 @@ import worlddb
 from bench._report import p50, p95, parser, report
 from bench._workload import CONTENT_WORDS, load, open_seeded, words
 from worlddb.log.model.errors import RefusedError
-from worlddb.projections.tables import tables
+from worlddb.projections.tables.held import TrieNodes
 from worlddb.query.diff import Difference
 
 
@@ -83,16 +83,16 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _counted(folder: Path) -> tuple[Difference, int]:
     """The difference again, and how many nodes of tries were read for it."""
-    get = tables._TrieNodes.get
+    get = TrieNodes.get
     visited = 0
 
-    def counting(nodes: tables._TrieNodes, path: bytes) -> bytes | None:
+    def counting(nodes: TrieNodes, path: bytes) -> bytes | None:
         nonlocal visited
         stored = get(nodes, path)
         visited += stored is not None
         return stored
 
-    with patch.object(tables._TrieNodes, "get", counting):
+    with patch.object(TrieNodes, "get", counting):
         found = worlddb.diff(folder / "a", folder / "b")
     return found, visited
 

@@ -9,6 +9,7 @@ import lmdb
 
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.trie import Trie
+from worlddb.projections.tables.held import RowCache, TrieNodes
 from worlddb.projections.tables.overlay import Pair, Table
 from worlddb.projections.tables.schema import (
     ALIAS,
@@ -59,7 +60,7 @@ class Tables:
         """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
         self.writing = False
         """Set while a commit is being applied: rows that were read are kept until the flush."""
-        self._cache = _Cache()
+        self._cache = RowCache()
         self._all = {
             name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
             for position, name in enumerate(TABLES)
@@ -105,12 +106,12 @@ class Tables:
         self.nodes.put_new(zip(map(U64.pack, cache.put_nodes), starmap(NODE.pack, rows), strict=True))
         for key in cache.put_versions:
             self.versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
-        self._cache = _Cache()
+        self._cache = RowCache()
         for table in self._all.values():
             table.flush()
 
     def clear(self) -> None:
-        self._cache = _Cache()
+        self._cache = RowCache()
         for table in self._all.values():
             table.clear()
 
@@ -340,11 +341,11 @@ class Tables:
 
     def members(self, node: int) -> Trie:
         """The trie of a world's members: lineage to world hash."""
-        return Trie(_TrieNodes(self.tries, U64.pack(node) + TRIE_MEMBERS), 16, 32)
+        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_MEMBERS), 16, 32)
 
     def interior_edges(self, node: int) -> Trie:
         """The trie of a world's interior edges: edge ids."""
-        return Trie(_TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
+        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
 
     def put_hash(self, node: int, seq: int, stored: bytes) -> None:
         self._cache.hashes[node] = stored
@@ -366,35 +367,3 @@ class Tables:
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
         return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
-
-
-class _Cache:
-    """What one transaction has read and put, as rows: a write reads the same few rows many times over."""
-
-    __slots__ = ("containers", "hashes", "nodes", "numbers", "put_nodes", "put_versions", "versions")
-
-    def __init__(self) -> None:
-        self.numbers: dict[bytes, int] = {}
-        self.nodes: dict[int, NodeRow] = {}
-        self.put_nodes: set[int] = set()
-        self.versions: dict[tuple[int, int], VersionRow] = {}
-        self.put_versions: set[tuple[int, int]] = set()
-        self.containers: dict[int, list[int]] = {}
-        self.hashes: dict[int, bytes] = {}
-
-
-class _TrieNodes:
-    """One trie's nodes inside the ``tries`` table."""
-
-    def __init__(self, table: Table, prefix: bytes) -> None:
-        self._table = table
-        self._prefix = prefix
-
-    def get(self, path: bytes) -> bytes | None:
-        return self._table.get(self._prefix + path)
-
-    def put(self, path: bytes, node: bytes) -> None:
-        self._table.put(self._prefix + path, node)
-
-    def delete(self, path: bytes) -> None:
-        self._table.put(self._prefix + path, None)
