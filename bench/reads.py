@@ -4,6 +4,10 @@ The store holds the mix of bench/_workload.py with four edges a node. Past views
 so that they see half of what there is. Ranked reads of the past come from the present index, except
 `recall_exact_past`, which builds a scratch index of exactly what the view sees and is sampled a few times only. The
 index is caught up before the clock runs.
+
+Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
+those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, so that it
+pays for the index that such a view keeps.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from typing import Any, Final
 
 from bench._report import p50, p95, parser, report
 from bench._workload import WORLD_EVERY, Loader, load, words
-from worlddb import View
+from worlddb import View, World
 
 EXACT_SAMPLES: Final = 3
 _EDGES_A_NODE: Final = 4
@@ -33,7 +37,10 @@ def main() -> None:
     rows = [
         (name, p50_ms, result["p95_ms"][name], result["samples"][name]) for name, p50_ms in result["p50_ms"].items()
     ]
-    notes = (f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['commits']:,} commits.",)
+    notes = (
+        f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['commits']:,} commits.",
+        f"The world of the confined view contains {result['confined_worlds']:,} with itself.",
+    )
     report(arguments, "reads", result, ("shape", "p50 ms", "p95 ms", "samples"), rows, notes)
 
 
@@ -56,8 +63,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         draw = random.Random(arguments.seed)
         taken = {
             name: _times(ask, EXACT_SAMPLES if "exact" in name else arguments.samples)
-            for name, ask in _shapes(now, past, loader, arguments.nodes, draw).items()
+            for name, ask in (
+                _shapes(now, past, loader, arguments.nodes, draw) | _confined_shapes(now, loader, draw)
+            ).items()
         }
+        inside = now.confined(loader.ref(0)).counts()["worlds"]
     return {
         "p50_ms": {name: round(p50(times), 4) for name, times in taken.items()},
         "p95_ms": {name: round(p95(times), 4) for name, times in taken.items()},
@@ -65,6 +75,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "nodes": arguments.nodes,
         "edges": edges,
         "commits": commits,
+        "confined_worlds": inside,
     }
 
 
@@ -105,6 +116,30 @@ def _shapes_of(view: View, loader: Loader, nodes: int, draw: random.Random) -> d
         "edges_both": lambda: list(view.edges(node(), direction="both")),
         "recall": lambda: view.recall(words(draw, 3)),
         "recall_in_world": lambda: view.recall(words(draw, 3), world=world()),
+    }
+
+
+def _confined_shapes(now: View, loader: Loader, draw: random.Random) -> dict[str, Callable[[], object]]:
+    """The same questions about what lies inside the first world, asked from inside and from outside."""
+    confined = now.confined(loader.ref(0))
+    inside = confined.find(include_superseded=True)
+    shapes: dict[str, Callable[[], object]] = {}
+    for suffix, view in (("inside", now), ("confined", confined)):
+        asked = _shapes_inside(view, loader.ref(0), inside, draw)
+        shapes |= {f"{name}_{suffix}": ask for name, ask in asked.items()}
+    shapes["recall_exact_confined_first"] = lambda: now.confined(loader.ref(0)).recall(words(draw, 3))
+    return shapes
+
+
+def _shapes_inside(
+    view: View, world: bytes, inside: list[World], draw: random.Random
+) -> dict[str, Callable[[], object]]:
+    return {
+        "get": lambda: view.get(draw.choice(inside).ref),
+        "find_by_name": lambda: view.find(name=draw.choice(inside).name, world=world),
+        "children": lambda: list(view.children(world)),
+        "edges_both": lambda: view.edges(draw.choice(inside).ref),
+        "recall": lambda: view.recall(words(draw, 3), world=world),
     }
 
 

@@ -42,6 +42,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
 }
 
+CONFINED_SHAPES = {"get", "find_by_name", "children", "edges_both", "recall"}
 READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "recall", "recall_in_world"}
 
 LOCOMO = [
@@ -96,6 +97,8 @@ def test_a_program_prints_its_keys(name: str) -> None:
 def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
     told = run("reads", "--nodes", "60", "--samples", "2")
     expected = READ_SHAPES | {f"{shape}_past" for shape in READ_SHAPES} | {"recall_exact_past"}
+    expected |= {f"{shape}_{where}" for shape in CONFINED_SHAPES for where in ("inside", "confined")}
+    expected |= {"recall_exact_confined_first"}
     for key in ("p50_ms", "p95_ms"):
         figures = told[key]
         assert isinstance(figures, dict)
