@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,8 @@ from worlddb.projections.tables.log_tree import LogTree
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 
+SCRATCH_PREFIX = ".check-"
+"""What the names of scratch tables begin with; the number of their process follows."""
 CHUNK_COMMITS = 64
 MAX_FINDINGS = 20
 
@@ -80,7 +83,7 @@ def compare_with_replay(
 
     The scratch tables live in a temporary directory beside the store and are removed afterwards.
     """
-    with TemporaryDirectory(prefix=".check-", dir=env.folder) as folder:
+    with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=env.folder) as folder:
         scratch = Environment(Path(folder), author="check", timeout_seconds=5.0)
         try:
             for first in range(1, last + 1, CHUNK_COMMITS):

@@ -55,6 +55,7 @@ def world_of(snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec
         closed=not seen.validity.contains(moment.valid),
         ended=bool(row.ended) and row.ended <= moment.seq,
         erased=body is None,
+        erasure=None if body is not None else snapshot.erasure(node),
         conflicts=conflicts(snapshot, node, moment, spec),
     )
 
@@ -104,7 +105,7 @@ def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> rec
     )
 
 
-def version(snapshot: Sight, seen: SeenVersion) -> records.Version:
+def version(snapshot: Sight, node: int, seen: SeenVersion) -> records.Version:
     """The record of a version in a history."""
     body = snapshot.body(seen.row)
     text = body or _ERASED
@@ -123,6 +124,7 @@ def version(snapshot: Sight, seen: SeenVersion) -> records.Version:
         why=details.why,
         source=details.source,
         erased=body is None,
+        erasure=None if body is not None else snapshot.erasure(node),
     )
 
 

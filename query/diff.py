@@ -170,7 +170,7 @@ class _Walk:
             lineage = bytes.fromhex(ref)
             hashes = [_hash(side.snapshot.tables, lineage) for side in self._sides]
             told = [[(e.event, e.data) for e in side.events.get(ref, [])] for side in self._sides]
-            kinds = {"closed", "ended", "named", "unnamed", "edge_closed", "proposed", "decided"}
+            kinds = {"closed", "ended", "named", "unnamed", "edge_closed", "proposed", "decided", "erased"}
             if ref in listed or hashes[0] != hashes[1] or told[0] == told[1]:
                 continue
             if any(event in kinds for side in told for event, _ in side):

@@ -115,7 +115,7 @@ def _entry(
     position = getattr(event, "details", ev.NONE)
     details = blobs.details(position) if position != ev.NONE else None
     data = {
-        name: value.hex() if isinstance(value, bytes) else value
+        name: _plain(value)
         for name in event.__struct_fields__
         for value in (getattr(event, name),)
         if name not in ("nonce", "body", "details", "secret")
@@ -132,6 +132,13 @@ def _entry(
         why=details.why if isinstance(details, Details) else "",
         data=data,
     )
+
+
+def _plain(value: Any) -> Any:
+    """A field of an event, ids in hex."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _named(event: Any, body: Body | None, details: Details | None) -> str:

@@ -10,6 +10,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
 from worlddb.projections.tables.asof import SeenVersion, newest_version, version_at
 from worlddb.projections.tables.lookup import find_node
+from worlddb.projections.tables.names import NO_TYPE
 from worlddb.query import build, records
 from worlddb.query.lanes.text import TextLane, matched
 from worlddb.query.references import as_ref
@@ -99,6 +100,8 @@ def _passing(snapshot: Sight, lane: TextLane, text: str, inside: int, include_su
                 seen = newest_version(tables, hit.node, moment.seq)
             if seen is None or seen.number != hit.version:
                 continue
+            if seen.row.type == NO_TYPE:
+                continue  # Erased, and another process's index still finds it.
             given.add(hit.node)
             yield Passed(hit.node, seen, hit.score)
         if len(hits) < limit:

@@ -19,13 +19,25 @@ class Valid(msgspec.Struct, frozen=True):
         return f"[{format_time(self.start)}, {format_time(self.end)})"
 
 
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of a text: which commit erased it, when (microseconds), by whom, and under which reference.
+
+    An erasure lies outside both time axes: a view of an earlier moment shows it too, for the text is gone there too.
+    """
+
+    seq: int
+    ingested_at: int
+    author: str
+    reason: str
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """A world as a view sees it.
 
     ``seq``, ``ingested_at``, ``author``, ``why`` and ``source`` are of the commit and command that wrote the version
     shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
     ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
-    contradict it and are not resolved. ``erased`` worlds have no text left.
+    contradict it and are not resolved. ``erased`` worlds have no text left; ``erasure`` says more.
     """
 
     ref: str
@@ -44,6 +56,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     closed: bool
     ended: bool
     erased: bool
+    erasure: Erasure | None
     conflicts: tuple[str, ...]
 
 
@@ -79,6 +92,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     source: dict[str, Any]
     erased: bool
+    erasure: Erasure | None
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

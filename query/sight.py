@@ -12,6 +12,8 @@ from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
 from worlddb.query.confined import ConfinedTables
+from worlddb.query.erasures import erasure_of
+from worlddb.query.records import Erasure
 from worlddb.query.scope import members_below
 from worlddb.query.snapshot import Snapshot
 
@@ -52,6 +54,10 @@ class Sight:
     def details(self, seq: int, position: int) -> Details:
         """The details that a command left in a commit; empty ones if it left none or they were erased."""
         return self._snapshot.details(seq, position)
+
+    def erasure(self, node: int) -> Erasure | None:
+        """When the texts of a node were erased, by whom, and under which reference."""
+        return erasure_of(self._snapshot, node)
 
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""

@@ -207,7 +207,7 @@ class View:
         with self._sight() as snapshot:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
             versions = versions_as_of(snapshot.tables, node, self.seq)
-            return [build.version(snapshot, seen) for seen in versions][::-1]
+            return [build.version(snapshot, node, seen) for seen in versions][::-1]
 
     def hash(self, ref: Any = None) -> str:
         """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""

@@ -45,6 +45,9 @@ def check(commands: Sequence[cmd.Command]) -> None:
         except InputError as error:
             error.details.setdefault("command", position)
             raise
+    kinds = {type(command) is cmd.Erase for command in commands}
+    if len(kinds) > 1:
+        raise InputError("The batch erases, and does other things too", "Erase in a batch, or a call, of its own")
 
 
 def _create(command: cmd.Create) -> None:
@@ -58,8 +61,8 @@ def _create(command: cmd.Create) -> None:
     if command.world is not None:
         _ref(command.world, "world")
     _times(command.valid_from, command.valid_to)
-    if not isinstance(command.resolve, bool):
-        raise InputError(f"resolve is {type(command.resolve).__name__}, not a boolean", "Give True or False")
+    _flag(command.resolve, "resolve")
+    _flag(command.revive, "revive")
 
 
 def _revise(command: cmd.Revise) -> None:
@@ -117,6 +120,20 @@ def _naming(command: cmd.Alias | cmd.Unalias) -> None:
     _aliases(command.aliases)
 
 
+def _erase(command: cmd.Erase) -> None:
+    _ref(command.ref, "ref")
+    if isinstance(command.ref, int):
+        raise InputError("A pending reference was given to erase", "Nothing made in the same batch can be erased in it")
+    checked_text(command.why, "reason", MAX_REASON_BYTES, empty=False)
+    for what in ("turns", "everywhere", "forbid"):
+        _flag(getattr(command, what), what)
+
+
+def _flag(value: object, what: str) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is {type(value).__name__}, not a boolean", "Give True or False")
+
+
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
     _ref(command.proposal, "proposal")
 
@@ -153,6 +170,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Move: _move,
     cmd.Alias: _naming,
     cmd.Unalias: _naming,
+    cmd.Erase: _erase,
     cmd.Accept: _decision,
     cmd.Reject: _decision,
     cmd.Undo: _decision,

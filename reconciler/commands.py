@@ -5,10 +5,13 @@ A reference is a full id (bytes), a hex prefix (str), or the position of an earl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model.hashing import COMMAND_KEY, keyed
 
 Ref = bytes | str | int
 
@@ -26,7 +29,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Create(Command, frozen=True, kw_only=True):
     """Make a world. With a ``key``, the world that the key stands for is found again, and revised if its text differs.
 
-    ``resolve`` runs the exact tier of the resolver, which can only stage proposals.
+    ``resolve`` runs the exact tier of the resolver, which can only stage proposals. ``revive`` lets a text come back
+    to a world whose texts were erased.
     """
 
     CODE: ClassVar[str] = "create"
@@ -40,6 +44,7 @@ class Create(Command, frozen=True, kw_only=True):
     valid_from: int | None = None
     valid_to: int | None = None
     resolve: bool = True
+    revive: bool = False
 
 
 class Revise(Command, frozen=True, kw_only=True):
@@ -120,6 +125,20 @@ class Unalias(Command, frozen=True, kw_only=True):
     aliases: tuple[str, ...]
 
 
+class Erase(Command, frozen=True, kw_only=True):
+    """Remove the texts of a world for good; ``why`` is the reference under which it is done, and stays.
+
+    ``turns``: also those of the turns that it spoke. ``everywhere``: also of every world that ever had one of the same
+    texts. ``forbid``: none of the texts may be written again.
+    """
+
+    CODE: ClassVar[str] = "erase"
+    ref: Ref
+    turns: bool = False
+    everywhere: bool = False
+    forbid: bool = False
+
+
 class Accept(Command, frozen=True, kw_only=True):
     """Accept a proposal: its two sides are one identity from now on."""
 
@@ -164,12 +183,12 @@ ALL: tuple[type[Command], ...] = (
     Move,
     Alias,
     Unalias,
+    Erase,
     Accept,
     Reject,
     Undo,
     Bookmark,
 )
-_BY_CODE = {kind.CODE: kind for kind in ALL}
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
@@ -192,35 +211,33 @@ def _given(command: Command) -> list[str]:
     ]
 
 
-def record(command: Command, body: int, details: int) -> list[Any]:
-    """The command as it is kept beside its events: texts replaced by blob positions (-1: nothing was stored).
+def record(command: Command, body: int, details: int, secret: bytes) -> list[Any]:
+    """The command as it is kept beside its events, without any text of the caller: those of its body and details are
+    replaced by blob positions (-1: nothing was stored), and its key by a keyed hash.
 
     ``[code, body, details, names of the texts that were given, then the other fields in order]``
     """
-    kind = type(command)
-    given = _given(command)
-    rest = [getattr(command, name) for name in _REST[kind]]
-    return [kind.CODE, body, details, given, *rest]
+    return [command.CODE, body, details, _given(command), *_rest(command, secret)]
 
 
-def restore(recorded: Sequence[Any], texts: dict[str, Any]) -> Command | None:
-    """The command again, with the texts of its body and details; ``None`` if a text that was given is gone."""
-    code, _, _, given, *rest = recorded
-    kind = _BY_CODE[code]
-    if any(name not in texts for name in given):
-        return None
-    fields = dict(zip(_REST[kind], rest, strict=True)) | {name: texts[name] for name in given}
-    if kind in (Create, Bookmark):
-        fields = {name: "" for name in ("type", "name") if name in kind.__struct_fields__} | fields
-    return kind(**fields)
-
-
-def matches(recorded: Sequence[Any], command: Command) -> bool:
-    """True if everything but the texts is the same; texts are compared by :func:`restore`."""
-    kind = type(command)
-    if recorded[0] != kind.CODE:
+def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
+    """True if everything but the texts is the same; for those see :func:`has_texts`."""
+    if recorded[0] != command.CODE:
         return False
-    given = _given(command)
-    rest = [getattr(command, name) for name in _REST[kind]]
-    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given, *rest]))
+    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([_given(command), *_rest(command, secret)]))
     return list(recorded[3:]) == plain
+
+
+def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any]) -> bool:
+    """True if the texts of the command are these, or if one of those that were recorded is gone."""
+    given = recorded[3]
+    if any(name not in texts for name in given):
+        return True
+    return codec.encode([getattr(command, name) for name in given]) == codec.encode([texts[name] for name in given])
+
+
+def _rest(command: Command, secret: bytes) -> list[Any]:
+    fields = {name: getattr(command, name) for name in _REST[type(command)]}
+    if fields.get("key") is not None:
+        fields["key"] = keyed(secret, COMMAND_KEY, fields["key"].encode())
+    return list(fields.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.errors import UnknownEdgeType
@@ -16,6 +16,9 @@ from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRo
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import Edge, EdgeHandler, Insert
 from worlddb.reconciler.outcome import Refusal
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.erasing import Plan
 
 MAX_CHAIN = 64
 """How deep handlers may chain writes before the command is refused."""
@@ -36,7 +39,11 @@ class Context:
         self.tables = draft.tables
         self.now = draft.ingest_time
         self._handlers = handlers
-        self._secret = secret
+        self.secret = secret
+        self.erasure: Plan | None = None
+        """What the erasures of this request come to, if it has any."""
+        self.forbids: bool | None = None
+        """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self._depth = 0
 
     # -- what a handler may read
@@ -284,7 +291,7 @@ class Context:
 
     def lineage_of(self, key: str) -> Lineage:
         """The lineage that a caller's key stands for in this store."""
-        return keyed_lineage(self._secret, key.encode())
+        return keyed_lineage(self.secret, key.encode())
 
     def _write(self, edge: Edge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
         nonce = keyed_nonce or self.draft.nonce()
@@ -351,7 +358,7 @@ class Context:
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
         edge written again would have the id of the one that was retracted, and earlier views would lose that.
         """
-        nonce = keyed(self._secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+        nonce = keyed(self.secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
             if row.unlinked == LIVE:
@@ -360,4 +367,4 @@ class Context:
         return nonce, None
 
     def _after(self, edge: bytes) -> bytes:
-        return keyed(self._secret, KEYED_EDGE, b"", edge)[:NONCE_BYTES]
+        return keyed(self.secret, KEYED_EDGE, b"", edge)[:NONCE_BYTES]

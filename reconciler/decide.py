@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
@@ -18,6 +18,8 @@ from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING,
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import marking
 from worlddb.reconciler.context import Context
+from worlddb.reconciler.erasing import erase as erase_planned
+from worlddb.reconciler.erasing import refuse_forbidden
 from worlddb.reconciler.references import edge_ref, node_or_edge_ref, node_ref, proposal_ref
 from worlddb.reconciler.resolver import Match
 
@@ -51,6 +53,7 @@ def create(ctx: Context, command: cmd.Create, details: int, match: Match | None)
             return _found_again(ctx, command, existing, details)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
+    refuse_forbidden(ctx, command.name, command.content)
     body = ctx.draft.add_body(command.type, command.name, command.content)
     node = ctx.draft.applier.next_node
     ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
@@ -63,13 +66,17 @@ def create(ctx: Context, command: cmd.Create, details: int, match: Match | None)
 
 
 def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decided:
-    """A key that is known: unchanged text changes nothing, changed text is a revision, and an end stays an end."""
+    """A key that is known: unchanged text changes nothing, changed text is a revision, an end stays an end, and erased
+    text stays erased unless it is asked for."""
     row = ctx.tables.node(node)
     body = current_body(ctx, node)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
         return Decided(row.lineage)
-    if row.ended or body is None:
+    if row.ended:
         ctx.note("not_revived", row.lineage)
+        return Decided(row.lineage)
+    if body is None and not command.revive:
+        ctx.note("not_restored", row.lineage)
         return Decided(row.lineage)
     revision = cmd.Revise(
         ref=row.lineage,
@@ -79,7 +86,10 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
         valid_from=command.valid_from,
         valid_to=command.valid_to,
     )
-    return revise(ctx, revision, details)
+    if body is None:
+        for position in range(len(command.aliases)):
+            ctx.draft.emit(ev.Named(row.lineage, details, position))
+    return _revised(ctx, revision, details, node, body)
 
 
 def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
@@ -93,7 +103,13 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
         ctx.refuse("root_is_permanent", "The root world cannot be revised")
     body = current_body(ctx, node)
     if body is None:
-        ctx.refuse("erased", f"The text of {short(row.lineage)} was erased")
+        _refuse_erased(ctx, row.lineage)
+    return _revised(ctx, command, details, node, body)
+
+
+def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decided:
+    """A new version on top of ``body``; where that was erased, the command gives all of the text."""
+    row = ctx.tables.node(node)
     newest = ctx.tables.version(node, row.versions)
     begins = ctx.now if command.valid_from is None else command.valid_from
     end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
@@ -102,11 +118,11 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
             "closed", f"{short(row.lineage)} is closed before the revision would begin", "Reassert it as a new lineage"
         )
     validity = checked_interval(begins, end)
-    position = ctx.draft.add_body(
-        body.type if command.type is None else command.type,
-        body.name if command.name is None else command.name,
-        body.content if command.content is None else command.content,
-    )
+    before = body or Body(b"", "", "", "")
+    name = before.name if command.name is None else command.name
+    content = before.content if command.content is None else command.content
+    refuse_forbidden(ctx, name, content)
+    position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
     ctx.close(node, validity.start)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
     return Decided(row.lineage, position)
@@ -131,7 +147,7 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
         ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", "Revise it instead")
     body = current_body(ctx, node)
     if body is None:
-        ctx.refuse("erased", f"The text of {short(row.lineage)} was erased")
+        _refuse_erased(ctx, row.lineage)
     content = body.content if command.content is None else command.content
     again = cmd.Create(
         type=body.type,
@@ -209,6 +225,8 @@ def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
     node = node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     aliases = command.aliases
+    if current_body(ctx, node) is None:
+        _refuse_erased(ctx, lineage)
     if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
     for position in range(len(aliases)):
@@ -227,6 +245,16 @@ def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
         for number in found:
             ctx.draft.emit(ev.Unnamed(lineage, number))
     return Decided(lineage)
+
+
+def erase(ctx: Context, command: cmd.Erase, details: int) -> Decided:
+    return Decided(erase_planned(ctx, command, details))
+
+
+def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
+    ctx.refuse(
+        "erased", f"The text of {short(lineage)} was erased", "Create another, or this one under its key with revive"
+    )
 
 
 def current_body(ctx: Context, node: int) -> Body | None:
@@ -316,6 +344,7 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Move: move,
     cmd.Alias: alias,
     cmd.Unalias: unalias,
+    cmd.Erase: erase,
     cmd.Link: link,
     cmd.Unlink: unlink,
     cmd.Accept: accept,

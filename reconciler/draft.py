@@ -88,6 +88,12 @@ class Draft:
             return NONE
         return self._add(Details(self.nonce(), details.aliases, details.why, details.source, details.properties))
 
+    def drop_details(self, position: int) -> None:
+        """Take back the details that were added last, since nothing was decided that they are about."""
+        assert position == len(self._stored) - 1
+        for stored in (self._stored, self._ids, self._decoded):
+            stored.pop()
+
     def add_secret(self, secret: bytes) -> int:
         return self._add(Secret(self.nonce(), secret))
 

@@ -45,6 +45,8 @@ NOTES = {
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
+    "already_erased": "{} had no text left to erase",
+    "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }

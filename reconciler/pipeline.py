@@ -11,11 +11,12 @@ import lmdb
 from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore
-from worlddb.log.model.events import StoreCreated
+from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
+from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
@@ -25,6 +26,7 @@ from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
 from worlddb.reconciler.details import add_details
 from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.erasing import plan
 from worlddb.reconciler.extraction import Ingest, commands_of
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.outcome import Receipt, Refusal
@@ -60,11 +62,14 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
     commands = extract(request)
     try:
         with collector_paused() if len(commands) >= LARGE_BATCH else nullcontext():
-            return writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
+            receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
     except Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
             return refused(log.header(log.head().seq), refusal)
+    if due:
+        finish_erasures(writer.env)
+    return receipt
 
 
 # -- the four stages
@@ -84,11 +89,15 @@ def resolve(ctx: Context, command: cmd.Command) -> Match | None:
 
 def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
-    details = add_details(ctx.draft, command)
+    details, events = add_details(ctx.draft, command), len(ctx.draft.events)
     decided = decide(ctx, command, details, match)
+    if details != NONE and len(ctx.draft.events) == events:
+        # A repeated import must not bring back what was said about a world that was erased meanwhile.
+        ctx.draft.drop_details(details)
+        details = NONE
     ctx.draft.refs.append(decided.ref)
     ctx.draft.staged = decided.staged and (ctx.draft.staged or not ctx.draft.commands)
-    ctx.draft.commands.append(cmd.record(command, decided.body, details))
+    ctx.draft.commands.append(cmd.record(command, decided.body, details, ctx.secret))
 
 
 def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
@@ -97,6 +106,9 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
     head = log.append(finished.record, draft.seq, draft.head)
     add_commit(tables, head.seq, head.chain, draft.head.chain)
     tables.flush()
+    erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
+    if erased:
+        log.erase(erased, draft.seq)
     return receipt_of(finished.header, finished.events)
 
 
@@ -104,6 +116,14 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
 
 
 def _decide_and_commit(
+    writer: Writer, txn: lmdb.Transaction, commands: list[cmd.Command], idempotency_key: str | None
+) -> tuple[Receipt, bool]:
+    """The receipt, and whether the bytes of an erasure, this one or an earlier, still have to be removed."""
+    receipt = _committed(writer, txn, commands, idempotency_key)
+    return receipt, LmdbLog(txn).scrub_due() is not None
+
+
+def _committed(
     writer: Writer, txn: lmdb.Transaction, commands: list[cmd.Command], idempotency_key: str | None
 ) -> Receipt:
     log, tables = LmdbLog(txn), Tables(txn)
@@ -115,9 +135,12 @@ def _decide_and_commit(
     key = key_digest(secret, idempotency_key)
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
-        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key))
+        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
     ctx = Context(draft, writer.handlers, secret)
+    erasures = [command for command in commands if isinstance(command, cmd.Erase)]
+    if erasures:
+        ctx.erasure = plan(log, tables, erasures)
     for position, command in enumerate(commands):
         try:
             match = resolve(ctx, command)

@@ -56,14 +56,14 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
     return keyed(secret, IDEMPOTENCY, text.encode())
 
 
-def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str) -> Receipt:
+def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
     """The receipt of the commit that was made under the key, if it was made by the same commands (law 10)."""
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     recorded = cause.commands if isinstance(cause, Cause) else None
     if recorded is not None:
         same = len(recorded) == len(commands) and all(
-            _same(log, seq, entry, command) for entry, command in zip(recorded, commands, strict=True)
+            _same(log, seq, entry, command, secret) for entry, command in zip(recorded, commands, strict=True)
         )
         if not same:
             raise IdempotencyConflict(
@@ -74,16 +74,12 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
     return receipt_of(log.header(seq), log.events(seq))
 
 
-def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command) -> bool:
+def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
     """True if a recorded command is this one, as far as its texts are still there."""
     try:
-        given = codec.encode(command)
+        return cmd.matches(entry, command, secret) and cmd.has_texts(entry, command, texts_of(log, seq, entry))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False  # What cannot be encoded was never committed.
-    if not cmd.matches(entry, command):
-        return False
-    restored = cmd.restore(entry, texts_of(log, seq, entry))
-    return restored is None or codec.encode(restored) == given
 
 
 def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:

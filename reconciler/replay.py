@@ -9,6 +9,8 @@ from typing import NamedTuple
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore
+from worlddb.log.model.events import Erased
+from worlddb.log.store.carried import Carried
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit
@@ -41,6 +43,7 @@ def replay(
         target.write(partial(_copy, source, first, last))
         if progress is not None:
             progress(last, until)
+    target.write(lambda txn: _carry(source, until, txn))
     with target.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         found = tables.hash_row(0, until)
@@ -48,6 +51,21 @@ def replay(
             raise DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
         root = found[1][:32]
         return Replayed(until, root.hex(), root == log.header(until).root)
+
+
+def _carry(source: Environment, until: int, txn: lmdb.Transaction) -> None:
+    """Take along what proves that texts missing from the copied commits were erased, by commits that are not copied."""
+    with source.read() as reading:
+        log = LmdbLog(reading)
+        for carried in log.carried.all():
+            LmdbLog(txn).carried.put(carried._replace(through=min(carried.through, until)))
+        for seq in range(until + 1, log.head().seq + 1):
+            events = log.events(seq)
+            details = {event.details for event in events.events if isinstance(event, Erased)}
+            if details:
+                texts = {at: text for at in details for text in (log.blob(seq, at),) if text is not None}
+                stored = log.stored_header(seq)[1], log.stored_events(seq)
+                LmdbLog(txn).carried.put(Carried(until, *stored, texts))
 
 
 def _copy(source: Environment, first: int, last: int, txn: lmdb.Transaction) -> None:

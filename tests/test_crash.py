@@ -14,8 +14,9 @@ import pytest
 import worlddb
 from tests.faults.children import Acknowledged, call
 from tests.faults.jobs import cut_run
-from tests.faults.points import EXIT_STATUS, STEPS
+from tests.faults.points import EXIT_STATUS, SCRUB_STEPS, STEPS
 from tests.faults.script import Run
+from tests.faults.traces import traces
 
 EXIT_CODES = {"exit": EXIT_STATUS, "kill": -signal.SIGKILL}
 Whole = tuple[worlddb.Head, list[str], list[str]]
@@ -48,10 +49,11 @@ def test_the_script_passes_every_kind_of_point_and_writes_all_sorts_of_events(wh
     _, acknowledged, points = whole
     assert len(acknowledged) >= 20
     assert len(points) > 150
-    assert {*STEPS, "Tables.flush", "LmdbLog.append", "TextIndex.apply", "text._add", "WriterLock._sign"} <= set(points)
+    seams = {"Tables.flush", "LmdbLog.append", "TextIndex.apply", "text._add", "WriterLock._sign"}
+    assert {*STEPS, *SCRUB_STEPS, *seams} <= set(points)
     Run(tmp_path / "store", lambda line: None).whole()
     with worlddb.open(tmp_path / "store", author="reader") as db:
-        assert len({entry.event for entry in db.log()}) >= 11
+        assert len({entry.event for entry in db.log()}) >= 12
 
 
 def test_an_exit_at_any_point_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
@@ -65,7 +67,7 @@ def test_a_kill_at_any_step_of_any_write_keeps_what_was_acknowledged_and_the_run
     whole: Whole, memory_path: Path
 ) -> None:
     for at, name in enumerate(whole[2], 1):
-        if name in STEPS:
+        if name in STEPS + SCRUB_STEPS:
             cut_and_go_on(whole, memory_path / str(at), at, "kill")
 
 
@@ -118,6 +120,8 @@ def check_after_the_cut(store: Path, lines: list[str], all_lines: list[str], whe
             assert db.view(seq=int(seq)).hash() == root, where
         verified = db.verify(deep=True)
         assert verified.ok, f"{where}: {verified.findings}"
+        if any(entry.event == "erased" for entry in db.log()):
+            assert traces(store, ["team sits in Basel"]) == [], where
 
 
 def test_a_commit_whose_last_page_write_is_lost_is_wholly_absent(tmp_path: Path) -> None:

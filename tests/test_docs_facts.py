@@ -21,7 +21,8 @@ from worlddb.reconciler.outcome import NOTES
 
 _PUBLIC = """
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
-    Entropy Entry Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError InvalidInterval
+    Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError
+    InvalidInterval
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
     NotAStore Note Pending Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed SeededEntropy Staged
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
@@ -205,6 +206,7 @@ def test_every_table_and_row_is_on_the_format_page_byte_by_byte() -> None:
         ("alias", schema.AliasRow, schema.ALIAS),
         ("edge", schema.EdgeRow, schema.EDGE),
         ("proposal", schema.ProposalRow, schema.PROPOSAL),
+        ("erasure", schema.ErasureRow, schema.ERASURE),
     ):
         layout = re.search(rf"^{name} +(\d+)   (.+)$", section(FORMAT, "## Tables"), re.MULTILINE)
         assert layout is not None, name

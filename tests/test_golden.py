@@ -109,6 +109,14 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94aa626f6f6b6d61726b656401ff07",
         "ab18e046561481a034bde10bf2ac8cb61444e83655db1333dc32a7b2d912c03d",
     ),
+    "erased": (
+        ev.Erased(ONE, [(2, 1), (300, 7)], -1, True, [HASH]),
+        (
+            "96a6657261736564c410000102030405060708090a0b0c0d0e0f9292020192cd012c07ffc391c420404142434445464748"
+            "494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
+        ),
+        "7f808fc576b646b7409762d02bd1174b36f3239c011d5e004d36f58ef94ec888",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

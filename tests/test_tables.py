@@ -157,6 +157,7 @@ def test_a_row_comes_back_as_it_was_packed(packing: Any, row: Any, drawn: st.Sea
 def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> None:
     assert (schema.TABLES[0], schema.TABLES[18], schema.FIRST_TABLE_BYTE) == ("progress", "keys", 0x40)
     assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
+    assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
@@ -165,6 +166,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.accept(db.link(one, "same_as", other))
         db.retire(other, idempotency_key="i" * 4_000)
         db.bookmark("b" * 16_000)
+        db.erase(db.create("Thing", "brief"), reason="r", forbid=True)
         with db._env.read() as txn:
             sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
     assert {name for name, found in sizes.items() if not found} == {"edge_types"}

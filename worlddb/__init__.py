@@ -36,7 +36,7 @@ from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.proving import Head, KeyPair, new_key, sign_checkpoint
 from worlddb.query.diff import Change, Difference
 from worlddb.query.journal import Entry
-from worlddb.query.records import Bookmark, Edge, Hit, Proposal, Recall, Valid, Version, World
+from worlddb.query.records import Bookmark, Edge, Erasure, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
@@ -65,6 +65,7 @@ __all__ = [
     "Edge",
     "Entropy",
     "Entry",
+    "Erasure",
     "Extraction",
     "Extractor",
     "ForkedProcess",

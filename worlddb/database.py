@@ -11,6 +11,7 @@ from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEnt
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.projections.scrub import finish_erasures
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
 from worlddb.reconciler import commands as cmd
@@ -61,6 +62,7 @@ class Database(Writing, Keeping):
                 if not create:
                     raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
+            finish_erasures(self._env, wait_seconds=0.0)
             self._reader = StoreReader(self._env)
         except BaseException:
             self._env.close()

@@ -15,6 +15,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
+from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.tables import Tables
 from worlddb.proving import Proving
 from worlddb.query.journal import Entry, followed, journal
@@ -131,6 +132,13 @@ class Keeping(Proving):
         if TEXT_NAME in wanted:
             self._reader.text.rebuild(self._reader.head())
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
+
+    def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
+        """Remove from the files what earlier erasures left there; false if another process is in the way.
+
+        Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
+        """
+        return finish_erasures(self._env, wait_seconds=wait_seconds)
 
     def catch_up(self) -> bool:
         """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""

@@ -90,6 +90,7 @@ class StoreReader:
 
     def __init__(self, env: Environment) -> None:
         self.env = env
+        self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
         assert isinstance(first, StoreCreated)
@@ -120,7 +121,12 @@ class StoreReader:
             return LmdbLog(txn).head().seq
 
     def text_lane(self) -> PresentTextLane:
-        return PresentTextLane(self.text, self.head())
+        head = self.head()
+        if self._generation != self.env.generation:
+            # What is held in memory may hold words that were erased.
+            self._generation = self.env.generation
+            self.text.close()
+        return PresentTextLane(self.text, head)
 
     def _feed(self, after: int, through: int) -> Iterator[TextDocument]:
         for first in range(after, through, FEED_COMMITS):

@@ -49,12 +49,14 @@ class Writing:
         source: dict[str, Any] | None = None,
         why: str = "",
         resolve: bool = True,
+        revive: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
 
         A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. With
-        ``resolve``, a world of equal name, type and scope is proposed as the same; nothing is ever merged unasked.
+        ``resolve``, a world of equal name, type and scope is proposed as the same; nothing is ever merged unasked. A
+        world whose texts were erased stays so, unless ``revive`` says that this text may come back.
         """
         command = cmd.Create(
             type=type,
@@ -68,6 +70,7 @@ class Writing:
             source={} if source is None else source,
             why=why,
             resolve=resolve,
+            revive=revive,
         )
         return self._execute([command], idempotency_key)
 
@@ -188,6 +191,36 @@ class Writing:
     def unalias(self, ref: Any, *aliases: str, why: str = "", idempotency_key: str | None = None) -> Any:
         """Take aliases back."""
         return self._execute([cmd.Unalias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
+
+    def erase(
+        self,
+        refs: Any,
+        *,
+        reason: str,
+        turns: bool = False,
+        everywhere: bool = False,
+        forbid: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Remove the texts of one world, or of a list of them, for good. The one destructive command.
+
+        All that was ever said about a world goes: names, contents, aliases, reasons, provenance, and the texts of the
+        edges at either end of it and of its proposals. What stays says that there was something, when it was erased,
+        by whom, and under which reference: ``reason`` is that reference, and holds nothing that has to be erased.
+
+        ``turns``: also the turns that the world spoke, as ``ingest`` linked them. ``everywhere``: also every other
+        world that ever had one of the same contents. ``forbid``: none of the contents may be written again.
+
+        Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
+        """
+        several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
+        commands = [
+            cmd.Erase(ref=self._ref(ref), why=reason, turns=turns, everywhere=everywhere, forbid=forbid)
+            for ref in several
+        ]
+        if not commands:
+            raise InputError("Nothing was named to erase", "Give at least one reference")
+        return self._execute(commands, idempotency_key)
 
     def accept(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
         """Accept a staged identity: an equivalence from now on, never a rewrite."""

@@ -157,6 +157,21 @@ class Bookmarked(Event, frozen=True, tag="bookmarked"):
     seq: int
 
 
+class Erased(Event, frozen=True, tag="erased"):
+    """The texts of a lineage were removed for good, in the same transaction that wrote this.
+
+    ``blobs`` are (commit, position) of what is gone; ``details`` holds the reference under which it was done, and
+    stays. ``everywhere``: it was found by a text that another lineage was erased for. ``forbidden`` are keyed hashes
+    of texts that may not be written again.
+    """
+
+    lineage: bytes
+    blobs: list[tuple[int, int]]
+    details: int
+    everywhere: bool
+    forbidden: list[bytes]
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -171,4 +186,5 @@ AnyEvent = (
     | Proposed
     | Decided
     | Bookmarked
+    | Erased
 )

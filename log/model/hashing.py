@@ -43,6 +43,8 @@ KEYED_LINEAGE: Final = _tag("worlddb/keyed-lineage/1")
 KEYED_EDGE: Final = _tag("worlddb/keyed-edge/1")
 IDEMPOTENCY: Final = _tag("worlddb/idempotency-key/1")
 NAME: Final = _tag("worlddb/name/1")
+COMMAND_KEY: Final = _tag("worlddb/command-key/1")
+FORBIDDEN: Final = _tag("worlddb/forbidden/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
 """What the first commit names as its predecessor."""

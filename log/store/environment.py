@@ -2,6 +2,7 @@
 
     DIR/data.mdb, lock.mdb     LMDB: log, blobs and tables, which commit together
     DIR/writer.lock, .json     the lock between writers, and who holds it
+    DIR/.scrub/                the data file being written anew after an erasure
     DIR/indexes/               what catches up by checkpoint and may be deleted at any time
 
 A large sparse map is reserved at creation, so that nobody is asked for a size; where the platform refuses it, the
@@ -18,9 +19,11 @@ from typing import Final, TypeVar
 
 import lmdb
 
-from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed
+from worlddb.log.model.errors import DamagedStore, ForkedProcess, StoreClosed, UnavailableError
 from worlddb.log.store.lock import WriterLock
+from worlddb.log.store.log import SCRUB_KEY, LmdbLog
 from worlddb.log.store.pages import PageFinding, damaged_pages
+from worlddb.log.store.rewrite import put_in_place, write_copy
 from worlddb.log.store.shared import DATA_FILE, FORK_REMEDY, acquire, release, translated
 
 T = TypeVar("T")
@@ -100,6 +103,37 @@ class Environment:
             self._shared.leave()
         self.step("committed")
         return result
+
+    @property
+    def generation(self) -> int:
+        """How many times this process found the data file replaced since it was opened here."""
+        return self._shared.generation
+
+    def rewrite(self, settled: int, *, timeout_seconds: float | None = None) -> None:
+        """Put a data file in place that holds every record and nothing else: what LMDB keeps of deleted records in
+        free pages and in gaps is gone. A crash leaves the old file or the new one.
+
+        ``settled`` is the erasure after which all else was done: unless a later one came, the mark that a rewriting
+        is due is left out.
+
+        Raises:
+            WriterBusy: another writer held the store beyond the time limit.
+            DamagedStore: the file is damaged; it is left as it is.
+            UnavailableError: there is no room for a second file, or it cannot be written.
+        """
+        self._check()
+        with self._lock.held(timeout_seconds):
+            self.refuse_damaged_pages()
+            try:
+                with self.read() as txn:
+                    without = SCRUB_KEY if LmdbLog(txn).scrub_due() == settled else None
+                    copy = write_copy(txn, self.folder, without, self._shared.env.info()["map_size"])
+                self.step("copied")
+                put_in_place(copy, self.folder, self.step)
+            except OSError as error:
+                raise UnavailableError(
+                    f"{self.folder} cannot be written anew: {error}", "Check disk space and permissions, then try again"
+                ) from error
 
     def damaged_pages(self, keys: Sequence[bytes] = ()) -> list[PageFinding]:
         """What is wrong with the structure of the data file, found without following it.

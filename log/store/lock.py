@@ -36,20 +36,21 @@ class WriterLock:
         ).encode()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock.
+    def held(self, timeout_seconds: float | None = None) -> Iterator[None]:
+        """Hold the lock; another time limit than usual may be given.
 
         Raises:
             WriterBusy: another writer held it for the whole time limit; the message names it.
             UnavailableError: the directory cannot be written to.
         """
         try:
-            self._lock.acquire()
+            self._lock.acquire(timeout=timeout_seconds)
         except filelock.Timeout:
             holder = self.holder()
             who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}, author {holder.get('author', '?')!r}"
+            waited = self._timeout_seconds if timeout_seconds is None else timeout_seconds
             raise WriterBusy(
-                f"The store was held by another writer ({who}) for {self._timeout_seconds:g} s",
+                f"The store was held by another writer ({who}) for {waited:g} s",
                 "Try again; if that process is stopped, continue or end it. Nothing was written, reads go on",
                 holder=holder,
             ) from None

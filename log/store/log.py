@@ -4,9 +4,11 @@
 |---|---|---|
 | 0x01 | ``format`` | msgpack ``["worlddb", format]`` |
 | 0x01 | ``head`` | 32-byte chain hash of the last commit, then its sequence number as u64 |
+| 0x01 | ``scrub`` | u64 sequence number of an erasure whose bytes may still lie in the files; else absent |
 | 0x02 | u64 sequence number | 32-byte chain hash, then the header bytes |
 | 0x03 | u64 sequence number | the events bytes |
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
+| 0x05 | 32-byte chain hash, or 16-byte lineage | see :mod:`worlddb.log.store.carried` |
 
 Integers in keys are big-endian, so that LMDB's order is the log's order.
 """
@@ -14,7 +16,7 @@ Integers in keys are big-endian, so that LMDB's order is the log's order.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
@@ -26,11 +28,13 @@ from worlddb.log.model.errors import Conflict, DamagedStore, NewerFormat, NotASt
 from worlddb.log.model.events import FORMAT
 from worlddb.log.model.hashing import GENESIS
 from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.store.carried import CarriedErasures
 
 MAGIC: Final = "worlddb"
 
 _FORMAT_KEY: Final = b"\x01format"
 _HEAD_KEY: Final = b"\x01head"
+SCRUB_KEY: Final = b"\x01scrub"
 _COMMIT: Final = 0x02
 _EVENTS: Final = 0x03
 _BLOBS: Final = 0x04
@@ -38,6 +42,7 @@ _LOG_BYTES: Final = (bytes([_COMMIT]), bytes([_EVENTS]), bytes([_BLOBS]))
 _SEQ = struct.Struct(">BQ")
 _BLOB = struct.Struct(">BQI")
 _HEAD = struct.Struct(">32sQ")
+_U64 = struct.Struct(">Q")
 _MAX_POSITION: Final = 2**32 - 1
 
 OPENING_KEYS: Final = (_FORMAT_KEY, _HEAD_KEY, _SEQ.pack(_COMMIT, 1), _SEQ.pack(_EVENTS, 1), _BLOB.pack(_BLOBS, 1, 0))
@@ -149,6 +154,25 @@ class LmdbLog(Log):
         with self._txn.cursor() as cursor:
             cursor.putmulti(blobs)
         return Head(seq, chain)
+
+    def erase(self, blobs: Iterable[tuple[int, int]], seq: int) -> None:
+        """Delete blobs, given by (commit, position), for the erasure that commit ``seq`` records.
+
+        LMDB leaves the bytes in free pages, so the file is due to be written anew; see :meth:`scrub_due`.
+        """
+        for commit, position in blobs:
+            self._txn.delete(_BLOB.pack(_BLOBS, commit, position))
+        self._txn.put(SCRUB_KEY, _U64.pack(seq))
+
+    def scrub_due(self) -> int | None:
+        """The last erasure whose bytes may still lie in the store's files; ``None`` if all of them are gone."""
+        stored = self._get(SCRUB_KEY)
+        return None if stored is None else int(_U64.unpack(stored)[0])
+
+    @property
+    def carried(self) -> CarriedErasures:
+        """Erasures that were recorded after the point up to which this log was copied."""
+        return CarriedErasures(self._txn)
 
     def header(self, seq: int) -> Header:
         return codec.decode_header(self.stored_header(seq)[1], seq)

@@ -90,6 +90,33 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
         return findings
 
 
+def set_transaction(file: Path, transaction: int) -> None:
+    """Say of a data file that nobody has open that its last transaction is the one of this number.
+
+    A file that takes another one's place has to go on counting where that one was: LMDB's lock file, which processes
+    that still have the old file open share with those that open the new one, holds that number too. Both metas become
+    the newest one, under this number and the one before.
+
+    Raises:
+        OSError: it cannot be read or written.
+    """
+    fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        places = _meta_places(fd)
+        metas = [(meta, place) for place in places for meta in (_meta(fd, place),) if meta is not None]
+        newest, begins = max(metas, key=lambda found: found[0].transaction)
+        size = _META_BYTES - _PAGE.size - _U64.size
+        body = os.pread(fd, size, begins + _PAGE.size)
+        for place in places:
+            number = place // newest.page_size
+            # LMDB finds the meta of a transaction by whether its number is even or odd.
+            counted = transaction - (transaction - number) % 2
+            os.pwrite(fd, body + _U64.pack(counted), place + _PAGE.size)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _meta_places(fd: int) -> tuple[int, ...]:
     """Where the two metas begin: the second is one page after the first, if the first can say how long that is."""
     first = _meta(fd, 0)

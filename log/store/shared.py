@@ -1,4 +1,9 @@
-"""One LMDB environment a path and process: opened once, shared by every handle, and remapped when nobody uses it."""
+"""One LMDB environment a path and process: opened once, shared by every handle, and remapped when nobody uses it.
+
+An erasure puts a new data file in the old one's place. Every transaction therefore looks whether the file that it is on
+is still the one of that name, and the process opens the new one if it is not. A file that is open keeps its inode, so
+its number cannot come back while it is compared with.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +29,8 @@ _MAX_READERS: Final = 1024
 _LOCK_BYTES: Final = 128 + 64 * _MAX_READERS
 """What LMDB's table of that many readers takes."""
 _PATIENCE_SECONDS: Final = 10.0
+_REPLACED_ATTEMPTS: Final = 8
+"""How often a data file that has been replaced is opened before giving up."""
 FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the store only after the fork"
 
 
@@ -33,7 +40,10 @@ class Shared:
     def __init__(self, folder: Path) -> None:
         self.key = os.path.realpath(folder)
         self.handles = 0
-        self.env = _open(folder)
+        self.generation = 0
+        """How many times the data file was found replaced."""
+        self._folder = folder
+        self.env, self._file = _open_present(folder)
         self._turn = threading.Condition()
         self._inside = 0
         self._excluding = 0
@@ -71,6 +81,39 @@ class Shared:
                 self._turn.notify_all()
 
     def begin(self, *, write: bool) -> lmdb.Transaction:
+        """A transaction on the present data file; inside another one of the same thread, on the file of that.
+
+        Raises:
+            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one.
+        """
+        for _ in range(_REPLACED_ATTEMPTS):
+            txn = self._begin(write=write)
+            # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
+            if _is_file(self._folder, self._file) or (self._mine.inside > 1 and not write):
+                return txn
+            self.abort(txn) if write else txn.abort()
+            self.leave()
+            try:
+                self._follow()
+            finally:
+                self.enter()
+        raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
+
+    def _follow(self) -> None:
+        """Open the data file that has taken the place of the one that is open."""
+        with self.alone() as left:
+            if _is_file(self._folder, self._file):
+                return
+            if left:
+                raise UnavailableError(
+                    f"{self.key} was written anew while {left} transactions of this process were open",
+                    "Let them end, then try again",
+                )
+            self.env.close()
+            self.env, self._file = _open_present(self._folder)
+            self.generation += 1
+
+    def _begin(self, *, write: bool) -> lmdb.Transaction:
         """A transaction; if another process has grown the map, this one follows it first."""
         try:
             return self.env.begin(write=write)
@@ -138,6 +181,38 @@ def release(shared: Shared) -> None:
         if not shared.handles:
             del _open_environments[(os.getpid(), shared.key)]
             shared.env.close()
+
+
+_File = tuple[int, int]
+
+
+def _is_file(folder: Path, file: _File) -> bool:
+    """True if the data file of the folder is this one, or if there is none any more."""
+    try:
+        found = os.stat(folder / DATA_FILE)
+    except OSError:
+        return True
+    return (found.st_dev, found.st_ino) == file
+
+
+def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
+    """The environment of the folder, and which file it is on."""
+    for _ in range(_REPLACED_ATTEMPTS):
+        try:
+            held = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            env = _open(folder)
+            found = os.stat(folder / DATA_FILE)
+            return env, (found.st_dev, found.st_ino)
+        try:
+            env = _open(folder)
+            found = os.fstat(held)
+            if _is_file(folder, (found.st_dev, found.st_ino)):
+                return env, (found.st_dev, found.st_ino)
+            env.close()
+        finally:
+            os.close(held)
+    raise UnavailableError(f"The data file of {folder} is being replaced again and again", "Try again")
 
 
 def _open(folder: Path) -> lmdb.Environment:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.events import Erased
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import LmdbLog, seq_of_key
 from worlddb.log.store.pages import PageFinding
@@ -29,6 +30,32 @@ class Totals(NamedTuple):
     blobs: int
 
 
+class Erasures:
+    """Which blobs are missing and which were erased, gathered on the way through a log and compared at its end."""
+
+    def __init__(self) -> None:
+        self._missing: dict[tuple[int, int], str] = {}
+        self._erased: dict[tuple[int, int], int] = {}
+
+    def missing(self, seq: int, position: int, identifier: bytes) -> None:
+        """A blob that is not there."""
+        self._missing[seq, position] = identifier.hex()[:12]
+
+    def recorded(self, blobs: Iterable[tuple[int, int]], by: int) -> None:
+        """What commit ``by`` says to have erased; 0 for one that came after the log was copied."""
+        self._erased.update(dict.fromkeys(blobs, by))
+
+    def findings(self, log: LmdbLog) -> Iterator[Finding]:
+        """Blobs that are gone without having been erased, and those that were erased and are there."""
+        for (seq, position), shown in self._missing.items():
+            if (seq, position) not in self._erased:
+                yield Finding(seq, f"blob {position} ({shown}) is missing and no erasure is recorded")
+        for (seq, position), by in self._erased.items():
+            if log.blob(seq, position) is not None:
+                who = f"commit {by}" if by else "a commit that came later"
+                yield Finding(seq, f"blob {position} is there, although {who} erased it")
+
+
 def page_findings(damaged: list[PageFinding]) -> list[Finding]:
     """Pages that cannot be followed, by the first commit that they may hold."""
     return [
@@ -37,8 +64,13 @@ def page_findings(damaged: list[PageFinding]) -> list[Finding]:
     ]
 
 
-def verify_commit(log: LmdbLog, seq: int, previous: Header | None) -> tuple[Header | None, list[Finding]]:
-    """Check one commit against its own hashes and its predecessor; the header if it can be read."""
+def verify_commit(
+    log: LmdbLog, seq: int, previous: Header | None, erasures: Erasures
+) -> tuple[Header | None, list[Finding]]:
+    """Check one commit against its own hashes and its predecessor; the header if it can be read.
+
+    What it erased, and what is missing of it, is left to ``erasures``.
+    """
     problems: list[str] = []
     header: Header | None = None
     try:
@@ -53,7 +85,10 @@ def verify_commit(log: LmdbLog, seq: int, previous: Header | None) -> tuple[Head
         events = codec.decode_events(stored_events, seq)
         if len(events.events) != header.event_count:
             problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
-        problems.extend(_blob_problems(log, seq, events))
+        problems.extend(_blob_problems(log, seq, events, erasures))
+        for event in events.events:
+            if isinstance(event, Erased):
+                erasures.recorded(event.blobs, seq)
     except WorldDBError as error:
         problems.append(error.message)
     return header, [Finding(seq, problem) for problem in problems]
@@ -68,11 +103,11 @@ def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header |
         yield "its ingest time is not later than its predecessor's"
 
 
-def _blob_problems(log: LmdbLog, seq: int, events: Events) -> Iterator[str]:
+def _blob_problems(log: LmdbLog, seq: int, events: Events, erasures: Erasures) -> Iterator[str]:
     for position in range(events.blob_count):
         stored = log.blob(seq, position)
         if stored is None:
-            yield f"blob {position} ({events.blob(position).hex()[:12]}) is missing and no erasure is recorded"
+            erasures.missing(seq, position, events.blob(position))
         elif blob_id(stored) != events.blob(position):
             yield f"blob {position} ({events.blob(position).hex()[:12]}) is not what was written"
 
@@ -91,11 +126,12 @@ def verify_log(
     findings: list[Finding] = []
     commits = events = blobs = 0
     previous: Header | None = None
+    erasures = Erasures()
 
     def check(first: int, log: LmdbLog) -> None:
         nonlocal commits, events, blobs, previous
         for seq in range(first, min(first + chunk, last + 1)):
-            header, found = verify_commit(log, seq, previous)
+            header, found = verify_commit(log, seq, previous, erasures)
             findings.extend(found)
             previous = header
             commits += 1
@@ -107,7 +143,27 @@ def verify_log(
         read(partial(check, first))
         if progress is not None:
             progress(min(first + chunk - 1, last), last)
+    read(lambda log: findings.extend(_erasure_findings(log, last, erasures)))
     return Totals(commits, events, blobs), findings
+
+
+def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Finding]:
+    """What is wrong about erasures, by all that is recorded of them: up to ``last``, since, and elsewhere."""
+    findings: list[Finding] = []
+    try:
+        for seq in range(last + 1, log.last_stored() + 1):
+            for event in log.events(seq).events:
+                if isinstance(event, Erased):
+                    erasures.recorded(event.blobs, seq)
+        for carried in log.carried.all():
+            erasures.recorded(carried.blobs, 0)
+        findings.extend(erasures.findings(log))
+    except WorldDBError as error:
+        findings.append(Finding(error.details.get("seq", 0), error.message))
+    due = log.scrub_due()
+    if due is not None:
+        findings.append(Finding(due, "the bytes that it erased may still lie in the store's files: open it to finish"))
+    return findings
 
 
 def _blob_count(log: LmdbLog, seq: int) -> int:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
 from worlddb.projections.indexes.analysis import Term, query_terms
 from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit
-from worlddb.projections.indexes.folder import damaged_files, reset
+from worlddb.projections.indexes.folder import damaged_files, locked, reset
 from worlddb.projections.indexes.tail import Feed, Tail
 from worlddb.projections.indexes.text import TextIndex
 from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, best, told_as
@@ -111,7 +110,7 @@ class TextFollower:
                 if self._base(index) >= head:
                     return True
                 try:
-                    with self._locked(wait_seconds):
+                    with locked(self._folder, wait_seconds):
                         reached = self._advance(index, head)
                 except IndexUnwritable:
                     return False
@@ -130,7 +129,7 @@ class TextFollower:
         with self._guard:
             self.close()
             try:
-                with self._locked(REBUILD_PATIENCE_SECONDS), told_as(IndexUnwritable):
+                with locked(self._folder, REBUILD_PATIENCE_SECONDS), told_as(IndexUnwritable):
                     reset(self._folder)
             except IndexUnwritable as error:
                 raise WriterBusy(
@@ -243,26 +242,6 @@ class TextFollower:
         # Commits differ in size by six orders of magnitude: aim the next step by what this one held.
         self._step = max(1, min(self._step * 2, self._step * BATCH_DOCUMENTS // max(1, taken)))
         return to
-
-    @contextmanager
-    def _locked(self, wait_seconds: float) -> Iterator[None]:
-        """Alone among the processes that write the index.
-
-        Raises:
-            IndexUnwritable: another one has the lock, or there can be none here.
-        """
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds)
-        try:
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-        except (Timeout, OSError) as error:
-            raise IndexUnwritable(str(error)) from error
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 def _searched(

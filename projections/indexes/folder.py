@@ -100,6 +100,27 @@ def reset(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
+    """Alone among the processes that write the index of a folder.
+
+    Raises:
+        IndexUnwritable: another one has the lock, or there can be none here.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder.parent / f"{folder.name}.lock", timeout=wait_seconds)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except (Timeout, OSError) as error:
+        raise IndexUnwritable(str(error)) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def damaged_files(folder: Path) -> list[str]:
     """The names of the index's files that are not as Tantivy wrote them, by the checksum at the end of each.
 

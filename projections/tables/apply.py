@@ -10,7 +10,8 @@ from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.bookmarks import apply_bookmarked
 from worlddb.projections.tables.columns import create_all, link_all
-from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.erasures import erased
+from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CLOSING_EDGE,
@@ -141,7 +142,7 @@ def _revised(on: Applier, event: ev.Revised) -> None:
 def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Revised) -> None:
     body = on.blobs.body(event.body)
     name = NO_NAME if body is None else name_digest(body.name)
-    type_ = bytes(8) if body is None else type_digest(body.type)
+    type_ = NO_TYPE if body is None else type_digest(body.type)
     on.tables.put_version(
         node,
         version,
@@ -316,4 +317,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Proposed: _proposed,
     ev.Decided: _decided,
     ev.Bookmarked: apply_bookmarked,
+    ev.Erased: erased,
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import astuple
 
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import EDGE, EDGE_KEY, LIVE, U64, VERSION, VERSION_KEY, NodeRow
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def create_all(on: Applier, events: Sequence[ev.Created]) -> None:
     ids = list(map(on.blobs.blob_id, positions))
     bodies = list(map(on.blobs.body, positions))
     names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
-    types = [bytes(8) if body is None else type_digest(body.type) for body in bodies]
+    types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
     numbers = list(map(U64.pack, nodes))
     tables.put_lineages(lineages, nodes, numbers)
     rows = map(NodeRow, lineages, seq, repeat(on.ingest_time), repeat(1), repeat(0), repeat(0), ids)

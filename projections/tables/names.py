@@ -23,6 +23,10 @@ NO_NAME = bytes(NAME_DIGEST_BYTES)
 """The digest of a name with nothing in it, which no lookup finds."""
 
 
+NO_TYPE = bytes(TYPE_DIGEST_BYTES)
+"""The digest of the type of a version whose body was erased."""
+
+
 @lru_cache(maxsize=4096)
 def name_digest(name: str) -> bytes:
     """16 bytes for the normalised name; :data:`NO_NAME` if nothing is left of it."""

@@ -23,6 +23,10 @@
 | ``keys`` | 32-byte idempotency digest | u64 seq |
 | ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
 | ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.log_tree` |
+
+
+| ``erasures`` | u64 node | :class:`ErasureRow` of the last erasure |
+| ``forbidden`` | 32-byte keyed hash of a text | u64 seq of the erasure that forbade it first |
 """
 
 from __future__ import annotations
@@ -52,6 +56,8 @@ TABLES: Final = (
     "keys",
     "bookmarks",
     "log_tree",
+    "erasures",
+    "forbidden",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -229,3 +235,13 @@ class BookmarkRow(NamedTuple):
 
 
 BOOKMARK = struct.Struct(">Qii")
+
+
+class ErasureRow(NamedTuple):
+    """The commit that erased a lineage's texts, and the blob in it that says under which reference."""
+
+    seq: int
+    details: int
+
+
+ERASURE = struct.Struct(">Qi")

@@ -87,6 +87,8 @@ class Tables:
             self.keys,
             self.bookmarks,
             self.log_tree,
+            self.erasures,
+            self.forbidden,
         ) = self._all.values()
 
     # -- the whole

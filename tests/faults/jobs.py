@@ -52,6 +52,22 @@ def write_and_read(folder: Path, acknowledgements: Path, author: str, count: int
                 assert name in [hit.name for hit in view.recall(f"{author} wrote number {number}", k=100)]
 
 
+def write_and_find(folder: Path, acknowledgements: Path, author: str, stop: Path) -> None:
+    """Write and look for what was written until ``stop`` is there, acknowledging the name of every world."""
+    acknowledge = Acknowledged(acknowledgements)
+    with worlddb.open(folder, author=author, timeout_seconds=60) as db:
+        for number in itertools.count():
+            name = f"{author}-{number}"
+            receipt = db.create("Fact", name, content=f"lasting words {name}")
+            acknowledge(name)
+            found = db.view().get(receipt)
+            assert found is not None and found.name == name
+            assert name in [hit.name for hit in db.view().recall(name, k=100)]
+            assert [world.ref for world in db.view().find(name=name)] == [receipt.ref]
+            if stop.exists():
+                return
+
+
 def fork_and_use(folder: Path) -> None:
     """Fork with a store open: the child may not use it nor open it again, and disturbs nobody, however it exits."""
     db = worlddb.open(folder, author="parent")

@@ -21,6 +21,9 @@ Step = Callable[[str], None]
 STEPS = ("locked", "begun", "applied", "committed")
 """The environment's own points, in the order in which a write passes them."""
 
+SCRUB_STEPS = ("scrub", "forgotten", "copied", "replaced", "settled")
+"""The points that an erasure passes after its commit, while it removes its bytes from the files."""
+
 EXIT_STATUS = 86
 """What a process that cut itself short exits with."""
 

@@ -115,6 +115,10 @@ class Far:
     def hits(self, seq: int, valid: int, text: str) -> list[worlddb.Hit]:
         return list(self.db.view(seq=seq, valid=valid).recall(text, k=50).hits)
 
+    def erase(self, ref: str, reason: str) -> worlddb.Receipt:
+        receipt: worlddb.Receipt = self.db.erase(ref, reason=reason)
+        return receipt
+
     def head(self) -> worlddb.Head:
         return self.db.head()
 

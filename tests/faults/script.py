@@ -146,6 +146,12 @@ def _ingest(run: Run) -> None:
     run.acknowledge(f"{run.number} {receipt.seq} {receipt.root}")
 
 
+def _erase(run: Run) -> None:
+    erased = [run.refs["old fact"], run.refs["namesake"]]
+    receipt = run.db.erase(erased, reason="request 114", forbid=True, idempotency_key=run.key())
+    run.done(receipt, "old fact", "namesake")
+
+
 def _catch_up(run: Run) -> None:
     run.db.catch_up()
     assert any("lamp" in hit.name for hit in run.db.view().recall("green lamp", include_superseded=True))
@@ -185,6 +191,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _retire,
     _reassert,
     _ingest,
+    _erase,
     _replay,
     _catch_up,
 )

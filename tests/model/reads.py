@@ -61,6 +61,7 @@ class Reads:
             "why": version.why,
             "source": version.source,
             "erased": False,
+            "erasure": None,
         }
 
     def _opponents(self, number: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import FOREVER, Entry, Proposal, Receipt, Refused, Valid, View, format_time
+from worlddb import FOREVER, Entry, Erasure, Proposal, Receipt, Refused, Valid, View, format_time
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at")
 
@@ -32,6 +32,8 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
             value = time(value)
         elif isinstance(value, tuple):
             value = list(value)
+        elif isinstance(value, Erasure):
+            value = record(value)
         made[name] = value
     return made
 

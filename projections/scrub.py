@@ -1,0 +1,78 @@
+"""Finishing an erasure: its bytes out of the indexes and out of the data file's free pages.
+
+The commit that erases leaves a mark in the log; the mark goes with the last byte. Whoever opens the store or writes to
+it finishes what a crash has interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Final
+
+from worlddb.log.model.errors import StoreError, UnavailableError
+from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.projections.indexes.folder import locked, reset
+from worlddb.projections.indexes.view import IndexUnwritable
+
+ATTEMPTS: Final = 3
+"""How often to begin again because somebody else erased something meanwhile."""
+INDEX_PATIENCE_SECONDS: Final = 30.0
+
+
+def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> bool:
+    """Remove what earlier erasures left in the files; false if somebody is in the way, or the disk is.
+
+    ``wait_seconds`` is how long to wait for other processes, if not as long as usual. Costs one look where nothing is
+    due, and otherwise time and room in proportion to the store.
+    """
+    for _ in range(ATTEMPTS):
+        with env.read() as txn:
+            due = LmdbLog(txn).scrub_due()
+        if due is None:
+            return True
+        try:
+            env.step("scrub")
+            _forget_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
+            _forget_scratch(env)
+            env.step("forgotten")
+            env.rewrite(due, timeout_seconds=wait_seconds)
+        except (IndexUnwritable, UnavailableError, StoreError):
+            return False
+    return False
+
+
+def _forget_indexes(env: Environment, wait_seconds: float) -> None:
+    """Delete the indexes, each under its lock: whoever has it finishes first, and whoever comes later finds the texts
+    gone from the log.
+
+    Raises:
+        IndexUnwritable: one of them is held by another process, or cannot be deleted.
+    """
+    indexes = env.folder / INDEX_FOLDER
+    # One that is just being made may have no more than its lock.
+    for name in sorted({path.name.removesuffix(".lock") for path in indexes.glob("*")}):
+        with locked(indexes / name, wait_seconds):
+            reset(indexes / name)
+            if (indexes / name).exists():
+                raise IndexUnwritable(f"{indexes / name} cannot be deleted")
+
+
+def _forget_scratch(env: Environment) -> None:
+    """Delete the scratch tables of verifications whose process ended without doing so."""
+    for folder in env.folder.glob(f"{SCRATCH_PREFIX}*"):
+        process = folder.name[len(SCRATCH_PREFIX) :].partition("-")[0]
+        if not (process.isdigit() and _runs(int(process))):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

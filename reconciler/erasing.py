@@ -1,0 +1,259 @@
+"""Erasing: which texts belong to a world, wherever in the log they are, and which of them may not come back.
+
+Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; the details (reasons,
+provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its proposals; and those
+of commands about any of these. One pass over the log finds them, however many worlds are erased at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Cause, Details
+from worlddb.log.model.commit import Events
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.hashing import FORBIDDEN, keyed
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.erasures import forbids
+from worlddb.projections.tables.lookup import find_node
+from worlddb.projections.tables.names import normalised
+from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler.commands import Erase
+from worlddb.reconciler.context import Context
+
+SPEAKER = "speaker"
+"""The role that ``ingest`` gives the edge from a turn to who spoke it."""
+
+Place = tuple[int, int]
+"""Where a blob is: its commit, and its position in it."""
+
+
+class Target(NamedTuple):
+    """A world to be erased. ``everywhere``: it has a text that another one is erased for."""
+
+    node: int
+    everywhere: bool
+
+
+class Plan(NamedTuple):
+    """What an erasure comes to: for each command the world that it names and all that it reaches, and the blobs of
+    each of those."""
+
+    named: list[int]
+    targets: list[list[Target]]
+    blobs: dict[int, list[Place]]
+
+
+def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
+    """Find what the commands erase. Reads the whole log once, and all bodies once more if one says everywhere.
+
+    Raises:
+        InputError: a reference is none of a world; ``details["command"]`` is its position.
+    """
+    seq = log.head().seq
+    named: list[int] = []
+    targets: list[list[Target]] = []
+    for position, command in enumerate(commands):
+        try:
+            assert not isinstance(command.ref, int), "checked before"
+            node = find_node(tables, command.ref, seq)
+        except InputError as error:
+            error.details.setdefault("command", position)
+            raise
+        named.append(node)
+        found = [node, *(_turns_of(log, tables, node) if command.turns else ())]
+        targets.append([Target(node, False) for node in found])
+    for command, own in zip(commands, targets, strict=True):
+        if command.everywhere:
+            nodes = {target.node for target in own}
+            own.extend(Target(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
+    targets = _without_repeated(targets)
+    return Plan(named, targets, _blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
+
+
+def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
+    """Each world only where it is reached first."""
+    seen: set[int] = set()
+    kept: list[list[Target]] = []
+    for own in targets:
+        fresh = list({target.node: target for target in reversed(own) if target.node not in seen}.values())[::-1]
+        seen.update(target.node for target in fresh)
+        kept.append(fresh)
+    return kept
+
+
+def erase(ctx: Context, command: Erase, details: int) -> bytes:
+    """Record the erasure of everything that one command reaches; the lineage that it named."""
+    found = ctx.erasure
+    assert found is not None, "planned before anything was decided"
+    position = len(ctx.draft.commands)
+    named = ctx.tables.node(found.named[position]).lineage
+    changed = False
+    for target in found.targets[position]:
+        lineage = ctx.tables.node(target.node).lineage
+        if target.node == ROOT_NODE:
+            ctx.refuse("root_is_permanent", "The root world cannot be erased")
+        blobs = found.blobs.get(target.node, [])
+        forbidden = sorted(_forbidden(ctx, blobs)) if command.forbid else []
+        if blobs:
+            ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
+            changed = True
+    if not changed:
+        ctx.note("already_erased", named)
+    return named
+
+
+# -- what may not come back
+
+
+def text_of(body: Body) -> str:
+    """What two bodies are compared by: the content, or the name where there is no content."""
+    return body.content or body.name
+
+
+def refuse_forbidden(ctx: Context, name: str, content: str) -> None:
+    """Refuse a body with a text that was erased for good."""
+    if ctx.forbids is None:
+        ctx.forbids = forbids(ctx.tables)
+    if ctx.forbids and ctx.tables.forbidden.get(_digest(ctx, content or name)) is not None:
+        ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+
+def _forbidden(ctx: Context, blobs: list[Place]) -> set[bytes]:
+    texts = (_body(ctx.draft.log, *place) for place in blobs)
+    return {_digest(ctx, text_of(body)) for body in texts if body is not None and text_of(body)}
+
+
+def _digest(ctx: Context, text: str) -> bytes:
+    return keyed(ctx.secret, FORBIDDEN, text.encode())
+
+
+# -- which worlds
+
+
+def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+    """The turns that a speaker spoke, as ``ingest`` linked them."""
+    code = tables.type_code("refers_to")
+    for place, row in tables.incoming(node, code):
+        details = _details(log, row.seq, row.details)
+        if details is not None and details.properties.get("role") == SPEAKER:
+            yield place.source
+
+
+def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
+    """Every world with a version, past ones included, that has the text of any version of these."""
+    texts = {text for node in nodes for text in _texts(log, tables, node)}
+    everyone = range(1, tables.progress().next_node)
+    return [node for node in everyone if not texts.isdisjoint(_texts(log, tables, node))]
+
+
+def _texts(log: LmdbLog, tables: Tables, node: int) -> set[str]:
+    bodies = (_body(log, row.seq, row.position) for _, row in tables.version_rows(node))
+    return {text_of(body) for body in bodies if body is not None and text_of(body)}
+
+
+def mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
+    """Worlds other than ``besides`` with a version in which a name or alias of ``named`` occurs, case-folded."""
+    names = sorted({name for node in named for name in _names(log, tables, node) if name})
+    if not names:
+        return
+    # Scripts without spaces have no ends of words; elsewhere "Al" does not occur in "also".
+    sought = re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
+    for node in range(1, tables.progress().next_node):
+        bodies = (_body(log, row.seq, row.position) for _, row in tables.version_rows(node))
+        said = (normalised(f"{body.name} {body.content}") for body in bodies if body is not None)
+        if node not in besides and any(map(sought.search, said)):
+            yield node
+
+
+def _names(log: LmdbLog, tables: Tables, node: int) -> Iterator[str]:
+    for _, row in tables.version_rows(node):
+        body = _body(log, row.seq, row.position)
+        if body is not None:
+            yield normalised(body.name)
+    for _, given in tables.aliases(node):
+        details = _details(log, given.seq, given.details)
+        if details is not None and given.position < len(details.aliases):
+            yield normalised(details.aliases[given.position])
+
+
+# -- which blobs
+
+
+def _blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[Place]]:
+    """The blobs of each of some nodes that are still there, in the order of the log; each of only one of them."""
+    owners = _owners(tables, nodes)
+    found: dict[Place, int] = {}
+    for seq in range(1, last + 1):
+        events = log.events(seq)
+        for place, owner in _owned(log, seq, events, owners):
+            if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
+                found[place] = owner
+    blobs: dict[int, list[Place]] = {}
+    for place in sorted(found):
+        blobs.setdefault(found[place], []).append(place)
+    return blobs
+
+
+def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
+    """Which of the nodes lineages, edges and proposals belong to; what is between two of them, to the first."""
+    owners = {tables.node(node).lineage: node for node in nodes}
+    for node in nodes:
+        for _, row in (*tables.outgoing(node), *tables.incoming(node)):
+            owners.setdefault(row.edge, node)
+    wanted = set(nodes)
+    for proposal, staged in tables.all_proposals():
+        for node in (staged.source, staged.target):
+            if node in wanted:
+                owners.setdefault(proposal, node)
+    return owners
+
+
+def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[Place, int]]:
+    """The places of texts that a commit holds about somebody in ``owners``, in its events and in its commands."""
+    for event in events.events:
+        owner = owners.get(_subject(event))
+        if owner is not None:
+            yield (seq, getattr(event, "body", ev.NONE)), owner
+            yield (seq, getattr(event, "details", ev.NONE)), owner
+    if not any(ref in owners for ref in events.refs):
+        return
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    if isinstance(cause, Cause):
+        # A command's texts need not stand in any event: the reason of an unlink, the names of an unalias.
+        for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
+            if ref in owners and code != Erase.CODE:
+                yield (seq, body), owners[ref]
+                yield (seq, details), owners[ref]
+
+
+def _subject(event: ev.Event) -> bytes:
+    """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
+    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named):
+        return event.lineage
+    if isinstance(event, ev.Linked):
+        return event.edge
+    if isinstance(event, ev.Proposed | ev.Decided):
+        return event.proposal
+    return b""
+
+
+def _body(log: LmdbLog, seq: int, position: int) -> Body | None:
+    found = _blob(log, seq, position)
+    return found if isinstance(found, Body) else None
+
+
+def _details(log: LmdbLog, seq: int, position: int) -> Details | None:
+    found = _blob(log, seq, position)
+    return found if isinstance(found, Details) else None
+
+
+def _blob(log: LmdbLog, seq: int, position: int) -> object:
+    stored = None if position == ev.NONE else log.blob(seq, position)
+    return None if stored is None else codec.decode_blob(stored, seq)
