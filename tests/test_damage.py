@@ -106,7 +106,7 @@ def test_tables_that_say_they_are_elsewhere_than_the_log_are_made_anew(whole: Pa
             assert db.verify(deep=True).ok
 
 
-@pytest.mark.parametrize("text", ["engineering lead", "the team sits in Basel", "for what is over", "a green lamp"])
+@pytest.mark.parametrize("text", ["engineering lead", "the team sits in Bern", "for what is over", "a green lamp"])
 def test_a_bit_flipped_in_the_file_where_a_text_lies_is_found_and_its_commit_named(text: str, store: Path) -> None:
     with worlddb.open(store, author="x") as db:
         written = {entry.seq for entry in db.log() if text in entry.text or text in entry.why}

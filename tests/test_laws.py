@@ -82,7 +82,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
     with worlddb.open(tmp_path / "store", author="x") as db:
         public = {name for name in dir(db) if not name.startswith("_")}
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
-        keeping = {"catch_up", "rebuild", "replay", "verify", "close"}
+        keeping = {"finish_erasures", "catch_up", "rebuild", "replay", "verify", "close"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"checkpoint"}
         assert public <= writing | keeping | reading | {"batch", "ingest"}

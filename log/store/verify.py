@@ -36,6 +36,7 @@ class Erasures:
     def __init__(self) -> None:
         self._missing: dict[tuple[int, int], str] = {}
         self._erased: dict[tuple[int, int], int] = {}
+        self._doubtful: list[int] = []
 
     def missing(self, seq: int, position: int, identifier: bytes) -> None:
         """A blob that is not there."""
@@ -45,11 +46,23 @@ class Erasures:
         """What commit ``by`` says to have erased; 0 for one that came after the log was copied."""
         self._erased.update(dict.fromkeys(blobs, by))
 
+    def doubtful(self, seq: int) -> None:
+        """A commit that may have erased something and cannot be read, or not be trusted."""
+        self._doubtful.append(seq)
+
     def findings(self, log: LmdbLog) -> Iterator[Finding]:
         """Blobs that are gone without having been erased, and those that were erased and are there."""
+        unexplained: dict[int, int] = {}
         for (seq, position), shown in self._missing.items():
-            if (seq, position) not in self._erased:
+            if (seq, position) in self._erased:
+                continue
+            later = next((doubtful for doubtful in sorted(self._doubtful) if doubtful > seq), None)
+            if later is None:
                 yield Finding(seq, f"blob {position} ({shown}) is missing and no erasure is recorded")
+            else:
+                unexplained[later] = unexplained.get(later, 0) + 1
+        for seq, count in unexplained.items():
+            yield Finding(seq, f"{count} blobs of earlier commits are missing, and what it erased cannot be told")
         for (seq, position), by in self._erased.items():
             if log.blob(seq, position) is not None:
                 who = f"commit {by}" if by else "a commit that came later"
@@ -73,6 +86,7 @@ def verify_commit(
     """
     problems: list[str] = []
     header: Header | None = None
+    sound = False
     try:
         chain, stored = log.stored_header(seq)
         if chain_hash(stored) != chain:
@@ -83,6 +97,7 @@ def verify_commit(
         if events_hash(stored_events) != header.events_hash:
             problems.append("its events do not have the hash that its header names")
         events = codec.decode_events(stored_events, seq)
+        sound = not problems
         if len(events.events) != header.event_count:
             problems.append(f"it has {len(events.events)} events and its header counts {header.event_count}")
         problems.extend(_blob_problems(log, seq, events, erasures))
@@ -91,6 +106,8 @@ def verify_commit(
                 erasures.recorded(event.blobs, seq)
     except WorldDBError as error:
         problems.append(error.message)
+    if not sound:
+        erasures.doubtful(seq)
     return header, [Finding(seq, problem) for problem in problems]
 
 
@@ -151,6 +168,8 @@ def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Findi
     """What is wrong about erasures, by all that is recorded of them: up to ``last``, since, and elsewhere."""
     findings: list[Finding] = []
     try:
+        if log.head().seq > log.last_stored():
+            erasures.doubtful(log.last_stored() + 1)
         for seq in range(last + 1, log.last_stored() + 1):
             for event in log.events(seq).events:
                 if isinstance(event, Erased):

@@ -190,8 +190,8 @@ OPERATIONS: tuple[Operation, ...] = (
     _unalias,
     _retire,
     _reassert,
-    _ingest,
     _erase,
+    _ingest,
     _replay,
     _catch_up,
 )
