@@ -33,6 +33,7 @@ READS = (
     ["accept", "abcd"],
     ["reject", "abcd"],
     ["undo", "abcd"],
+    ["export", "--out", "no.bundle"],
     ["at", "1", "children"],
     ["bookmark", "now"],
     ["stats"],
@@ -60,6 +61,7 @@ def test_the_commands_are_those_that_are_promised():
         *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "stats"),
         *("at", "bookmark"),
         *("verify", "rebuild", "replay", "head", "keygen", "diff", "proposals", "accept", "reject", "undo"),
+        "export",
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

@@ -28,6 +28,7 @@ _PUBLIC = """
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     KeyPair MAX_CHECKPOINT_BYTES new_key sign_checkpoint
+    Bundle InvalidBundle check_bundle
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""

@@ -5,6 +5,7 @@ Start with :func:`open`; everything public is importable from here.
 
 from worlddb.comparing import diff
 from worlddb.database import Database, open
+from worlddb.interchange import check_bundle
 from worlddb.keeping import Rebuilt, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
@@ -15,6 +16,7 @@ from worlddb.log.model.errors import (
     ForkedProcess,
     IdempotencyConflict,
     InputError,
+    InvalidBundle,
     InvalidInterval,
     InvalidText,
     InvalidTime,
@@ -33,6 +35,7 @@ from worlddb.log.model.errors import (
 )
 from worlddb.log.model.limits import MAX_CHECKPOINT_BYTES, MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.log.store.bundles import Bundle
 from worlddb.proving import Head, KeyPair, new_key, sign_checkpoint
 from worlddb.query.diff import Change, Difference
 from worlddb.query.journal import Entry
@@ -54,6 +57,7 @@ __all__ = [
     "AmbiguousReference",
     "Batch",
     "Bookmark",
+    "Bundle",
     "Change",
     "Clock",
     "ClockJump",
@@ -73,6 +77,7 @@ __all__ = [
     "Hit",
     "IdempotencyConflict",
     "InputError",
+    "InvalidBundle",
     "InvalidInterval",
     "InvalidText",
     "InvalidTime",
@@ -111,6 +116,7 @@ __all__ = [
     "World",
     "WorldDBError",
     "WriterBusy",
+    "check_bundle",
     "checked_text",
     "diff",
     "format_time",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import InputError, NotAStore
@@ -27,7 +28,7 @@ DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 
 
-class Database(Writing, Keeping):
+class Database(Writing, Keeping, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one

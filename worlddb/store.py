@@ -95,6 +95,7 @@ class StoreReader:
             first = snapshot.log.events(1).events[0]
         assert isinstance(first, StoreCreated)
         self.store_id = first.store_id
+        self.root = first.root
         self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self._chain_at)
 
     @contextmanager

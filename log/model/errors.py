@@ -9,7 +9,8 @@
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
     │   ├── UnknownEdgeType        no handler is registered for that edge type
-    │   └── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
+    │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
+    │   └── InvalidBundle          a bundle that does not hold: cut short, changed, forged, or no bundle at all
     ├── RefusedError               the reconciler said no, and you used the result all the same
     ├── IdempotencyConflict        another command was already committed under that key
     ├── StoreError                 something about the store itself
@@ -101,6 +102,12 @@ class MalformedFile(InputError):
     """A file to import, a checkpoint or a proof breaks its format; ``details`` holds the file and the place in it."""
 
     code = "malformed_file"
+
+
+class InvalidBundle(InputError):
+    """A bundle that does not hold; ``details`` has ``file``, and ``frame`` if one is at fault (1 is the first)."""
+
+    code = "invalid_bundle"
 
 
 class RefusedError(WorldDBError):

@@ -22,6 +22,12 @@ MAX_CHECKPOINT_BYTES: Final = 256 * 1024
 """A checkpoint with all its signatures."""
 HIGHEST_SEQ: Final = 2**63 - 1
 """The last sequence number that a log could have."""
+MAX_BUNDLE_BYTES: Final = 1024 * 1024 * 1024
+"""All of a bundle, decompressed."""
+MAX_BUNDLE_FRAMES: Final = 1_000_000
+MAX_FRAME_BYTES: Final = 32 * 1024 * 1024
+MAX_BUNDLE_EDGE_TYPES: Final = 1_024
+"""How many edge types one bundle may speak of; each gets a code of its own in the tables."""
 
 
 def checked_number(number: object, what: str, lowest: int, highest: int) -> int:

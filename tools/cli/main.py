@@ -14,6 +14,7 @@ from worlddb.tools.cli import (
     comparing,
     identity,
     ingesting,
+    interchange,
     journal,
     keeping,
     moments,
@@ -38,6 +39,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *proving.COMMANDS,
     *comparing.COMMANDS,
     *identity.COMMANDS,
+    *interchange.COMMANDS,
 )
 """Every command, in the order in which help lists them."""
 

@@ -1,0 +1,201 @@
+"""Bundles: a world with its whole interior at one commit, as a list of frames (``docs/bundles.md``, byte by byte).
+
+A frame is a tagged msgpack array. Worlds come from the inside out: a ``world`` frame opens a group, and what follows up
+to the next one is said of that world. A member's group stands before those of the worlds that contain it, so a reader
+can hash every world as soon as its group ends, and a containment cycle cannot be written at all. Texts are in ``blob``
+frames, stored bytes as they are, before the frames that name them by hash; an ``erased`` frame stands for one whose
+text is gone. ``order`` is the place in the exporting store's log, so that an import can keep it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model.events import Decision
+
+BUNDLE_FORMAT: Final = 1
+MAGIC: Final = b"worlddb-bundle 1\n"
+"""The first bytes of every bundle of this format, before compression."""
+MAGIC_STEM: Final = b"worlddb-bundle "
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="frame"):
+    """Base of all frames."""
+
+
+class Heading(Frame, frozen=True, tag="bundle"):
+    """The first frame: which world of which store as of which commit, and the world hash that it had then."""
+
+    format: int
+    store_id: bytes
+    seq: int
+    ingest_time: int
+    chain: bytes
+    world: bytes
+    world_hash: bytes
+
+
+class CommitFrame(Frame, frozen=True, tag="commit"):
+    """A commit of the exporting store that wrote something of what follows: who and when."""
+
+    seq: int
+    ingest_time: int
+    author: str
+
+
+class BlobFrame(Frame, frozen=True, tag="blob"):
+    """A body or details, as stored; its id is the hash of these bytes."""
+
+    stored: bytes
+
+
+class ErasedFrame(Frame, frozen=True, tag="erased"):
+    """The id of a blob whose text the exporting store does not hold (any more)."""
+
+    blob: bytes
+
+
+class OutsideFrame(Frame, frozen=True, tag="outside"):
+    """A world outside of the bundle that an edge inside leads to or from: its times and version ids, and no text.
+
+    ``versions`` are (body id, ``valid_from``, ``valid_to``), from ordinal 1 up to the last that an edge names.
+    """
+
+    lineage: bytes
+    t_create: int
+    versions: list[tuple[bytes, int, int]]
+
+
+class WorldFrame(Frame, frozen=True, tag="world"):
+    """Opens the group of a world."""
+
+    lineage: bytes
+    world_hash: bytes
+    t_create: int
+    order: int
+
+
+class VersionFrame(Frame, frozen=True, tag="version"):
+    """The next version of the world. ``born_to`` is the end it was written with, ``valid_to`` the one it has now.
+
+    ``by`` is the lineage that superseded it, or empty; ``details`` an id, or empty; ``seq`` a commit that was given.
+    """
+
+    body: bytes
+    details: bytes
+    seq: int
+    valid_from: int
+    born_to: int
+    valid_to: int
+    by: bytes
+
+
+class AliasFrame(Frame, frozen=True, tag="alias"):
+    """The next alias of the world, in the order they were given; ``removed`` if it was taken back."""
+
+    details: bytes
+    position: int
+    seq: int
+    removed: bool
+
+
+class EndedFrame(Frame, frozen=True, tag="ended"):
+    """The world was retired or superseded."""
+
+    at: int
+    details: bytes
+    by: bytes
+    seq: int
+
+
+class ProposalFrame(Frame, frozen=True, tag="proposal"):
+    """A staged ``same_as`` of the world's interior, and what was decided about it: (decision, details, seq) each."""
+
+    proposal: bytes
+    source: bytes
+    source_version: int
+    source_body: bytes
+    target: bytes
+    target_version: int
+    target_body: bytes
+    valid_from: int
+    details: bytes
+    nonce: bytes
+    handler_version: int
+    seq: int
+    order: int
+    decisions: list[tuple[Decision, bytes, int]]
+
+
+class EdgeFrame(Frame, frozen=True, tag="edge"):
+    """An edge of the world's interior, or a membership in it. Its id is the hash of its other fields.
+
+    The edge of an accepted proposal comes behind it, under the same id and with the same details.
+    """
+
+    edge: bytes
+    type: str
+    source: bytes
+    source_version: int
+    source_body: bytes
+    target: bytes
+    target_version: int
+    target_body: bytes
+    valid_from: int
+    born_to: int
+    valid_to: int
+    details: bytes
+    nonce: bytes
+    keyed: bool
+    handler_version: int
+    seq: int
+    order: int
+
+
+class RetractedFrame(Frame, frozen=True, tag="retracted"):
+    """Ids of edges of the world's interior that were unlinked, 32 bytes each: an import retracts them too."""
+
+    edges: bytes
+
+
+class ProofFrame(Frame, frozen=True, tag="proof"):
+    """Opaque bytes that tie the world hash to the exporting store's head; not looked at by an import."""
+
+    stored: bytes
+
+
+class EndFrame(Frame, frozen=True, tag="end"):
+    """The last frame: how many frames and worlds came before it."""
+
+    frames: int
+    worlds: int
+
+
+AnyFrame = (
+    Heading
+    | CommitFrame
+    | BlobFrame
+    | ErasedFrame
+    | OutsideFrame
+    | WorldFrame
+    | VersionFrame
+    | AliasFrame
+    | EndedFrame
+    | ProposalFrame
+    | EdgeFrame
+    | RetractedFrame
+    | ProofFrame
+    | EndFrame
+)
+
+_DECODER: Final[msgspec.msgpack.Decoder[AnyFrame]] = msgspec.msgpack.Decoder(AnyFrame)
+
+
+def decode_frame(stored: bytes) -> AnyFrame:
+    """The frame in some bytes; raises ``ValueError`` (of which msgspec's errors are kinds) if there is none."""
+    try:
+        return _DECODER.decode(stored)
+    except (TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from None

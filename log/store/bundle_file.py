@@ -1,0 +1,215 @@
+"""Bundles as files: a magic line, then frames, each with its length in front and its hash behind.
+
+    magic   "worlddb-bundle 1\\n"
+    frame   length of payload u32 | payload | hash 32
+
+A frame's hash is ``H("worlddb/bundle/1", hash of the frame before, payload)``, with 32 zero bytes before the first, so
+the last hash stands for the whole file: it is the bundle's hash. A file whose name ends in ``.zst`` is that stream as
+one zstd frame. Reading holds one frame at a time, and what it asks of a decompressor is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import BinaryIO, Final, cast
+
+from worlddb.log.model import codec
+from worlddb.log.model.bundle import BUNDLE_FORMAT, MAGIC, MAGIC_STEM, AnyFrame, EndFrame, decode_frame
+from worlddb.log.model.errors import InputError, InvalidBundle, LimitExceeded, NewerFormat, UnavailableError
+from worlddb.log.model.hashing import BUNDLE, GENESIS, digest
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.limits import MAX_BUNDLE_BYTES, MAX_BUNDLE_FRAMES, MAX_FRAME_BYTES
+
+PACKED_SUFFIX: Final = ".zst"
+_PACKED_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_MAX_WINDOW_BYTES: Final = 128 * 1024 * 1024
+_LEVEL: Final = 9
+_LENGTH = struct.Struct(">I")
+_AGAIN: Final = "Export it, or fetch it, again"
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A file that is there, whole and on the disk, when the block has ended, and not at all if it raises.
+
+    A name that ends in ``.zst`` is written compressed.
+
+    Raises:
+        InputError: there is something under the name already.
+        UnavailableError: it cannot be written there.
+    """
+    if path.exists() and not (overwrite and path.is_file()):
+        raise InputError(f"{str(path)!r:.200} exists already", "Choose another name, or allow it to be overwritten")
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as made:
+            try:
+                if path.suffix == PACKED_SUFFIX:
+                    import zstandard
+
+                    packer = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+                    with packer.stream_writer(made, closefd=False) as packed:
+                        yield cast(BinaryIO, packed)
+                else:
+                    yield cast(BinaryIO, made)
+                made.flush()
+                os.fsync(made.fileno())
+                os.replace(made.name, path)
+            except BaseException:
+                os.unlink(made.name)
+                raise
+    except OSError as error:
+        raise UnavailableError(
+            f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"
+        ) from error
+
+
+class BundleWriter:
+    """Writes frames one after the other; ``hash`` stands for all that were written."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self.hash = GENESIS
+        self.frames = 0
+        self.size = len(MAGIC)
+        out.write(MAGIC)
+
+    def write(self, frame: AnyFrame) -> None:
+        """Append a frame.
+
+        Raises:
+            LimitExceeded: the bundle would be larger than a bundle may be.
+        """
+        payload = codec.encode(frame)
+        self.hash = digest(BUNDLE, self.hash, payload)
+        self.frames += 1
+        self.size += _LENGTH.size + len(payload) + HASH_BYTES
+        if self.frames > MAX_BUNDLE_FRAMES or self.size > MAX_BUNDLE_BYTES:
+            raise LimitExceeded(
+                f"The bundle would have more than {MAX_BUNDLE_FRAMES:,} frames or {MAX_BUNDLE_BYTES:,} bytes",
+                "Export the worlds in it one by one, or as JSON Lines",
+            )
+        self._out.write(_LENGTH.pack(len(payload)) + payload + self.hash)
+
+
+class BundleReader:
+    """Frames of an open bundle, each checked against its hash; what they say is for others to check.
+
+    After the ``end`` frame, ``hash`` is the bundle's. ``frames`` counts those that were read.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, damage: tuple[type[Exception], ...] = ()) -> None:
+        """``damage`` is what reading raises where the compression is damaged."""
+        self._stream = stream
+        self._name = name
+        self._damage = damage
+        self.hash = GENESIS
+        self.frames = 0
+        self.size = 0
+
+    def __iter__(self) -> Iterator[AnyFrame]:
+        """The frames up to the ``end`` frame; raises ``InvalidBundle`` at the first that does not hold."""
+        self._check_magic()
+        while True:
+            frame = self._next()
+            yield frame
+            if type(frame) is EndFrame:
+                if self._read(1):
+                    raise self.failed("something follows the end")
+                return
+
+    def failed(self, why: str, remedy: str = _AGAIN) -> InvalidBundle:
+        """The error that says which frame is at fault; the one last read."""
+        return InvalidBundle(
+            f"The bundle {self._name} does not hold at frame {self.frames}: {why}",
+            remedy,
+            file=self._name,
+            frame=self.frames,
+        )
+
+    def _check_magic(self) -> None:
+        found = self._read(len(MAGIC))
+        if found == MAGIC:
+            return
+        version = found[len(MAGIC_STEM) : -1]
+        if found.startswith(MAGIC_STEM) and version.isdigit() and int(version) > BUNDLE_FORMAT:
+            raise NewerFormat(
+                f"The bundle {self._name} has format {int(version)}; this release knows {BUNDLE_FORMAT}",
+                "Upgrade WorldDB to import it",
+            )
+        begins = f"it begins with {found!r}" if found else "it is empty"
+        raise InvalidBundle(
+            f"{self._name} is not a bundle: {begins}",
+            "A bundle is made by `worlddb export`; take in conversations and documents with `worlddb ingest`",
+            file=self._name,
+        )
+
+    def _next(self) -> AnyFrame:
+        self.frames += 1
+        if self.frames > MAX_BUNDLE_FRAMES:
+            raise self.failed(f"there are more than {MAX_BUNDLE_FRAMES:,} frames", "Export smaller worlds")
+        length = _LENGTH.unpack(self._exactly(_LENGTH.size))[0]
+        if length > MAX_FRAME_BYTES:
+            raise self.failed(f"it says that it has {length:,} bytes, above the limit of {MAX_FRAME_BYTES:,}")
+        payload = self._exactly(length)
+        stated = self._exactly(HASH_BYTES)
+        self.hash = digest(BUNDLE, self.hash, payload)
+        if stated != self.hash:
+            raise self.failed("it does not have the hash that stands behind it")
+        try:
+            return decode_frame(payload)
+        except ValueError as error:
+            raise self.failed(f"it cannot be decoded: {error}") from None
+
+    def _exactly(self, count: int) -> bytes:
+        found = self._read(count)
+        if len(found) < count:
+            raise self.failed("the file ends in the middle: it is cut short")
+        return found
+
+    def _read(self, count: int) -> bytes:
+        if self.size + count > MAX_BUNDLE_BYTES:
+            raise self.failed(f"it has more than {MAX_BUNDLE_BYTES:,} bytes", "Export smaller worlds")
+        parts: list[bytes] = []
+        wanted = count
+        try:
+            while wanted and (part := self._stream.read(wanted)):
+                parts.append(part)
+                wanted -= len(part)
+        except self._damage as error:
+            raise self.failed(f"its zstd data is damaged: {error}") from None
+        except OSError as error:
+            raise InputError(f"{self._name} cannot be read: {error.strerror}", "Check the disk") from None
+        self.size += count - wanted
+        return b"".join(parts)
+
+
+@contextmanager
+def open_bundle(path: Path) -> Iterator[BundleReader]:
+    """A bundle, compressed or not, to be read frame by frame.
+
+    Raises:
+        InputError: there is no such file, or it is not a regular one.
+    """
+    shown = f"{str(path)!r:.200}"
+    try:
+        # Asked before opening: opening a pipe waits until somebody writes into it.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise InputError(f"{shown} is not a regular file", "Give the path of a bundle")
+        stored = path.open("rb")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shown} cannot be read: {error}", "Check the path and its permissions") from None
+    with stored:
+        if stored.peek(len(_PACKED_MAGIC)).startswith(_PACKED_MAGIC):
+            import zstandard
+
+            unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+            with unpacker.stream_reader(stored, read_across_frames=True, closefd=False) as stream:
+                yield BundleReader(cast(BinaryIO, stream), shown, (zstandard.ZstdError,))
+        else:
+            yield BundleReader(stored, shown)

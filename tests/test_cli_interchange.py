@@ -1,0 +1,66 @@
+"""``worlddb export``, as a person and as a program use it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.running import Here, Small, small_store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
+    folder = tmp_path_factory.mktemp("cli") / "memory"
+    return folder, small_store(folder)
+
+
+@pytest.fixture
+def small(made: tuple[Path, Small]) -> Small:
+    return made[1]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_path: Path) -> Here:
+    """On a copy of the small store, which the test may change."""
+    shutil.copytree(made[0], tmp_path / "memory")
+    return Here(capsys, tmp_path / "memory")
+
+
+def test_an_export_says_what_it_wrote_and_the_bundle_says_the_same(run, small, tmp_path):
+    file = tmp_path / "team.bundle"
+    told = run.json("export", "Search team", "--out", file)
+    stated = worlddb.check_bundle(file)
+    assert (told["world"], told["hash"], told["bundle"]) == (small.team, stated.world_hash, stated.hash)
+    assert (told["seq"], told["root"]) == (11, run.json("head")["root"])
+    assert (told["worlds"], told["frames"], told["bytes"]) == (stated.worlds, stated.frames, stated.size)
+    again = run("export", small.team, "--out", file)
+    assert (again.code, again.error) == (2, "input")
+    assert f"bundle {stated.hash}" in run("export", small.team, "--out", file, "--overwrite").out
+
+
+def test_an_export_of_an_earlier_moment_has_the_root_of_then(run, tmp_path):
+    told = run.json("export", "--out", tmp_path / "then.bundle.zst", "--ingested", 6)
+    assert told["root"] == told["hash"] == run.json("hash", "--ingested", 6)["root"]
+    assert run.json("at", 6, "export", "--out", tmp_path / "at.bundle")["bundle"] == told["bundle"]
+
+
+def test_an_export_as_json_lines_goes_to_the_output_or_to_a_file(run, small, tmp_path):
+    lines = run("export", "--format", "jsonl").lines
+    assert [lines[0]["kind"], lines[-1]["kind"]] == ["export", "end"]
+    assert small.sarah in {line["ref"] for line in lines[1:-1]}
+    told = run.json("export", small.team, "--format", "jsonl", "--out", tmp_path / "team.jsonl")
+    assert (told["seq"], told["world"], told["worlds"]) == (11, small.team, 7)
+    assert len((tmp_path / "team.jsonl").read_text("utf-8").splitlines()) == 2 + told["worlds"] + told["edges"] + 1
+
+
+def test_a_bundle_is_not_written_to_a_terminal_or_over_something_else(run, tmp_path):
+    nowhere = run("export", "--json")
+    assert (nowhere.code, nowhere.error) == (2, "input")
+    assert "--out FILE" in nowhere.err
+    assert run("export", "Nobody", "--out", tmp_path / "x").error == "unknown_reference"
+    assert run("export", "--out", tmp_path / "no" / "folder").code == 5
+    assert run("export", "--out", tmp_path, "--overwrite").code == 2
+    assert not (tmp_path / "x").exists()
