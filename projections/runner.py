@@ -60,7 +60,7 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
     try:
         applier.apply_all(events.events)
         root = applier.settle()
-    except (KeyError, IndexError, DamagedStore) as error:
+    except (KeyError, IndexError, ValueError, DamagedStore) as error:
         raise DamagedStore(
             f"Commit {seq} cannot be replayed: {error}", "Run `worlddb verify`, or restore a backup", seq=seq
         ) from error

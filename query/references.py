@@ -19,6 +19,8 @@ def as_ref(ref: Any) -> bytes | str:
         InputError: it is nothing of the kind.
         RefusedError: it is the receipt of a write that was refused.
     """
+    if type(ref) is bytes:
+        return ref
     if not isinstance(ref, bytes | str):
         ref = getattr(ref, "ref", ref)
     if isinstance(ref, str) and len(ref) in _FULL_DIGITS and _HEX.fullmatch(ref):

@@ -40,7 +40,8 @@ def check(commands: Sequence[cmd.Command]) -> None:
         )
     for position, command in enumerate(commands):
         try:
-            checked_text(command.why, "why", MAX_REASON_BYTES)
+            if command.why != "":
+                checked_text(command.why, "why", MAX_REASON_BYTES)
             _CHECKS[type(command)](command)
         except InputError as error:
             error.details.setdefault("command", position)
@@ -206,6 +207,8 @@ def _record(record: object, what: str) -> None:
 
 
 def _times(begins: object, ends: object) -> None:
+    if begins is None and ends is None:
+        return
     for time in (begins, ends):
         if time is not None and (not isinstance(time, int) or isinstance(time, bool)):
             raise InvalidTime(f"A time is {type(time).__name__}", "Commands hold integer microseconds; see parse_time")

@@ -5,7 +5,9 @@ A reference is a full id (bytes), a hex prefix (str), or the position of an earl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,10 +18,10 @@ from worlddb.log.model.hashing import COMMAND_KEY, keyed
 Ref = bytes | str | int
 
 _BODY_FIELDS = ("type", "name", "content")
-_DETAIL_FIELDS = ("aliases", "why", "source", "properties")
+DETAIL_FIELDS = frozenset({"aliases", "why", "source", "properties"})
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of all commands. ``why`` is the caller's reason and is kept as an erasable blob."""
 
     CODE: ClassVar[str] = ""
@@ -194,50 +196,63 @@ ALL: tuple[type[Command], ...] = (
 def _texts(kind: type[Command]) -> tuple[str, ...]:
     """The fields that hold caller text. The type of a link is vocabulary, not text."""
     body = () if kind is Link else _BODY_FIELDS
-    return tuple(name for name in kind.__struct_fields__ if name in body + _DETAIL_FIELDS)
+    return tuple(name for name in kind.__struct_fields__ if name in body or name in DETAIL_FIELDS)
 
 
 _TEXTS = {kind: _texts(kind) for kind in ALL}
 _REST = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in ALL}
 
 
-def _given(command: Command) -> list[str]:
-    """The texts that the caller gave; a revision or a reassertion may give an empty one on purpose."""
-    optional = _BODY_FIELDS if isinstance(command, Revise | Reassert) else ()
-    return [
-        name
-        for name in _TEXTS[type(command)]
-        if (getattr(command, name) is not None if name in optional else getattr(command, name))
-    ]
+def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
+    """Reads several fields at once."""
+    return attrgetter(*names) if len(names) > 1 else lambda command: tuple(getattr(command, name) for name in names)
 
 
-def record(command: Command, body: int, details: int, secret: bytes) -> list[Any]:
+_GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in ALL}
+_GET_REST = {kind: _getter(_REST[kind]) for kind in ALL}
+_KEY_AT = {kind: _REST[kind].index("key") for kind in ALL if "key" in _REST[kind]}
+_MAY_GIVE_EMPTY = (Revise, Reassert)
+
+
+def given(command: Command) -> list[str]:
+    """The names of the texts that the caller gave; a revision or a reassertion may give an empty one on purpose."""
+    kind = type(command)
+    texts = _GET_TEXTS[kind](command)
+    if kind not in _MAY_GIVE_EMPTY:
+        return list(compress(_TEXTS[kind], texts))
+    named = zip(_TEXTS[kind], texts, strict=True)
+    return [name for name, text in named if (text is not None if name in _BODY_FIELDS else text)]
+
+
+def record(command: Command, names: list[str], body: int, details: int, secret: bytes) -> list[Any]:
     """The command as it is kept beside its events, without any text of the caller: those of its body and details are
     replaced by blob positions (-1: nothing was stored), and its key by a keyed hash.
 
-    ``[code, body, details, names of the texts that were given, then the other fields in order]``
+    ``[code, body, details, names of the texts that were given, then the other fields in order]``, where the names are
+    what :func:`given` says.
     """
-    return [command.CODE, body, details, _given(command), *_rest(command, secret)]
+    return [command.CODE, body, details, names, *_rest(command, secret)]
 
 
 def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
     """True if everything but the texts is the same; for those see :func:`has_texts`."""
     if recorded[0] != command.CODE:
         return False
-    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([_given(command), *_rest(command, secret)]))
+    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_rest(command, secret)]))
     return list(recorded[3:]) == plain
 
 
 def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any]) -> bool:
     """True if the texts of the command are these, or if one of those that were recorded is gone."""
-    given = recorded[3]
-    if any(name not in texts for name in given):
+    names = recorded[3]
+    if any(name not in texts for name in names):
         return True
-    return codec.encode([getattr(command, name) for name in given]) == codec.encode([texts[name] for name in given])
+    return codec.encode([getattr(command, name) for name in names]) == codec.encode([texts[name] for name in names])
 
 
 def _rest(command: Command, secret: bytes) -> list[Any]:
-    fields = {name: getattr(command, name) for name in _REST[type(command)]}
-    if fields.get("key") is not None:
-        fields["key"] = keyed(secret, COMMAND_KEY, fields["key"].encode())
-    return list(fields.values())
+    rest = list(_GET_REST[type(command)](command))
+    at = _KEY_AT.get(type(command))
+    if at is not None and rest[at] is not None:
+        rest[at] = keyed(secret, COMMAND_KEY, rest[at].encode())
+    return rest

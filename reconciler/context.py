@@ -68,17 +68,18 @@ class Context:
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
-        if goal >= self.tables.first_new_node and not self.tables.has_incoming(goal, type_name):
+        tables, code = self.tables, self.tables.type_code(type_name)
+        if code is None or (goal >= tables.first_new_node and not tables.has_incoming(goal, code)):
             return start == goal
         seen, pending = {start}, [start]
         while pending:
             node = pending.pop()
             if node == goal:
                 return True
-            for _, row in self.live_edges(node, type_name):
-                if row.target not in seen:
-                    seen.add(row.target)
-                    pending.append(row.target)
+            for target in tables.live_targets(node, code):
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
         return False
 
     def inside(self, node: int, world: int) -> bool:
@@ -98,7 +99,8 @@ class Context:
 
     def home_of(self, node: int) -> int:
         """The world that holds a node's edges by default: its first container."""
-        return next(iter(self.tables.containers(node)), ROOT_NODE)
+        containers = self.tables.containers(node)
+        return containers[0] if containers else ROOT_NODE
 
     # -- what a handler may do
 
@@ -117,7 +119,8 @@ class Context:
         """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
         handler = self.handler(type_name)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
-        checked_interval(begins, valid_to)
+        if valid_to != FOREVER:
+            checked_interval(begins, valid_to)
         nonce = b""
         if key is not None:
             nonce, found = self._under_key(key)
@@ -295,38 +298,38 @@ class Context:
 
     def _write(self, edge: Edge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
         nonce = keyed_nonce or self.draft.nonce()
-        ends = self._ends(edge)
-        return self._emit_linked(edge, ends, nonce, keyed=bool(keyed_nonce), handler_version=handler.version)
+        return self._emit_linked(
+            edge, self._ends(edge), nonce, keyed=bool(keyed_nonce), handler_version=handler.version
+        )
 
     def _emit_linked(
         self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes, *, keyed: bool, handler_version: int
     ) -> bytes:
         identity = self._identity(edge, ends, nonce)
         source, target, home = ends
-        self.draft.emit(
-            ev.Linked(
-                identity,
-                edge.type,
-                source.lineage,
-                source.versions,
-                target.lineage,
-                target.versions,
-                home.lineage,
-                edge.valid_from,
-                edge.valid_to,
-                edge.details,
-                nonce,
-                keyed,
-                handler_version,
-            )
+        event = ev.Linked(
+            identity,
+            edge.type,
+            source.lineage,
+            source.versions,
+            target.lineage,
+            target.versions,
+            home.lineage,
+            edge.valid_from,
+            edge.valid_to,
+            edge.details,
+            nonce,
+            keyed,
+            handler_version,
         )
+        self.draft.emit_linked(event, edge.source, edge.target, edge.home)
         return identity
 
     def _ends(self, edge: Edge) -> tuple[NodeRow, NodeRow, NodeRow]:
         """The rows of source, target and home."""
-        source = self.tables.node(edge.source)
-        home = source if edge.home == edge.source else self.tables.node(edge.home)
-        return source, self.tables.node(edge.target), home
+        node = self.tables.node
+        source = node(edge.source)
+        return source, node(edge.target), source if edge.home == edge.source else node(edge.home)
 
     def _as_of(self, node: int, version: int) -> NodeRow:
         """The row of a node as it was when a version was its newest."""
@@ -334,7 +337,7 @@ class Context:
 
     def _identity(self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
         source, target, home = ends
-        properties = b"" if edge.details == ev.NONE else self.draft.blob_id(edge.details)
+        properties = b"" if edge.details == ev.NONE else self.draft.blobs.blob_id(edge.details)
         return edge_id(
             edge.type,
             source.lineage,

@@ -261,7 +261,7 @@ def current_body(ctx: Context, node: int) -> Body | None:
     """The newest body of a node, in this draft or in the log; ``None`` once erased."""
     row = ctx.tables.version(node, ctx.tables.node(node).versions)
     if row.seq == ctx.draft.seq:
-        return ctx.draft.body(row.position)
+        return ctx.draft.blobs.body(row.position)
     stored = ctx.draft.log.blob(row.seq, row.position)
     body = None if stored is None else codec.decode_blob(stored, row.seq)
     return body if isinstance(body, Body) else None

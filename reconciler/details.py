@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from worlddb.reconciler.commands import Command
+from worlddb.log.model.events import NONE
+from worlddb.reconciler.commands import DETAIL_FIELDS, Command
 from worlddb.reconciler.draft import Draft
 
 
-def add_details(draft: Draft, command: Command) -> int:
-    """Keep the command's reason, provenance, properties and aliases as a blob; its position, or ``NONE`` of nothing."""
+def add_details(draft: Draft, command: Command, given: list[str]) -> int:
+    """Keep the command's reason, provenance, properties and aliases as a blob; its position, or ``NONE`` of nothing.
+
+    ``given`` are the names of the texts that the caller gave.
+    """
+    if DETAIL_FIELDS.isdisjoint(given):
+        return NONE
     return draft.add_details(
         aliases=getattr(command, "aliases", ()),
         why=command.why,

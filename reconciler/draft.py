@@ -8,7 +8,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret
 from worlddb.log.model.commit import Events, Header, Note, Record, events_hash
 from worlddb.log.model.environment import Entropy
-from worlddb.log.model.events import FORMAT, NONE, AnyEvent
+from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES
 from worlddb.log.store.log import Head, LmdbLog
@@ -22,6 +22,49 @@ class Finished(NamedTuple):
     header: Header
     events: Events
     record: Record
+
+
+class DraftBlobs:
+    """The blobs of a draft, by position: as they will be stored, their ids, and what they say.
+
+    Position 0 is kept for the commands, which are known last. This is apart from the draft, so that the applier can
+    read it and a finished draft is in no reference cycle: a large one is freed at once.
+    """
+
+    def __init__(self) -> None:
+        self.stored: list[bytes | None] = [None]
+        self.ids: list[bytes] = [bytes(HASH_BYTES)]
+        self._decoded: list[Blob | None] = [None]
+
+    def add(self, blob: Blob) -> int:
+        """Keep a blob; its position."""
+        stored = codec.encode(blob)
+        self.stored.append(stored)
+        self.ids.append(blob_id(stored))
+        self._decoded.append(blob)
+        return len(self.ids) - 1
+
+    def drop_last(self, position: int) -> None:
+        """Forget the blob that was added last."""
+        assert position == len(self.ids) - 1
+        for column in (self.stored, self.ids, self._decoded):
+            column.pop()
+
+    def put_first(self, cause: Cause) -> None:
+        """Give position 0 its blob."""
+        stored = codec.encode(cause)
+        self.stored[0], self.ids[0] = stored, blob_id(stored)
+
+    def blob_id(self, position: int) -> bytes:
+        return self.ids[position]
+
+    def body(self, position: int) -> Body | None:
+        found = self._decoded[position]
+        return found if isinstance(found, Body) else None
+
+    def details(self, position: int) -> Details | None:
+        found = self._decoded[position]
+        return found if isinstance(found, Details) else None
 
 
 class Draft:
@@ -51,10 +94,8 @@ class Draft:
         self.commands: list[Any] = []
         self.staged = False
         self._entropy = entropy
-        self._stored: list[bytes | None] = [None]
-        self._ids: list[bytes] = [bytes(HASH_BYTES)]
-        self._decoded: list[Blob | None] = [None]
-        self.applier = Applier(tables, self, self.seq, ingest_time)
+        self.blobs = DraftBlobs()
+        self.applier = Applier(tables, self.blobs, self.seq, ingest_time)
 
     # -- blobs
 
@@ -63,7 +104,7 @@ class Draft:
 
     def add_body(self, type_name: str, name: str, content: str) -> int:
         """Store a body; its position."""
-        return self._add(Body(self.nonce(), type_name, name, content))
+        return self.blobs.add(Body(self.nonce(), type_name, name, content))
 
     def add_details(
         self,
@@ -76,7 +117,7 @@ class Draft:
         """Store what there is of these; its position, or :data:`NONE` if there is nothing."""
         if not (aliases or why or source or properties):
             return NONE
-        return self._add(Details(self.nonce(), list(aliases), why, source or {}, properties or {}))
+        return self.blobs.add(Details(self.nonce(), list(aliases), why, source or {}, properties or {}))
 
     def copy_details(self, seq: int, position: int) -> int:
         """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""
@@ -86,34 +127,14 @@ class Draft:
         details = None if stored is None else codec.decode_blob(stored, seq)
         if not isinstance(details, Details):
             return NONE
-        return self._add(Details(self.nonce(), details.aliases, details.why, details.source, details.properties))
+        return self.blobs.add(Details(self.nonce(), details.aliases, details.why, details.source, details.properties))
 
     def drop_details(self, position: int) -> None:
         """Take back the details that were added last, since nothing was decided that they are about."""
-        assert position == len(self._stored) - 1
-        for stored in (self._stored, self._ids, self._decoded):
-            stored.pop()
+        self.blobs.drop_last(position)
 
     def add_secret(self, secret: bytes) -> int:
-        return self._add(Secret(self.nonce(), secret))
-
-    def _add(self, blob: Blob) -> int:
-        stored = codec.encode(blob)
-        self._stored.append(stored)
-        self._ids.append(blob_id(stored))
-        self._decoded.append(blob)
-        return len(self._stored) - 1
-
-    def blob_id(self, position: int) -> bytes:
-        return self._ids[position]
-
-    def body(self, position: int) -> Body | None:
-        found = self._decoded[position]
-        return found if isinstance(found, Body) else None
-
-    def details(self, position: int) -> Details | None:
-        found = self._decoded[position]
-        return found if isinstance(found, Details) else None
+        return self.blobs.add(Secret(self.nonce(), secret))
 
     # -- events
 
@@ -121,6 +142,11 @@ class Draft:
         """Decide an event: it takes effect at once for what is decided after it."""
         self.events.append(event)
         self.applier.apply(event)
+
+    def emit_linked(self, event: Linked, source: int, target: int, home: int) -> None:
+        """As :meth:`emit`, for an edge whose ends and home are at hand as node numbers."""
+        self.events.append(event)
+        self.applier.link(event, source, target, home)
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something; notes are part of the receipt."""
@@ -130,9 +156,8 @@ class Draft:
         """Settle the hashes and close the draft: the record to append, and what it says."""
         root = self.applier.settle()
         self.applier.finish(key)
-        cause = codec.encode(Cause(self.nonce(), self.commands))
-        self._stored[0], self._ids[0] = cause, blob_id(cause)
-        whole = Events(b"".join(self._ids), self.staged, self.refs, self.notes, self.events)
+        self.blobs.put_first(Cause(self.nonce(), self.commands))
+        whole = Events(b"".join(self.blobs.ids), self.staged, self.refs, self.notes, self.events)
         events = codec.encode(whole)
         header = Header(
             FORMAT,
@@ -146,4 +171,4 @@ class Draft:
             events_hash(events),
             len(self.events),
         )
-        return Finished(header, whole, Record(codec.encode(header), events, self._stored))
+        return Finished(header, whole, Record(codec.encode(header), events, self.blobs.stored))

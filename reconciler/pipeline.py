@@ -89,15 +89,16 @@ def resolve(ctx: Context, command: cmd.Command) -> Match | None:
 
 def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
-    details, events = add_details(ctx.draft, command), len(ctx.draft.events)
+    draft, given = ctx.draft, cmd.given(command)
+    details, events = add_details(draft, command, given), len(draft.events)
     decided = decide(ctx, command, details, match)
-    if details != NONE and len(ctx.draft.events) == events:
+    if details != NONE and len(draft.events) == events:
         # A repeated import must not bring back what was said about a world that was erased meanwhile.
-        ctx.draft.drop_details(details)
+        draft.drop_details(details)
         details = NONE
-    ctx.draft.refs.append(decided.ref)
-    ctx.draft.staged = decided.staged and (ctx.draft.staged or not ctx.draft.commands)
-    ctx.draft.commands.append(cmd.record(command, decided.body, details, ctx.secret))
+    draft.refs.append(decided.ref)
+    draft.staged = decided.staged and (draft.staged or not draft.commands)
+    draft.commands.append(cmd.record(command, given, decided.body, details, ctx.secret))
 
 
 def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:

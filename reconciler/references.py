@@ -10,7 +10,10 @@ from worlddb.reconciler.context import Context
 
 def node_ref(ctx: Context, ref: Ref) -> int:
     """The node that a reference stands for; raises as :func:`find_node`."""
-    return find_node(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+    settled = _settled(ctx, ref)
+    # A writer knows all that is stored, so for a full id the number is enough.
+    node = ctx.tables.node_of(settled) if type(settled) is bytes else None
+    return find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
 
 
 def edge_ref(ctx: Context, ref: Ref) -> bytes:

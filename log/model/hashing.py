@@ -8,6 +8,7 @@ Hashes are of stored bytes, never of a re-encoding. Paper §2.1, equation 2.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from blake3 import blake3
@@ -101,7 +102,6 @@ def edge_id(
 
     ``properties`` is the id of the blob with its properties and reason, or empty.
     """
-    name = type_name.encode()
     fixed = _EDGE_FIXED.pack(
         LINEAGE_BYTES,
         source,
@@ -117,5 +117,11 @@ def edge_id(
         valid_from,
         len(properties),
     )
-    parts = (EDGE, _U32.pack(len(name)), name, fixed, properties, _U32.pack(len(nonce)), nonce)
-    return EdgeId(blake3(b"".join(parts)).digest())
+    begin = _edge_begin(type_name)
+    return EdgeId(blake3(begin + fixed + properties + _U32.pack(len(nonce)) + nonce).digest())
+
+
+@lru_cache(maxsize=256)
+def _edge_begin(type_name: str) -> bytes:
+    name = type_name.encode()
+    return EDGE + _U32.pack(len(name)) + name

@@ -70,6 +70,36 @@ class Applier:
         """Write what the event says."""
         _APPLY[type(event)](self, event)
 
+    def link(self, event: ev.Linked, source: int, target: int, home: int) -> None:
+        """As :meth:`apply`, for a new edge whose ends and home the caller knows as numbers."""
+        tables, edge = self.tables, event.edge
+        code = tables.give_type_code(event.type)
+        place = EDGE_KEY.pack(source, code, self.next_edge)
+        row = EDGE.pack(
+            edge,
+            target,
+            home,
+            event.source_version,
+            event.target_version,
+            self.seq,
+            LIVE,
+            event.valid_from,
+            event.valid_to,
+            0,
+            event.details,
+            event.handler_version,
+        )
+        tables.out.put(place, row)
+        tables.put_new_back(target, source, code, self.next_edge)
+        tables.edges.put(edge, place)
+        if event.keyed:
+            tables.edge_keys.put(event.nonce, place)
+        if code == CONTAINS_CODE:
+            self.unsettled.joined(source, target)
+        else:
+            self.unsettled.edged(home, edge, written=True)
+        self.next_edge += 1
+
     def apply_all(self, events: Sequence[ev.Event]) -> None:
         """Write what all the events of a commit say: new lineages, then new edges, then the rest.
 
@@ -205,41 +235,14 @@ def _unnamed(on: Applier, event: ev.Unnamed) -> None:
 
 
 def _linked(on: Applier, event: ev.Linked) -> None:
-    tables, edge = on.tables, event.edge
-    source, target, home = on.number(event.source), on.number(event.target), on.number(event.home)
-    place = EdgePlace(source, tables.give_type_code(event.type), on.next_edge)
-    on.next_edge += 1
-    key = EDGE_KEY.pack(*place)
-    row = EDGE.pack(
-        edge,
-        target,
-        home,
-        event.source_version,
-        event.target_version,
-        on.seq,
-        LIVE,
-        event.valid_from,
-        event.valid_to,
-        0,
-        event.details,
-        event.handler_version,
-    )
-    tables.out.put(key, row)
-    tables.put_back(target, place, LIVE)
-    tables.edges.put(edge, key)
-    if event.keyed:
-        tables.edge_keys.put(event.nonce, key)
-    if place.type == CONTAINS_CODE:
-        on.unsettled.joined(source, target)
-    else:
-        on.unsettled.edged(home, edge, written=True)
+    on.link(event, on.number(event.source), on.number(event.target), on.number(event.home))
 
 
 def _unlinked(on: Applier, event: ev.Unlinked) -> None:
     tables = on.tables
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
-    tables.put_back(row.target, place, on.seq)
+    tables.put_unlinked_back(row.target, place, on.seq)
     if place.type == CONTAINS_CODE:
         on.unsettled.joined(place.source, row.target)
     else:

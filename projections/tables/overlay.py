@@ -6,9 +6,11 @@ end of the commit.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
+from operator import itemgetter
 
 import lmdb
 
@@ -16,10 +18,13 @@ Pair = tuple[bytes, bytes]
 Pending = tuple[bytes, bytes | None]
 
 
+_key = itemgetter(0)
+
+
 class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
-    __slots__ = ("_deletes", "_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
+    __slots__ = ("_cursor", "_deletes", "_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         self._txn = txn
@@ -27,7 +32,8 @@ class Table:
         self._deletes = False
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
-        self._grouped: dict[bytes, list[bytes]] = {}
+        self._grouped: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._cursor: lmdb.Cursor | None = None
         self._ungrouped: list[bytes] = []
 
     def get(self, key: bytes) -> bytes | None:
@@ -52,17 +58,33 @@ class Table:
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
+        fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
+        if self._seek(prefix) is None:
+            return _live(fresh)
         stored = self._scan_stored(prefix, start, reverse=reverse)
-        if not self._pending:
-            return stored
-        fresh = self._scan_pending(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
+
+    def stored(self, prefix: bytes) -> list[Pair]:
+        """As :meth:`scan`, for a short group that nothing has been put into since: all of it at once."""
+        within, cursor = self._first + prefix, self._seek(prefix)
+        pairs: list[Pair] = []
+        while cursor is not None and cursor.key().startswith(within):  # type: ignore[union-attr]
+            pairs.append((cursor.key()[1:], cursor.value()))  # type: ignore[arg-type]
+            if not cursor.next():
+                break
+        return pairs
+
+    def _seek(self, prefix: bytes) -> lmdb.Cursor | None:
+        """A cursor on the first stored pair under a prefix; none if there is none, which is cheaper than a scan."""
+        if self._cursor is None:
+            self._cursor = self._txn.cursor()
+        within = self._first + prefix
+        found = self._cursor.set_range(within) and self._cursor.key().startswith(within)  # type: ignore[union-attr]
+        return self._cursor if found else None
 
     def _merged(self, stored: Iterator[Pair], fresh: list[Pending], *, reverse: bool) -> Iterator[Pair]:
         live = ((key, value) for key, value in stored if key not in self._pending)
-        for key, value in merge(live, fresh, key=lambda pair: pair[0], reverse=reverse):
-            if value is not None:
-                yield key, value
+        return _live(merge(live, fresh, key=_key, reverse=reverse))
 
     def scan_groups(self, prefix: bytes, groups: Iterable[bytes]) -> Iterator[Pair]:
         """As :meth:`scan`, for a prefix that is shorter than a group's: ``groups`` are those it has, in order.
@@ -77,10 +99,7 @@ class Table:
 
     def scan_fresh(self, prefix: bytes) -> Iterator[Pair]:
         """As :meth:`scan`, for a whole group that nothing was committed under."""
-        for key in self._group(prefix):
-            value = self._pending[key]
-            if value is not None:
-                yield key, value
+        return _live([(key, self._pending[key]) for key in self._group(prefix)])
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
@@ -104,7 +123,7 @@ class Table:
 
     def _forget(self) -> None:
         self._deletes = False
-        self._pending, self._grouped, self._ungrouped = {}, {}, []
+        self._pending, self._grouped, self._ungrouped = {}, defaultdict(list), []
 
     def clear(self) -> None:
         """Delete every pair of the table."""
@@ -131,8 +150,9 @@ class Table:
         """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts much
         and scans little."""
         if self._ungrouped:
+            size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:
-                self._grouped.setdefault(key[: self._prefix_bytes], []).append(key)
+                grouped[key[:size]].append(key)
             self._ungrouped.clear()
         return self._grouped.get(prefix, ())
 
@@ -148,6 +168,11 @@ class Table:
         if start is not None:
             keys = [key for key in keys if (key <= start if reverse else key >= start)]
         return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
+
+
+def _live(pairs: Iterable[Pending]) -> Iterator[Pair]:
+    """Pairs without those that were deleted."""
+    return ((key, value) for key, value in pairs if value is not None)
 
 
 def _seek_last(cursor: lmdb.Cursor, prefix: bytes, start: bytes | None) -> bool:

@@ -183,6 +183,8 @@ class EdgeRow(NamedTuple):
 
 
 EDGE = struct.Struct(">32sQQIIQQqqQiH")
+EDGE_TARGET = struct.Struct(">32xQ24xQ")
+"""``target`` and ``unlinked`` alone, for following edges."""
 
 
 class EdgePlace(NamedTuple):

@@ -18,6 +18,7 @@ from worlddb.projections.tables.schema import (
     EDGE_KEY,
     EDGE_PLACE,
     EDGE_PREFIX,
+    EDGE_TARGET,
     EDGE_TYPE_CODES,
     FIRST_CUSTOM_CODE,
     FIRST_TABLE_BYTE,
@@ -217,7 +218,7 @@ class Tables:
 
     def give_type_code(self, name: str) -> int:
         """The code of an edge type, given out now if it has none."""
-        code = self.type_code(name)
+        code = EDGE_TYPE_CODES.get(name) or self.type_code(name)
         if code is None:
             code = FIRST_CUSTOM_CODE + sum(1 for _ in self.edge_types.scan(b""))
             self.edge_types.put(name.encode(), U16.pack(code))
@@ -250,38 +251,44 @@ class Tables:
     def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
         self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
 
-    def put_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
-        """The edge as seen from its target; ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
-        self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
-        if place.type == CONTAINS_CODE:
-            if unlinked == LIVE:
-                self._contained(target, place.source)
-            elif target in self._cache.containers:
-                self._cache.containers[target].remove(place.source)
+    def put_new_back(self, target: int, source: int, code: int, number: int) -> None:
+        """A new edge as seen from its target."""
+        if code == CONTAINS_CODE:
+            self._contained(target, source)
+        self.back.put(EDGE_KEY.pack(target, code, number), U64_U64.pack(source, LIVE))
 
     def put_new_backs(
         self, sources: Sequence[int], codes: Sequence[int], numbers: range, targets: Sequence[int]
     ) -> None:
         """New edges as seen from their targets."""
-        keys = map(EDGE_KEY.pack, targets, codes, numbers)
-        self.back.put_new(zip(keys, map(U64_U64.pack, sources, repeat(LIVE)), strict=False))
         for source, code, target in zip(sources, codes, targets, strict=True):
             if code == CONTAINS_CODE:
                 self._contained(target, source)
+        keys = map(EDGE_KEY.pack, targets, codes, numbers)
+        self.back.put_new(zip(keys, map(U64_U64.pack, sources, repeat(LIVE)), strict=False))
+
+    def put_unlinked_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
+        """An edge as seen from its target, retracted by commit ``unlinked``."""
+        if place.type == CONTAINS_CODE:
+            self.containers(target).remove(place.source)
+        self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
 
     def _contained(self, target: int, source: int) -> None:
-        """Keep what is known of a node's containers true; nothing is stored yet about one made in this transaction."""
-        containers = self._cache.containers.get(target)
-        if containers is not None:
-            containers.append(source)
-        elif target >= self.first_new_node:
-            self._cache.containers[target] = [source]
+        """Keep what is known of a node's containers true: they are read before the first change of them is put."""
+        self.containers(target).append(source)
 
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
         fresh = node >= self.first_new_node and code is not None and not after
         for key, value in self._group(self.out, node, code, after, fresh=fresh):
             yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
+
+    def live_targets(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that have not been unlinked, in log order."""
+        prefix = EDGE_PREFIX.pack(node, code)
+        pairs = self.out.scan_fresh(prefix) if node >= self.first_new_node else self.out.scan(prefix)
+        ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
+        return [target for target, unlinked in ends if unlinked == LIVE]
 
     def incoming(
         self, node: int, code: int | None = None, *, known_after: int = 0
@@ -308,23 +315,23 @@ class Tables:
         yield from (EDGE_PREFIX.pack(node, code) for code in EDGE_TYPE_CODES.values())
         yield from sorted(U64.pack(node) + code for _, code in self.edge_types.scan(b""))
 
-    def has_incoming(self, node: int, type_name: str) -> bool:
+    def has_incoming(self, node: int, code: int) -> bool:
         """True if a node that was made in this transaction was ever the target of an edge of a type."""
-        code = self.type_code(type_name)
-        return code is not None and next(self.back.scan_fresh(EDGE_PREFIX.pack(node, code)), None) is not None
+        return next(self.back.scan_fresh(EDGE_PREFIX.pack(node, code)), None) is not None
 
     def containers(self, node: int) -> list[int]:
-        """The worlds that contain a node now, in log order. The list is the cache's own: for reading only."""
+        """The worlds that contain a node now, in log order. The list may be the cache's own: for reading only."""
         found = self._cache.containers.get(node)
         if found is None:
-            if node >= self.first_new_node:
-                return []
-            pairs = self.back.scan(EDGE_PREFIX.pack(node, CONTAINS_CODE))
-            ends = (U64_U64.unpack(value) for _, value in pairs)
-            found = [source for source, unlinked in ends if unlinked == LIVE]
+            found = [] if node >= self.first_new_node else self._stored_containers(node)
             if self.writing:
                 self._cache.containers[node] = found
         return found
+
+    def _stored_containers(self, node: int) -> list[int]:
+        pairs = self.back.stored(EDGE_PREFIX.pack(node, CONTAINS_CODE))
+        ends = [U64_U64.unpack(value) for _, value in pairs]
+        return [source for source, unlinked in ends if unlinked == LIVE]
 
     # -- identity
 
