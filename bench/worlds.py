@@ -2,18 +2,20 @@
 
 Every size and every depth has a store of its own, so that a large world is not measured inside the pages of a small
 one, nor the other way round. An edit is one durable commit: a member is added, or a member is revised. The stores take
-turns. Bytes are what the process handed to write calls while the edit ran (``wchar`` of /proc/self/io): the pages that
-LMDB wrote, its meta page, and whatever else the engine wrote; where the system does not count them they are null.
+turns, once what is still to be written of them has been synced: else the first edits would wait for that. Bytes are
+what the process handed to write calls while the edit ran (``wchar`` of /proc/self/io): the pages that LMDB wrote, its
+meta page, and whatever else the engine wrote; where the system does not count them they are null.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50, parser, report
@@ -21,6 +23,7 @@ from bench._workload import CONTENT_WORDS, open_seeded, words
 from worlddb import Database, Receipt
 
 EDITS: Final = ("add", "revise")
+_KEYS: Final = {"ms": "p50_ms", "cpu_ms": "cpu_p50_ms", "written_bytes": "bytes_per_edit"}
 _DEEP_MEMBERS: Final = 100
 _BATCH: Final = 10_000
 _IO: Final = Path("/proc/self/io")
@@ -40,6 +43,7 @@ class Cost(NamedTuple):
     """What one edit took."""
 
     ms: float
+    cpu_ms: float
     written_bytes: int | None
 
 
@@ -50,26 +54,29 @@ def main() -> None:
     rows = [
         (
             f"{edit} a member, {size} {kind}",
-            p50_ms,
-            result["bytes_per_edit"][edit][kind][size],
-            result["ratios"][edit][kind]["p50_ms"] if size == list(by_size)[-1] else "",
-            result["ratios"][edit][kind]["bytes_per_edit"] if size == list(by_size)[-1] else "",
+            *(cell for key in _KEYS.values() for cell in _cells(result, key, edit, kind, size)),
         )
         for edit, by_kind in result["p50_ms"].items()
         for kind, by_size in by_kind.items()
-        for size, p50_ms in by_size.items()
+        for size in by_size
     ]
     notes = (
         f"Medians of {arguments.edits:,} durable edits each. Ratios: the largest beside the smallest.",
         f"The stores of given depth have {_DEEP_MEMBERS:,} members in the innermost world, which is edited.",
     )
-    columns = ("edit", "p50 ms", "bytes", "ratio of ms", "ratio of bytes")
+    columns = ("edit", "p50 ms", "ratio", "of the processor", "ratio", "bytes", "ratio")
     report(arguments, "worlds", result, columns, rows, notes)
+
+
+def _cells(result: dict[str, Any], key: str, edit: str, kind: str, size: str) -> tuple[Any, Any]:
+    """A figure, and for the largest its ratio to that of the smallest."""
+    by_size = result[key][edit][kind]
+    return by_size[size], result["ratios"][edit][kind][key] if size == list(by_size)[-1] else ""
 
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--members", type=int, nargs="+", default=[100, 1_000, 10_000, 100_000])
+    arguments.add_argument("--members", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
     arguments.add_argument("--depths", type=int, nargs="+", default=[1, 8, 64])
     arguments.add_argument("--edits", type=int, default=100, help="edits of each kind in each store")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
@@ -81,6 +88,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     draw = random.Random(arguments.seed)
     subjects = [_build(folder, "members", size, 1, size, draw) for size in arguments.members]
     subjects += [_build(folder, "depth", depth, depth, _DEEP_MEMBERS, draw) for depth in arguments.depths]
+    os.sync()
     costs: dict[tuple[str, str, int], list[Cost]] = {}
     for number in range(arguments.edits):
         for edit in EDITS:
@@ -89,17 +97,21 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
                 costs.setdefault((edit, subject.kind, subject.size), []).append(cost)
     for subject in subjects:
         subject.db.close()
-    ms: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
-    written: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
-    for (edit, kind, size), found in costs.items():
-        ms[edit][kind][str(size)] = round(p50([cost.ms for cost in found]), 4)
-        counted = [cost.written_bytes for cost in found if cost.written_bytes is not None]
-        written[edit][kind][str(size)] = round(p50(counted)) if counted else None
+    figures = {name: _by_edit(costs, name) for name in Cost._fields}
     ratios = {
-        edit: {kind: {"p50_ms": _ratio(kinds[kind]), "bytes_per_edit": _ratio(written[edit][kind])} for kind in kinds}
-        for edit, kinds in ms.items()
+        edit: {kind: {key: _ratio(figures[name][edit][kind]) for name, key in _KEYS.items()} for kind in kinds}
+        for edit, kinds in figures["ms"].items()
     }
-    return {"p50_ms": ms, "bytes_per_edit": written, "ratios": ratios, "edits": arguments.edits}
+    return {key: figures[name] for name, key in _KEYS.items()} | {"ratios": ratios, "edits": arguments.edits}
+
+
+def _by_edit(costs: dict[tuple[str, str, int], list[Cost]], name: str) -> dict[str, Any]:
+    """The medians of one figure by edit, kind of store and size."""
+    found: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
+    for (edit, kind, size), each in costs.items():
+        counted = [value for value in (getattr(cost, name) for cost in each) if value is not None]
+        found[edit][kind][str(size)] = round(p50(counted), 4) if counted else None
+    return found
 
 
 def _ratio(by_size: dict[str, float | None]) -> float | None:
@@ -136,12 +148,12 @@ def _edit(subject: Subject, edit: str, number: int, draw: random.Random) -> Cost
 
 def _cost(write: Callable[[], Receipt]) -> Cost:
     before = _written_bytes()
-    began = perf_counter()
+    began, began_cpu = perf_counter(), process_time()
     receipt = write()
-    ms = 1000 * (perf_counter() - began)
+    ms, cpu_ms = 1000 * (perf_counter() - began), 1000 * (process_time() - began_cpu)
     after = _written_bytes()
     receipt.raise_if_refused()
-    return Cost(ms, None if before is None or after is None else after - before)
+    return Cost(ms, cpu_ms, None if before is None or after is None else after - before)
 
 
 def _written_bytes() -> int | None:

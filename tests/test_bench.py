@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "worlds": (
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
-        {"p50_ms", "bytes_per_edit", "ratios"},
+        {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
@@ -108,7 +108,7 @@ def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
 
 def test_worlds_tells_members_and_depths_apart() -> None:
     told = run("worlds", "--members", "5", "40", "--depths", "1", "3", "--edits", "1")
-    for key in ("p50_ms", "bytes_per_edit"):
+    for key in ("p50_ms", "cpu_p50_ms", "bytes_per_edit"):
         by_edit = told[key]
         assert isinstance(by_edit, dict)
         assert {edit: {kind: list(sizes) for kind, sizes in kinds.items()} for edit, kinds in by_edit.items()} == {

@@ -57,6 +57,20 @@ def test_a_recall_follows_both_time_axes_and_keeps_to_its_world(run, small):
     assert run.json("recall", "office", "--exact")["exact"] is True
 
 
+def test_a_confined_command_sees_one_world_and_what_it_contains(run, small):
+    answer = run.json("recall", "office", "--confine", "Search team")
+    assert {hit["ref"] for hit in answer["hits"] if hit["type"] == "Fact"} == {small.porto}
+    assert answer["view"]["world"] == small.team
+    assert run.json("children", "--confine", small.team)["ref"] == small.team
+    assert run.json("hash", "--confine", small.team)["root"] == run.json("hash", small.team)["root"]
+    assert run.json("proposals", "--confine", small.team)["proposals"][0]["ref"] == small.proposal
+    assert run.json("proposals", "--confine", small.sarah)["proposals"] == []
+    nobody = run("show", "00000000000000000000000000000bad", "--confine", small.sarah)
+    hidden = run("show", small.team, "--confine", small.sarah)
+    assert hidden.code == nobody.code == 1
+    assert hidden.err.replace(small.team, "?") == nobody.err.replace("00000000000000000000000000000bad", "?")
+
+
 def test_a_recall_for_people_shows_conflicts_and_on_request_the_reasons(run, small):
     shown = run("recall", "dogs", "allowed").out
     assert "Dogs are allowed in the office." in shown

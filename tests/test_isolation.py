@@ -124,6 +124,19 @@ def test_a_view_says_what_it_is_confined_to_and_keeps_its_moment_when_it_is_narr
             narrowed.confined(outer)
 
 
+LOOKED_THROUGH = {
+    *("bookmarks", "children", "confined", "conflicts", "containers", "counts", "edge", "edges", "equivalence_class"),
+    *("find", "get", "hash", "history", "log", "proposals", "recall"),
+}
+"""Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here."""
+
+
+def test_every_read_of_a_view_is_looked_through() -> None:
+    assert {name for name in dir(worlddb.View) if callable(getattr(worlddb.View, name)) and name[0] != "_"} == (
+        LOOKED_THROUGH
+    )
+
+
 # -- the canary: what leaks on purpose is caught
 
 

@@ -101,6 +101,13 @@ def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
     )
 
 
+def add_confine(parser: argparse.ArgumentParser) -> None:
+    """``--confine``, for commands that read through one view."""
+    parser.add_argument(
+        "--confine", metavar="WORLD", help="see this world and what it contains, and nothing else, as its tenant would"
+    )
+
+
 def add_superseded(parser: argparse.ArgumentParser) -> None:
     """``--include-superseded``."""
     parser.add_argument(

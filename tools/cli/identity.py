@@ -20,6 +20,7 @@ def _proposals_arguments(parser: ArgumentParser) -> None:
         "--status", choices=_STATUSES, default="pending", help="which ones (default: those that wait for a decision)"
     )
     arguments.add_moment(parser)
+    arguments.add_confine(parser)
 
 
 def _proposals(args: Namespace, out: Output) -> int:

@@ -73,13 +73,14 @@ def when(text: str | None) -> When:
 
 
 def view_of(db: Database, args: Namespace) -> View:
-    """The view that ``--valid`` and ``--ingested`` ask for."""
-    return db.view(valid=getattr(args, "valid", None), **when(args.ingested))
+    """The view that ``--valid``, ``--ingested`` and ``--confine`` ask for."""
+    view = db.view(valid=getattr(args, "valid", None), **when(args.ingested))
+    return view if args.confine is None else view.confined(world_of(db, view, args.confine))
 
 
-def root_of(db: Database) -> str:
-    """The reference of the root world."""
-    return str(next(db.log(1, 1)).data["root"])
+def top_of(db: Database, view: View) -> str:
+    """The reference of the outermost world that a view sees: the root, unless it is confined."""
+    return view.world or str(next(db.log(1, 1)).data["root"])
 
 
 def world_of(db: Database, view: View, text: str) -> str:
@@ -113,7 +114,7 @@ def world_of(db: Database, view: View, text: str) -> str:
     if named:
         return named[0].ref
     if text == "root":
-        return root_of(db)
+        return top_of(db, view)
     raise UnknownReference(
         f"No world has the reference or the name {text[:80]!r}",
         "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`",

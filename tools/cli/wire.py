@@ -48,8 +48,9 @@ def entry(found: Entry) -> dict[str, Any]:
 
 
 def view(seen: View) -> dict[str, Any]:
-    """Which moment an answer is of."""
-    return {"seq": seen.seq, "ingested": time(seen.ingested), "valid": time(seen.valid)}
+    """Which moment an answer is of, and which world it is confined to, if it is."""
+    moment = {"seq": seen.seq, "ingested": time(seen.ingested), "valid": time(seen.valid)}
+    return moment if seen.world is None else moment | {"world": seen.world}
 
 
 def receipt(given: Receipt) -> dict[str, Any]:

@@ -33,6 +33,7 @@ _SHOWN_MEMBERS: Final = 6
 def _show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     arguments.add_moment(parser)
+    arguments.add_confine(parser)
     arguments.add_superseded(parser)
 
 
@@ -146,6 +147,7 @@ def _brief(view: View, ref: str) -> dict[str, Any]:
 def _history_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     arguments.add_moment(parser)
+    arguments.add_confine(parser)
 
 
 def _history(args: Namespace, out: Output) -> int:
@@ -170,16 +172,17 @@ def _history(args: Namespace, out: Output) -> int:
 
 
 def _children_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the root world)")
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="no more than this many")
     arguments.add_moment(parser)
+    arguments.add_confine(parser)
     arguments.add_superseded(parser)
 
 
 def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.root_of(db) if args.ref is None else stores.world_of(db, view, args.ref)
+        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(db, view, args.ref)
         listed = islice(view.children(ref, include_superseded=args.include_superseded), args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]
@@ -196,8 +199,9 @@ def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
 
 
 def _hash_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the root world)")
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
     arguments.add_moment(parser, valid=False)
+    arguments.add_confine(parser)
 
 
 def _hash(args: Namespace, out: Output) -> int:
@@ -205,7 +209,7 @@ def _hash(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         named = None if args.ref is None else stores.world_of(db, view, args.ref)
         found = view.hash(named)
-        ref = named or stores.root_of(db)
+        ref = named or stores.top_of(db, view)
         ingested_at = wire.time(db.view(seq=view.seq).ingested)
         document = {"ref": ref, "root": found, "seq": view.seq, "ingested_at": ingested_at}
         out.answer(document, lambda page: page.line(found))
