@@ -110,7 +110,8 @@ def _by_edit(costs: dict[tuple[str, str, int], list[Cost]], name: str) -> dict[s
     found: dict[str, Any] = {edit: {"members": {}, "depth": {}} for edit in EDITS}
     for (edit, kind, size), each in costs.items():
         counted = [value for value in (getattr(cost, name) for cost in each) if value is not None]
-        found[edit][kind][str(size)] = round(p50(counted), 4) if counted else None
+        digits = None if name == "written_bytes" else 4
+        found[edit][kind][str(size)] = round(p50(counted), digits) if counted else None
     return found
 
 

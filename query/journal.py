@@ -81,11 +81,13 @@ def followed(reader: Reader, first: int, ref: str | None, patience_seconds: floa
 def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
     """The events that name something, and nothing that the tables do not have.
 
-    That a world was closed is its own affair, even if the world that superseded it is not there to be named.
+    That a world was closed or erased is its own affair, and shown without what the event says of others.
     """
     for event in events:
-        by = getattr(event, "by", b"")
-        if by and tables.node_of(by) is None:
+        if isinstance(event, ev.Erased):
+            # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
+            event = msgspec.structs.replace(event, blobs=[], everywhere=False)
+        elif isinstance(event, ev.Closed | ev.Ended) and event.by and tables.node_of(event.by) is None:
             event = msgspec.structs.replace(event, by=b"")
         named = _ids(event)
         if named and all(_is_there(tables, identifier) for identifier in named):

@@ -102,6 +102,21 @@ def test_a_moment_that_was_named_for_the_whole_store_is_not_seen_from_inside_a_w
         assert "bookmarked" not in {entry.event for entry in db.view(world=tenant).log()}
 
 
+def test_an_erasure_is_told_inside_without_where_else_the_text_stood() -> None:
+    with new_store() as db:
+        tenant, other = worlds(db, 2)
+        note = db.create("Note", "note", content="the same words", world=tenant).ref
+        copy = db.create("Note", "copy", content="the same words", world=other).ref
+        db.link(copy, "refers_to", note, why="about the note")
+        db.erase(copy, reason="request 7", everywhere=True)
+        (told,) = [entry for entry in db.view(world=tenant).log() if entry.event == "erased"]
+        assert told.refs == (note,)
+        assert (told.data["blobs"], told.data["everywhere"]) == ([], False)
+        seen = db.view(world=tenant).get(note)
+        assert seen is not None and seen.erased and seen.content == ""
+        assert db.view(world=tenant).recall("same words").hits == ()
+
+
 def test_a_view_confined_to_the_root_is_not_confined() -> None:
     with new_store() as db:
         (made,) = worlds(db, 1)
