@@ -36,6 +36,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
+    "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
     "diff": (
         (*SMALL, "--changes", "2", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},
@@ -91,7 +92,7 @@ def test_a_program_prints_its_keys(name: str) -> None:
     assert (told["bench"], told["seed"]) == (name, 3)
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
-    assert len(figures) == len(keys) or name in ("worlds", "open", "reads")
+    assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs")
 
 
 def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
@@ -104,6 +105,15 @@ def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
         assert isinstance(figures, dict)
         assert figures.keys() == expected
         assert all(figure > 0 for figure in figures.values())
+
+
+def test_proofs_tells_times_and_sizes_of_each_kind() -> None:
+    told = run("proofs", "--commits", "30", "--samples", "1")
+    sizes, times = told["bytes"], told["p50_ms"]
+    assert isinstance(sizes, dict) and isinstance(times, dict)
+    assert sizes.keys() == {"head", "prove, now", "prove, halfway", "prove consistency"}
+    assert times.keys() == sizes.keys() | {"check inclusion", "check consistency"}
+    assert min(sizes.values()) > 200 and min(times.values()) > 0
 
 
 def test_worlds_tells_members_and_depths_apart() -> None:

@@ -60,7 +60,9 @@ def test_the_commands_are_those_that_are_promised():
     promised = (
         *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "stats"),
         *("at", "bookmark"),
-        *("verify", "rebuild", "replay", "head", "keygen", "diff", "proposals", "accept", "reject", "undo"),
+        *("verify", "rebuild", "replay"),
+        *("head", "keygen", "prove", "check-proof"),
+        *("diff", "proposals", "accept", "reject", "undo"),
         "export",
     )
     assert tuple(command.name for command in COMMANDS) == promised

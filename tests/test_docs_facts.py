@@ -27,13 +27,13 @@ _PUBLIC = """
     NotAStore Note Pending Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed SeededEntropy Staged
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
-    KeyPair MAX_CHECKPOINT_BYTES new_key sign_checkpoint
+    KeyPair MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     Bundle InvalidBundle check_bundle
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
-PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
+PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")

@@ -84,7 +84,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
         keeping = {"finish_erasures", "catch_up", "rebuild", "replay", "verify", "close"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
-        reading |= {"checkpoint"}
+        reading |= {"checkpoint", "prove", "prove_consistency"}
         reading |= {"export", "export_jsonl", "export_lines"}
         assert public <= writing | keeping | reading | {"batch", "ingest"}
 

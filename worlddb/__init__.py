@@ -33,10 +33,17 @@ from worlddb.log.model.errors import (
     WorldDBError,
     WriterBusy,
 )
-from worlddb.log.model.limits import MAX_CHECKPOINT_BYTES, MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
+from worlddb.log.model.limits import (
+    MAX_CHECKPOINT_BYTES,
+    MAX_CONTENT_BYTES,
+    MAX_NAME_BYTES,
+    MAX_PROOF_BYTES,
+    checked_text,
+)
+from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundles import Bundle
-from worlddb.proving import Head, KeyPair, new_key, sign_checkpoint
+from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.diff import Change, Difference
 from worlddb.query.journal import Entry
 from worlddb.query.records import Bookmark, Edge, Erasure, Hit, Proposal, Recall, Valid, Version, World
@@ -54,6 +61,7 @@ __all__ = [
     "MAX_CHECKPOINT_BYTES",
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
+    "MAX_PROOF_BYTES",
     "AmbiguousReference",
     "Batch",
     "Bookmark",
@@ -90,6 +98,7 @@ __all__ = [
     "NotAStore",
     "Note",
     "Pending",
+    "ProofCheck",
     "Proposal",
     "Rebuilt",
     "Recall",
@@ -117,6 +126,7 @@ __all__ = [
     "WorldDBError",
     "WriterBusy",
     "check_bundle",
+    "check_proof",
     "checked_text",
     "diff",
     "format_time",

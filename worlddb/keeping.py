@@ -113,7 +113,7 @@ class Keeping(Proving):
             MalformedFile: ``head`` is no checkpoint.
             InputError: a key is no verifier key, or keys were given without a head.
         """
-        anchor = anchor_of(head, keys)
+        anchor = None if head is None and not keys else anchor_of(head, keys)
         totals, findings = verify_store(
             self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from worlddb.log.model.checkpoint import OwnCheckpoint, checkpoint_text, read_checkpoint
+from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, read_checkpoint
 from worlddb.log.model.environment import Entropy, SystemEntropy
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import checked_number
+from worlddb.log.model.proof import ProofCheck, check, proof_text, read_proof
 from worlddb.log.model.signed_note import (
     SEED_BYTES,
     SignedNote,
@@ -18,7 +20,8 @@ from worlddb.log.model.signed_note import (
     sign,
 )
 from worlddb.log.model.times import TimeLike
-from worlddb.query.proving import checkpoint_at
+from worlddb.query.proving import checkpoint_at, goal_of, prove_consistency, prove_inclusion, size_of_head
+from worlddb.query.references import as_ref
 from worlddb.viewing import Viewing
 
 
@@ -81,10 +84,66 @@ class Proving(Viewing):
             note = sign(note, key)
         return note_text(note)
 
+    def prove(
+        self,
+        ref: Any,
+        *,
+        world: Any = None,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        head: str | bytes | int | None = None,
+        with_text: bool = False,
+    ) -> str:
+        """A proof that a world in its newest version then, or an edge, was inside ``world`` at a moment.
+
+        ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or its
+        number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store. With
+        ``with_text`` it shows the stored text, so that the reader need not take the identifier for it; an erased text
+        is not shown, and the proof holds all the same.
+
+        Raises:
+            UnknownReference: it, or the world, was not there then, or not inside that world.
+            InputError: a ``contains`` edge was named, or the head is of another store, of fewer commits than the
+                moment, or of more than there are.
+            MalformedFile: ``head`` is a text and no checkpoint.
+        """
+        at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
+        with self._reader.snapshot() as snapshot:
+            size = size_of_head(head, self._reader.store_id, snapshot.log.head().seq)
+            goal = goal_of(snapshot, as_ref(ref), None if world is None else as_ref(world), at, size)
+            return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
+
+    def prove_consistency(self, old: int, new: int | None = None) -> str:
+        """A proof that the log of ``old`` commits is how the log of ``new`` commits (default: the present log) begins.
+
+        Raises:
+            InputError: there is no such commit, or the later one was given first.
+        """
+        with self._reader.snapshot() as snapshot:
+            end = checked_number(snapshot.log.head().seq if new is None else new, "new", 1, snapshot.log.head().seq)
+            begin = checked_number(old, "old", 1, end)
+            return proof_text(prove_consistency(snapshot, self._reader.store_id, begin, end))
+
     def _checkpoint(self, ingested: TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
         at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
         with self._reader.snapshot() as snapshot:
             return checkpoint_at(snapshot, self._reader.store_id, at)
+
+
+def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = ()) -> ProofCheck:
+    """Hold a proof against a head; no store is needed. Never raises because a proof does not hold.
+
+    A proof of inclusion is held against the one head that it was made for, a proof of consistency against the old
+    head, the new one, or both. Each verifier key in ``keys`` must have signed every head that is given.
+
+    Raises:
+        MalformedFile, LimitExceeded: the proof is no proof, or a head is no checkpoint.
+        InputError: there is no head, or a key is no verifier key.
+    """
+    if not heads:
+        raise InputError("There is no head to hold the proof against", "Give the text of a checkpoint")
+    return check(read_proof(proof), [anchor_of(head, keys) for head in heads])
 
 
 def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:

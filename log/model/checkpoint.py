@@ -113,20 +113,18 @@ class Anchor(NamedTuple):
     problems: tuple[str, ...]
 
 
-def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the head") -> Anchor | None:
+def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the head") -> Anchor:
     """What to hold a log against: a checkpoint that each of the verifier keys should have signed.
 
     Raises:
         MalformedFile, LimitExceeded: ``head`` is no checkpoint.
-        InputError: a key is no verifier key, or there are keys and no head.
+        InputError: a key is no verifier key, or there is no head.
     """
     if isinstance(keys, str | bytes):
         raise InputError("keys is a text", "Give a list of verifier keys")
     holders = [parse_verifier_key(key) for key in keys]
     if head is None:
-        if holders:
-            raise InputError("Keys were given, and no head that they could have signed", "Give the head, too")
-        return None
+        raise InputError("Keys were given, and no head that they could have signed", "Give the head, too")
     checkpoint, note = read_checkpoint(head, what)
     missing = [key for key in holders if not is_signed(note, key)]
     problems = tuple(f"{what} has no valid signature of {key.name} (key {key.key_id.hex()})" for key in missing)

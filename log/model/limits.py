@@ -20,6 +20,8 @@ MAX_KEY_BYTES: Final = 4 * 1024
 MAX_BATCH_COMMANDS: Final = 1_000_000
 MAX_CHECKPOINT_BYTES: Final = 256 * 1024
 """A checkpoint with all its signatures."""
+MAX_PROOF_BYTES: Final = 64 * 1024 * 1024
+"""A proof as it is written."""
 HIGHEST_SEQ: Final = 2**63 - 1
 """The last sequence number that a log could have."""
 MAX_BUNDLE_BYTES: Final = 1024 * 1024 * 1024

@@ -1,18 +1,29 @@
-"""``worlddb head`` and ``keygen``: checkpoints, and the keys that sign them."""
+"""``worlddb head``, ``keygen``, ``prove`` and ``check-proof``: checkpoints, who signs them, and proofs for them."""
 
 from __future__ import annotations
 
+import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import worlddb
-from worlddb import InputError
+from worlddb import (
+    MAX_CHECKPOINT_BYTES,
+    MAX_PROOF_BYTES,
+    Database,
+    InputError,
+    ProofCheck,
+    UnknownReference,
+    View,
+)
 from worlddb.tools.cli import stores, wire
-from worlddb.tools.cli.arguments import add_moment
-from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.arguments import UsageError, add_moment
+from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page
 
 MAX_KEY_FILE_BYTES: Final = 4096
 
@@ -95,6 +106,132 @@ def _keygen(args: Namespace, out: Output) -> int:
     return DONE
 
 
+def _prove_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a world (reference or name), or an edge's reference")
+    parser.add_argument("--world", metavar="W", help="the world that it was inside of (default: the root)")
+    add_moment(parser, valid=False)
+    parser.add_argument(
+        "--head",
+        metavar="FILE_OR_SEQ",
+        help="the head that it is to be checked with, or its number of commits (default: the present head)",
+    )
+    parser.add_argument("--with-text", action="store_true", help="show the text, too")
+    parser.add_argument(
+        "--consistency",
+        metavar="N",
+        nargs="+",
+        help="in place of REF: that the log of N commits begins the log of M, or the present one",
+    )
+    parser.add_argument("--out", metavar="FILE", help="write the proof into this file (default: print it)")
+
+
+def _prove(args: Namespace, out: Output) -> int:
+    if (args.ref is None) == (args.consistency is None):
+        raise UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
+    with stores.existing(args) as db:
+        text = _inclusion(db, args) if args.consistency is None else _consistency(db, args.consistency)
+    document = {"ok": True, "proof": json.loads(text), "file": args.out, "bytes": len(text)}
+    if args.out is None:
+        out.verbatim(document, text)
+        return DONE
+    Path(args.out).write_text(text, encoding="utf-8")
+
+    def write(page: Page) -> None:
+        page.line(f"wrote {args.out}, {len(text):,} bytes")
+        out.hint(f"Check it with nothing but a head: worlddb check-proof {args.out} --head FILE")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _inclusion(db: Database, args: Namespace) -> str:
+    moment = stores.when(args.ingested)
+    view = db.view(**moment)
+    return db.prove(
+        _world_or_edge(db, view, args.ref),
+        world=None if args.world is None else stores.world_of(db, view, args.world),
+        seq=view.seq,
+        head=None if args.head is None else _head_given(args.head),
+        with_text=args.with_text,
+    )
+
+
+def _world_or_edge(db: Database, view: View, text: str) -> str:
+    try:
+        return stores.world_of(db, view, text)
+    except UnknownReference:
+        try:
+            return view.edge(text).ref
+        except InputError:
+            pass
+        raise
+
+
+def _head_given(text: str) -> int | bytes:
+    """A number of commits, or the head in a file."""
+    if text.isascii() and text.isdigit() and len(text) <= stores.MAX_SEQ_DIGITS:
+        return int(text)
+    return read_file(text, MAX_CHECKPOINT_BYTES)
+
+
+def _consistency(db: Database, sizes: list[str]) -> str:
+    if len(sizes) > 2 or not all(text.isascii() and text.isdigit() for text in sizes):
+        raise UsageError("--consistency takes one or two numbers of commits", "For example: --consistency 12 40")
+    return db.prove_consistency(*(int(text[: stores.MAX_SEQ_DIGITS + 1]) for text in sizes))
+
+
+def _check_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a proof that `worlddb prove` wrote")
+    parser.add_argument(
+        "--head",
+        dest="heads",
+        metavar="FILE",
+        action="append",
+        required=True,
+        help="the head to hold it against; for a proof of consistency the old one, the new one, or both",
+    )
+    add_keys(parser)
+
+
+def _check_proof(args: Namespace, out: Output) -> int:
+    heads = [read_file(file, MAX_CHECKPOINT_BYTES) for file in args.heads]
+    found = worlddb.check_proof(read_file(args.file, MAX_PROOF_BYTES), *heads, keys=given_keys(args.keys))
+    claim = found.claim | (
+        {"ingested_at": wire.time(found.claim["ingested_at"])} if "ingested_at" in found.claim else {}
+    )
+    document = {"ok": found.ok, "kind": found.kind, "reason": found.reason, "claim": claim, "keys": len(args.keys)}
+
+    def write(page: Page) -> None:
+        if not found.ok:
+            page.line(("does not hold", "bad"), f"  {found.reason}")
+            return
+        page.line(("holds", "good"), f"  {_statement(found)}")
+        page.fields([(name, [str(value)]) for name, value in _shown(claim)])
+        if not args.keys:
+            out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
+
+    out.answer(document, write)
+    return DONE if found.ok else NO
+
+
+def _statement(found: ProofCheck) -> str:
+    claim = found.claim
+    if found.kind == "consistency":
+        return f"the log of {claim['old']} commits is how the log of {claim['new']} commits begins"
+    what = f"the edge {claim['ref'][:12]}" if "edge" in claim else f"version {claim['version'][:12]}"
+    where = f"the world {claim['world'][:12]}" if claim["world"] else "the root world"
+    return f"at commit {claim['seq']} of {claim['size']}, {what} was inside {where}"
+
+
+def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    """The rest of a claim, name by name."""
+    for name, value in (claim | claim.get("edge", {})).items():
+        if name == "path":
+            yield name, " / ".join(wire.short(ref) or "root" for ref in value)
+        elif name not in ("edge", "old", "new", "size", "seq"):
+            yield name, value if value != "" else "root" if name in ("world", "ref") else value
+
+
 COMMANDS = (
     Command(
         "head",
@@ -113,5 +250,29 @@ COMMANDS = (
         _keygen_arguments,
         _keygen,
         (("keygen example.com/ada --out ada.key > ada.pub", "a key pair; ada.key is secret"),),
+    ),
+    Command(
+        "prove",
+        "prove to somebody who has a head and no store that something was there, or that nothing was rewritten",
+        _prove_arguments,
+        _prove,
+        (
+            (
+                'prove "On tea" --world Shelf --with-text --out tea.proof',
+                "this version is in that world, and says this",
+            ),
+            ("prove 3fa9c2d1 --ingested 12 --head monday.head", "as of commit 12, for whoever kept that head"),
+            ("prove --consistency 12 40", "the log of 40 commits begins with the log of 12"),
+        ),
+    ),
+    Command(
+        "check-proof",
+        "check a proof with nothing but a head: no store is opened",
+        _check_arguments,
+        _check_proof,
+        (
+            ("check-proof tea.proof --head monday.head --key ada.pub", "exit code 1 if it does not hold"),
+            ("check-proof grown.proof --head monday.head --head friday.head", "a proof of consistency, at both ends"),
+        ),
     ),
 )

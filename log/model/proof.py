@@ -1,0 +1,308 @@
+"""Proofs as documents, and what checks them: pure functions that need a proof, a head, and no store.
+
+A proof is one JSON object; every hash and every byte string in it is lower-case hexadecimal. The algorithm is written
+down for other languages in docs/proofs.md, step by step in the order of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.checkpoint import Anchor, Checkpoint, Standing, origin_of
+from worlddb.log.model.commit import Header, chain_hash
+from worlddb.log.model.errors import InputError, LimitExceeded, MalformedFile, WorldDBError
+from worlddb.log.model.hashing import blob_id, edge_id, world_hash
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_PROOF_BYTES
+from worlddb.log.model.merkle import is_consistent, leaf_hash, root_of_inclusion
+from worlddb.log.model.trie_proof import proved_value
+
+PROOF_VERSION: Final = 1
+ROOT: Final = ""
+"""How the root world is named in a proof: its hash does not tell its lineage."""
+
+Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Lineage = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+LineageOrRoot = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{32})?\Z")]
+Hex = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{2})*\Z")]
+Seq = Annotated[int, msgspec.Meta(ge=1, le=HIGHEST_SEQ)]
+Time = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Version = Annotated[int, msgspec.Meta(ge=1)]
+LogPath = Annotated[list[Hash], msgspec.Meta(max_length=64)]
+TriePath = Annotated[list[Hex], msgspec.Meta(max_length=64)]
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="proof"):
+    """A proof of either kind."""
+
+
+class WorldStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A world on the way down: what its hash is made of, and the members trie's nodes that lead to the next one."""
+
+    lineage: LineageOrRoot
+    body: Hash
+    members: Hash
+    edges: Hash
+    created: Time
+    nodes: TriePath
+
+
+class EdgeStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An edge in the interior of the last world: what its identifier is made of, and the edges trie's nodes to it."""
+
+    type: str
+    source: Lineage
+    source_version: Hash
+    target: Lineage
+    target_version: Hash
+    home: Lineage
+    valid_from: Time
+    details: Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
+    nonce: Hex
+    nodes: TriePath
+
+    @property
+    def id(self) -> bytes:
+        """The edge's identifier, made again."""
+        return edge_id(
+            self.type,
+            bytes.fromhex(self.source),
+            bytes.fromhex(self.source_version),
+            bytes.fromhex(self.target),
+            bytes.fromhex(self.target_version),
+            bytes.fromhex(self.home),
+            self.valid_from,
+            bytes.fromhex(self.details),
+            bytes.fromhex(self.nonce),
+        )
+
+
+class Inclusion(_Document, frozen=True, tag="inclusion"):
+    """At commit ``seq`` of the log of ``size`` commits, the last of ``worlds`` (or ``edge``) was inside ``world``.
+
+    ``worlds`` leads from the root world down, each a member of the one before it. ``shown`` holds the stored bytes of
+    the body, or of the edge's details, if they are to be shown.
+    """
+
+    version: Version
+    store: Lineage
+    size: Seq
+    seq: Seq
+    header: Hex
+    path: LogPath
+    world: LineageOrRoot
+    worlds: Annotated[list[WorldStep], msgspec.Meta(min_length=1)]
+    edge: EdgeStep | None = None
+    shown: Hex | None = None
+
+
+class Consistency(_Document, frozen=True, tag="consistency"):
+    """The log of ``old`` commits is how the log of ``new`` commits begins."""
+
+    version: Version
+    store: Lineage
+    old: Seq
+    new: Seq
+    old_root: Hash
+    new_root: Hash
+    path: LogPath
+
+
+class ProofCheck(NamedTuple):
+    """What came of checking a proof: ``reason`` says why it does not hold, and is empty if it does.
+
+    ``claim`` is what it proves, identifiers in hexadecimal; it means nothing unless ``ok``.
+    """
+
+    ok: bool
+    reason: str
+    kind: str
+    claim: dict[str, Any]
+
+
+class _Fails(Exception):
+    """The proof does not hold."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """The part of ``worlddb prove --json`` that is read back: there, ``proof`` is the whole document."""
+
+    proof: msgspec.Raw
+
+
+_TOLD: Final = msgspec.json.Decoder(_Told)
+
+_DECODER: Final = msgspec.json.Decoder(Inclusion | Consistency)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def proof_text(proof: Inclusion | Consistency) -> str:
+    """A proof as it is written."""
+    return _ENCODER.encode(proof).decode() + "\n"
+
+
+def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistency:
+    """A proof that was written down, also as the answer of ``worlddb prove --json``; ``what`` names it in errors.
+
+    Raises:
+        MalformedFile: it is no proof, or of a version that is not known; the place is named.
+        LimitExceeded: it is larger than ``MAX_PROOF_BYTES``.
+        InputError: it is neither text nor bytes.
+    """
+    if not isinstance(given, str | bytes):
+        raise InputError(f"{what} is {type(given).__name__}, not text", "Give what `worlddb prove` wrote")
+    if len(given) > MAX_PROOF_BYTES:
+        raise LimitExceeded(f"{what} is longer than {MAX_PROOF_BYTES:,} bytes", "Prove it in a world that is less deep")
+    try:
+        inner = bytes(_TOLD.decode(given).proof)
+        found: Inclusion | Consistency = _DECODER.decode(given if inner[:1] == b'"' else inner)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise MalformedFile(
+            f"{what} is no proof: {error}", "Give the file as `worlddb prove` wrote it", file=what
+        ) from None
+    if found.version != PROOF_VERSION:
+        raise MalformedFile(
+            f"{what} has version {found.version}; this release knows version {PROOF_VERSION}",
+            "Upgrade WorldDB",
+            file=what,
+        )
+    return found
+
+
+def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck:
+    """Hold a proof against heads: one for an inclusion; the old, the new or both for a consistency."""
+    kind = "inclusion" if isinstance(proof, Inclusion) else "consistency"
+    try:
+        for head in heads:
+            if head.problems:
+                raise _Fails(head.problems[0])
+            if head.checkpoint.origin != origin_of(bytes.fromhex(proof.store)):
+                raise _Fails(
+                    f"the head is of another store: {head.checkpoint.origin[:80]}, and the proof is of {proof.store}"
+                )
+        if isinstance(proof, Consistency):
+            claim = _check_consistency(proof, heads)
+        else:
+            claim = _check_inclusion(proof, heads)
+    except _Fails as failed:
+        return ProofCheck(False, str(failed), kind, {})
+    return ProofCheck(True, "", kind, claim)
+
+
+def _check_consistency(proof: Consistency, heads: Sequence[Anchor]) -> dict[str, Any]:
+    ends = {proof.old: proof.old_root, proof.new: proof.new_root}
+    for head in heads:
+        size, tree = head.checkpoint.size, head.checkpoint.tree.hex()
+        if size not in ends:
+            raise _Fails(f"the proof is about {proof.old} and {proof.new} commits, and the head about {size}")
+        if tree != ends[size]:
+            raise _Fails(f"the proof leads to another root than the head has for {size} commits")
+    roots = bytes.fromhex(proof.old_root), bytes.fromhex(proof.new_root)
+    if not is_consistent(proof.old, proof.new, *roots, [bytes.fromhex(each) for each in proof.path]):
+        raise _Fails(f"the log of {proof.new} commits is not shown to begin with the one of {proof.old}")
+    return {name: getattr(proof, name) for name in ("store", "old", "old_root", "new", "new_root")}
+
+
+def _check_inclusion(proof: Inclusion, heads: Sequence[Anchor]) -> dict[str, Any]:
+    if len(heads) != 1:
+        raise _Fails(f"{len(heads)} heads were given, and an inclusion is held against one")
+    header = _proved_header(proof, heads[0].checkpoint)
+    last = _descend(proof, header)
+    within = [step.lineage for step in proof.worlds]
+    if proof.world not in (within if proof.edge is not None or len(within) == 1 else within[:-1]):
+        raise _Fails(f"the world {proof.world or 'root'} is not on the way down that the proof takes")
+    claim: dict[str, Any] = {
+        "store": proof.store,
+        "size": proof.size,
+        "seq": proof.seq,
+        "ingested_at": header.ingest_time,
+        "author": header.author,
+        "world": proof.world,
+        "path": within,
+    }
+    if proof.edge is None:
+        claim |= {"ref": last.lineage, "version": last.body, "created_at": last.created}
+    else:
+        claim |= {"ref": _proved_edge(proof.edge, last).hex(), "edge": _edge_claim(proof.edge)}
+    return claim | _shown(proof, last)
+
+
+def _proved_header(proof: Inclusion, head: Checkpoint) -> Header:
+    """The commit's header, if it is the leaf of a tree that has the head's root."""
+    if proof.size != head.size:
+        raise _Fails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
+    stored = bytes.fromhex(proof.header)
+    chain = chain_hash(stored)
+    path = [bytes.fromhex(each) for each in proof.path]
+    if root_of_inclusion(leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
+        raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
+    try:
+        header = codec.decode_header(stored, proof.seq)
+    except WorldDBError as error:
+        raise _Fails(error.message) from None
+    if header.seq != proof.seq:
+        raise _Fails(f"the header is that of commit {header.seq}, not {proof.seq}")
+    here = Standing(chain, header.root, header.ingest_time)
+    if proof.seq == head.size and head.standing is not None and head.standing != here:
+        raise _Fails("the head says something else of its last commit than the commit does")
+    return header
+
+
+def _descend(proof: Inclusion, header: Header) -> WorldStep:
+    """The last world, if each is a member of the one before it and the first has the header's root hash."""
+    expected = header.root
+    for position, step in enumerate(proof.worlds):
+        if (step.lineage == ROOT) != (position == 0):
+            raise _Fails("the way down does not begin at the root world, or comes back to it")
+        body, members, edges = (bytes.fromhex(each) for each in (step.body, step.members, step.edges))
+        if world_hash(body, members, edges, step.created) != expected:
+            raise _Fails(f"the world {step.lineage or 'root'} does not have the hash that stands above it")
+        if position == len(proof.worlds) - 1:
+            break
+        below = proof.worlds[position + 1].lineage
+        value = proved_value(members, bytes.fromhex(below), HASH_BYTES, [bytes.fromhex(each) for each in step.nodes])
+        if len(below) != 2 * LINEAGE_BYTES or value is None:
+            raise _Fails(f"{below or 'the root'} is not shown to be a member of {step.lineage or 'the root world'}")
+        expected = value
+    if step.nodes:
+        raise _Fails("the last world names nodes that lead nowhere")
+    return step
+
+
+def _proved_edge(edge: EdgeStep, home: WorldStep) -> bytes:
+    """The edge's identifier, if it is in the interior of its home."""
+    if home.lineage not in (edge.home, ROOT):
+        raise _Fails(f"the edge's home is {edge.home}, and the way down ends at {home.lineage}")
+    if proved_value(bytes.fromhex(home.edges), edge.id, 0, [bytes.fromhex(each) for each in edge.nodes]) is None:
+        raise _Fails(
+            f"the edge {edge.id.hex()} is not shown to be in the interior of {home.lineage or 'the root world'}"
+        )
+    return edge.id
+
+
+def _edge_claim(edge: EdgeStep) -> dict[str, Any]:
+    names = ("type", "source", "source_version", "target", "target_version", "home", "valid_from")
+    return {name: getattr(edge, name) for name in names}
+
+
+def _shown(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
+    """What the shown bytes say, if they are those that the body or the details stand for."""
+    if proof.shown is None:
+        return {}
+    stored = bytes.fromhex(proof.shown)
+    if blob_id(stored).hex() != (last.body if proof.edge is None else proof.edge.details):
+        raise _Fails("the text that is shown is not the one that was written")
+    try:
+        blob = codec.decode_blob(stored, proof.seq)
+    except WorldDBError as error:
+        raise _Fails(error.message) from None
+    if isinstance(blob, Body):
+        return {"type": blob.type, "name": blob.name, "content": blob.content}
+    if isinstance(blob, Details):
+        return {"why": blob.why, "properties": blob.properties}
+    raise _Fails("the text that is shown is neither a body nor details")

@@ -1,0 +1,131 @@
+"""``prove`` and ``check-proof``: what they print, how they end, and files that are neither proofs nor heads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.running import Here, Small, small_store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
+    folder = tmp_path_factory.mktemp("cli") / "memory"
+    return folder, small_store(folder)
+
+
+@pytest.fixture
+def small(made: tuple[Path, Small]) -> Small:
+    return made[1]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
+    return Here(capsys, made[0])
+
+
+@pytest.fixture
+def head(run: Here, tmp_path: Path) -> Path:
+    file = tmp_path / "now.head"
+    file.write_text(run("head").out, encoding="utf-8")
+    return file
+
+
+def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
+    run: Here, head: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.proof"
+    name = next(world["name"] for world in run.json("children")["children"])
+    told = run("prove", name, "--with-text", "--out", file)
+    assert told.code == 0 and f"{file.stat().st_size:,} bytes" in told.out
+    nowhere = Here(capsys, tmp_path / "nowhere")
+    found = nowhere("check-proof", file, "--head", head)
+    assert found.code == 0 and found.out.startswith("holds  at commit 11 of 11, version ")
+    assert name in found.out and "signatures were not checked" in found.out
+    document = nowhere.json("check-proof", file, "--head", head)
+    assert (document["ok"], document["reason"], document["kind"]) == (True, "", "inclusion")
+    assert document["claim"]["name"] == name and document["claim"]["ingested_at"].endswith("Z")
+
+
+def test_a_proof_printed_as_text_or_as_json_is_the_same_proof(
+    run: Here, head: Path, small: Small, tmp_path: Path
+) -> None:
+    plain, told = run("prove", small.porto), run.json("prove", small.porto)
+    assert told["ok"] is True and told["proof"] == json.loads(plain.out)
+    for text in (plain.out, json.dumps(told)):
+        (tmp_path / "p").write_text(text, encoding="utf-8")
+        assert run.json("check-proof", tmp_path / "p", "--head", head)["ok"]
+
+
+def test_a_proof_of_the_past_an_edge_and_a_prefix(run: Here, head: Path, small: Small, tmp_path: Path) -> None:
+    edge = next(entry for entry in run("log", "--json").lines if entry["data"].get("type") == "supersedes")["refs"][0]
+    (tmp_path / "old.head").write_text(run("head", "--ingested", "8").out, encoding="utf-8")
+    for argv in (["prove", small.lisbon, "--ingested", "6"], ["prove", edge], ["prove", "--consistency", "8"]):
+        (tmp_path / "p").write_text(run(*argv, "--json").out, encoding="utf-8")
+        assert run("check-proof", tmp_path / "p", "--head", head).out.startswith("holds")
+    assert run("check-proof", tmp_path / "p", "--head", head, "--head", tmp_path / "old.head").code == 0
+    text = run("at", "6", "prove", small.lisbon, "--head", tmp_path / "old.head").out
+    (tmp_path / "p").write_text(text, encoding="utf-8")
+    assert run.json("check-proof", tmp_path / "p", "--head", tmp_path / "old.head")["claim"]["seq"] == 6
+    assert "of 8 commits" in run("check-proof", tmp_path / "p", "--head", head).out
+    told = run.json("check-proof", tmp_path / "p", "--head", head, code=1)
+    assert (told["ok"], told["claim"]) == (False, {})
+
+
+def test_a_head_of_another_store_and_a_missing_signature_are_a_no(run: Here, head: Path, tmp_path: Path) -> None:
+    run("prove", "--consistency", "3", "--out", tmp_path / "p")
+    with worlddb.open(tmp_path / "other") as db:
+        (tmp_path / "other.head").write_text(db.checkpoint(), encoding="utf-8")
+    told = run("check-proof", tmp_path / "p", "--head", tmp_path / "other.head")
+    assert told.code == 1 and "another store" in told.out
+    pair = worlddb.new_key("ada")
+    told = run("check-proof", tmp_path / "p", "--head", head, "--key", pair.verifier)
+    assert told.code == 1 and "no valid signature of ada" in told.out
+    signed = worlddb.sign_checkpoint(head.read_bytes(), pair.signing)
+    head.write_text(signed, encoding="utf-8")
+    told = run("check-proof", tmp_path / "p", "--head", head, "--key", pair.verifier)
+    assert told.code == 0 and "not checked" not in told.out
+
+
+def test_files_that_are_no_proofs_or_cut_short_are_told_as_such(
+    run: Here, head: Path, small: Small, tmp_path: Path
+) -> None:
+    whole = run("prove", small.porto).out
+    for name, text in (("empty", ""), ("cut", whole[:-40]), ("half", whole[: len(whole) // 2]), ("noise", "\x00\x01")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        told = run("check-proof", tmp_path / name, "--head", head)
+        assert (told.code, told.error) == (2, "malformed_file"), name
+    assert run("check-proof", head, "--head", head).error == "malformed_file"
+    (tmp_path / "p").write_text(whole, encoding="utf-8")
+    assert run("check-proof", tmp_path / "p", "--head", tmp_path / "p").error == "malformed_file"
+    assert run("check-proof", tmp_path / "p").error == "usage"
+    assert run("check-proof", tmp_path / "none", "--head", head).error == "system"
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(worlddb.MAX_PROOF_BYTES + 1)
+    assert run("check-proof", tmp_path / "large", "--head", head).error == "limit_exceeded"
+
+
+def test_what_cannot_be_proved_is_told(run: Here, head: Path, small: Small, tmp_path: Path) -> None:
+    for argv, code, error in (
+        (["prove"], 2, "usage"),
+        (["prove", small.porto, "--consistency", "3"], 2, "usage"),
+        (["prove", "--consistency", "1", "2", "3"], 2, "usage"),
+        (["prove", "--consistency", "first"], 2, "usage"),
+        (["prove", "--consistency", "0"], 2, "input"),
+        (["prove", "--consistency", "3", "99"], 2, "input"),
+        (["prove", "nobody"], 1, "unknown_reference"),
+        (["prove", small.porto, "--world", small.lisbon], 1, "unknown_reference"),
+        (["prove", small.porto, "--world", "nowhere"], 1, "unknown_reference"),
+        (["prove", small.porto, "--head", "99"], 2, "input"),
+        (["prove", small.porto, "--head", tmp_path / "none"], 5, "system"),
+        (["prove", small.porto, "--ingested", "0"], 1, "unknown_reference"),
+        (["prove", small.porto, "--out", tmp_path / "no" / "dir"], 5, "system"),
+    ):
+        told = run(*argv)
+        assert (told.code, told.error) == (code, error), argv
+    shutil.copy(head, tmp_path / "copy.head")
+    assert run("prove", small.porto, "--head", tmp_path / "copy.head").code == 0
