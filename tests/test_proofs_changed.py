@@ -12,16 +12,15 @@ import pytest
 
 import worlddb
 from tests.faults import forge
-from tests.faults.script import Run
-from tests.proving import containers, everything
+from tests.proving import containers, everything, grow
 from worlddb.log.model.proof import read_proof
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
+    """A closed store of some forty commits, with worlds in several others and edges with reasons."""
     store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
+    grow(store, 3, 40)
     return store
 
 
@@ -126,10 +125,12 @@ def test_a_proof_says_nothing_to_another_head(whole: Path, tmp_path: Path) -> No
         for number in range(last - 1):
             db.create("Note", str(number))
         stranger = db.checkpoint()
-    forge.forged_history(whole, tmp_path / "forged", "engineering lead", "engineering fool")
+    with worlddb.open(whole, author="x") as db:
+        text = next(entry.text for entry in db.log() if entry.text.startswith("text"))
+    forge.forged_history(whole, tmp_path / "forged", text, "a lie")
     with worlddb.open(tmp_path / "forged", author="x") as db:
         forged = db.checkpoint()
-        lie = db.prove(next(entry.refs[0] for entry in db.log() if entry.text == "engineering fool"), with_text=True)
+        lie = db.prove(next(entry.refs[0] for entry in db.log() if entry.text == "a lie"), with_text=True)
     for (proof, head), reason in zip(proved, ("another head", "another head", "consistency"), strict=True):
         assert outcome(proof, head) == "holds"
         for other, expected in ((earlier, "and the head"), (stranger, "another store"), (forged, "head")):

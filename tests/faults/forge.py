@@ -87,7 +87,8 @@ def forged_history(store: Path, into: Path, text: str, instead: str) -> int:
                 tables = Tables(txn)
                 header = genuine.header(seq)
                 events = codec.decode_events(record.events, seq)
-                events = msgspec.structs.replace(events, blobs=b"".join(blob_id(blob or b"") for blob in forged))
+                ids = [events.blob(at) if blob is None else blob_id(blob) for at, blob in enumerate(forged)]
+                events = msgspec.structs.replace(events, blobs=b"".join(ids))
                 applier = Applier(tables, _Blobs(log, seq, events, forged), seq, header.ingest_time)
                 applier.apply_all(events.events)
                 stored = codec.encode(events)
