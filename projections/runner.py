@@ -8,7 +8,7 @@ from typing import Final
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.collector import collector_paused
-from worlddb.log.model.commit import Events, Header
+from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import Applier
@@ -55,7 +55,7 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
     Raises:
         DamagedStore: the events do not lead to the recorded root, or name what does not exist.
     """
-    header, events = log.header(seq), log.events(seq)
+    header, events = _as_written(log, seq)
     applier = Applier(tables, LoggedBlobs(log, seq, events), seq, header.ingest_time)
     try:
         applier.apply_all(events.events)
@@ -73,6 +73,18 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
     applier.finish(header.key)
     add_commit(tables, seq, log.chain(seq), header.previous)
     return header
+
+
+def _as_written(log: LmdbLog, seq: int) -> tuple[Header, Events]:
+    """Header and events of a commit, if they have their hashes: what a flipped bit made of them may fit into no row."""
+    chain, stored = log.stored_header(seq)
+    header = codec.decode_header(stored, seq)
+    stored_events = log.stored_events(seq)
+    if chain_hash(stored) != chain or events_hash(stored_events) != header.events_hash:
+        raise DamagedStore(
+            f"The record of commit {seq} is not what was written", "Run `worlddb verify`, or restore a backup", seq=seq
+        )
+    return header, codec.decode_events(stored_events, seq)
 
 
 def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None = None) -> int:

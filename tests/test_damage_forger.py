@@ -17,6 +17,7 @@ from tests.faults.script import Run
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.commit import chain_hash, events_hash
+from worlddb.log.model.events import Created
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import Head, LmdbLog
 
@@ -209,3 +210,18 @@ def test_the_log_names_a_record_that_cannot_be_decoded(store: Path) -> None:
     ):
         LmdbLog(txn).events(5)
     assert caught.value.details["seq"] == 5
+
+
+def test_an_event_that_fits_into_no_row_is_damage_that_names_its_commit(store: Path) -> None:
+    """A flipped bit had made a time of 64 bits without a sign, and a rebuild ended in the error of packing it."""
+    for seq in range(2, 6):
+        key = bytes([forge.EVENTS]) + seq.to_bytes(8, "big")
+        events = codec.decode_events(dict(forge.pairs(store))[key], seq)
+        if isinstance(events.events[0], Created):
+            changed = msgspec.structs.replace(events.events[0], valid_to=2**64 - 1)
+            whole = msgspec.structs.replace(events, events=[changed, *events.events[1:]])
+            forge.rewrite(store, [(key, codec.encode(whole))])
+            break
+    with worlddb.open(store, author="x") as db, pytest.raises(worlddb.DamagedStore) as caught:
+        db.rebuild("tables")
+    assert caught.value.details["seq"] == seq
