@@ -61,7 +61,7 @@ def test_the_commands_are_those_that_are_promised():
         *("demo", "ingest", "recall", "show", "history", "children", "hash", "log", "stats"),
         *("at", "bookmark"),
         *("verify", "rebuild", "replay"),
-        *("head", "keygen", "prove", "check-proof"),
+        *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "accept", "reject", "undo"),
         "export",
     )

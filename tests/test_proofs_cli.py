@@ -67,7 +67,7 @@ def test_a_proof_of_the_past_an_edge_and_a_prefix(run: Here, head: Path, small: 
     for argv in (["prove", small.lisbon, "--ingested", "6"], ["prove", edge], ["prove", "--consistency", "8"]):
         (tmp_path / "p").write_text(run(*argv, "--json").out, encoding="utf-8")
         assert run("check-proof", tmp_path / "p", "--head", head).out.startswith("holds")
-    assert run("check-proof", tmp_path / "p", "--head", head, "--head", tmp_path / "old.head").code == 0
+    assert run("check-proof", tmp_path / "p", "--head", tmp_path / "old.head", "--head", head).code == 0
     text = run("at", "6", "prove", small.lisbon, "--head", tmp_path / "old.head").out
     (tmp_path / "p").write_text(text, encoding="utf-8")
     assert run.json("check-proof", tmp_path / "p", "--head", tmp_path / "old.head")["claim"]["seq"] == 6
@@ -129,3 +129,27 @@ def test_what_cannot_be_proved_is_told(run: Here, head: Path, small: Small, tmp_
         assert (told.code, told.error) == (code, error), argv
     shutil.copy(head, tmp_path / "copy.head")
     assert run("prove", small.porto, "--head", tmp_path / "copy.head").code == 0
+
+
+def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Here, head: Path, tmp_path: Path) -> None:
+    old, proof, key = tmp_path / "old.head", tmp_path / "p", tmp_path / "w.key"
+    verifier = run("keygen", "example.com/witness", "--out", key).out
+    old.write_text(run("head", "--ingested", "8").out, encoding="utf-8")
+    run("prove", "--consistency", "8", "--out", proof)
+    signed = run("cosign", head, "--sign", key, "--since", old, "--proof", proof)
+    assert signed.code == 0 and signed.out.startswith(head.read_text(encoding="utf-8"))
+    (tmp_path / "signed").write_text(signed.out, encoding="utf-8")
+    assert run("verify", "--head", tmp_path / "signed", "--key", verifier.strip()).code == 0
+    first = run.json("cosign", old, "--sign", key)
+    assert first["ok"] and "example.com/witness" in first["checkpoint"]
+    forged, inclusion = tmp_path / "forged", tmp_path / "inclusion"
+    lines = head.read_text(encoding="utf-8").splitlines()
+    forged.write_text("\n".join([*lines[:2], old.read_text(encoding="utf-8").splitlines()[2], *lines[3:], ""]), "utf-8")
+    inclusion.write_text(run("prove", run.json("children")["children"][0]["ref"]).out, encoding="utf-8")
+    for which, since, by in ((forged, old, proof), (head, head, proof), (old, head, proof), (head, old, inclusion)):
+        told = run("cosign", which, "--sign", key, "--since", since, "--proof", by)
+        assert told.code == 1 and "not signed" in told.out and "—" not in told.out
+        assert run.json("cosign", which, "--sign", key, "--since", since, "--proof", by, code=1)["ok"] is False
+    assert run("cosign", head, "--sign", key, "--since", old).error == "usage"
+    assert run("cosign", head, "--sign", head).error == "input"
+    assert run("cosign", proof, "--sign", key).error == "malformed_file"

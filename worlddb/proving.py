@@ -135,7 +135,7 @@ def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = (
     """Hold a proof against a head; no store is needed. Never raises because a proof does not hold.
 
     A proof of inclusion is held against the one head that it was made for, a proof of consistency against the old
-    head, the new one, or both. Each verifier key in ``keys`` must have signed every head that is given.
+    head, the new one, or both in that order. Each verifier key in ``keys`` must have signed every head that is given.
 
     Raises:
         MalformedFile, LimitExceeded: the proof is no proof, or a head is no checkpoint.

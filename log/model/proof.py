@@ -175,7 +175,7 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
 
 
 def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck:
-    """Hold a proof against heads: one for an inclusion; the old, the new or both for a consistency."""
+    """Hold a proof against heads: one for an inclusion; for a consistency the old, the new, or both in that order."""
     kind = "inclusion" if isinstance(proof, Inclusion) else "consistency"
     try:
         for head in heads:
@@ -196,6 +196,9 @@ def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck
 
 def _check_consistency(proof: Consistency, heads: Sequence[Anchor]) -> dict[str, Any]:
     ends = {proof.old: proof.old_root, proof.new: proof.new_root}
+    if len(heads) > 1 and [head.checkpoint.size for head in heads] != [proof.old, proof.new]:
+        sizes = " and ".join(str(head.checkpoint.size) for head in heads)
+        raise _Fails(f"the proof leads from {proof.old} to {proof.new} commits, and the heads are of {sizes}")
     for head in heads:
         size, tree = head.checkpoint.size, head.checkpoint.tree.hex()
         if size not in ends:

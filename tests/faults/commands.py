@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import worlddb
 from worlddb.tools.cli.main import COMMANDS, main
 
-WITHOUT_A_STORE = {"demo", "keygen", "check-proof"}
+WITHOUT_A_STORE = {"demo", "keygen", "cosign", "check-proof"}
 """Commands that open no store that is named."""
 
 
@@ -54,16 +55,21 @@ class Known(NamedTuple):
         yield from (["at", "9", "show", world], ["bookmark"], ["proposals"], ["verify"], ["verify", "--head", head])
         yield from (["prove", world, "--with-text"], ["prove", world, "--ingested", "9"], ["prove", self.edge])
         yield from (["prove", "--consistency", "3"], ["diff", str(self.whole), str(store)])
+        yield from (["export", world, "--out", str(self.folder / f"{store.name}.bundle")],)
         yield from (["replay", "--until", "12", "--into", str(store.with_name(f"{store.name}-then"))],)
         yield from (["accept", self.proposal], ["reject", self.proposal], ["undo", self.proposal])
         yield from (["bookmark", "after the damage"], ["ingest", str(self.folder / "talk.jsonl")])
         yield from (["verify", "--deep"], ["rebuild"], ["show", world])
 
 
-def uncovered() -> set[str]:
-    """Commands that none of the lines runs."""
-    nowhere = Known(Path(), Path(), "", "", "")
-    return {command.name for command in COMMANDS} - {line[0] for line in nowhere.command_lines(Path("x"))}
+def every_line(store: Path, known: Known) -> list[list[str]]:
+    """The lines for a store, and for commands that have none the examples of their help."""
+    lines = list(known.command_lines(store))
+    covered = {line[0] for line in lines} | WITHOUT_A_STORE
+    for command in COMMANDS:
+        if command.name not in covered:
+            lines.extend(shlex.split(example.partition(" > ")[0]) for example, _ in command.examples)
+    return lines
 
 
 def try_commands(store: Path, known: Known, which: Callable[[int], Iterable[int]] = range) -> Counter[str]:
@@ -72,7 +78,7 @@ def try_commands(store: Path, known: Known, which: Callable[[int], Iterable[int]
     Raises:
         AssertionError: one ended in anything but an answer or a typed error.
     """
-    lines = list(known.command_lines(store))
+    lines = every_line(store, known)
     ends: Counter[str] = Counter()
     for line in [lines[number] for number in sorted(which(len(lines)))]:
         out, err = io.StringIO(), io.StringIO()

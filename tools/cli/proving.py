@@ -1,4 +1,4 @@
-"""``worlddb head``, ``keygen``, ``prove`` and ``check-proof``: checkpoints, who signs them, and proofs for them."""
+"""``worlddb head``, ``keygen``, ``cosign``, ``prove``, ``check-proof``: heads, who signs them, and proofs for them."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _check_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         required=True,
-        help="the head to hold it against; for a proof of consistency the old one, the new one, or both",
+        help="the head to hold it against; for a proof of consistency one of both, or the old and then the new one",
     )
     add_keys(parser)
 
@@ -232,6 +232,29 @@ def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
             yield name, value if value != "" else "root" if name in ("world", "ref") else value
 
 
+def _cosign_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the head to sign")
+    parser.add_argument("--sign", metavar="KEYFILE", required=True, help="the file with the signing key")
+    parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must go on from it")
+    parser.add_argument("--proof", metavar="FILE", help="a proof of consistency from that head to the new one")
+
+
+def _cosign(args: Namespace, out: Output) -> int:
+    if (args.since is None) != (args.proof is None):
+        raise UsageError("Give both --since and --proof, or neither for a first head", "See `worlddb cosign --help`")
+    head, key = read_file(args.file, MAX_CHECKPOINT_BYTES), _line_of(Path(args.sign))
+    text = worlddb.sign_checkpoint(head, key)
+    if args.since is not None:
+        before = read_file(args.since, MAX_CHECKPOINT_BYTES)
+        found = worlddb.check_proof(read_file(args.proof, MAX_PROOF_BYTES), before, head)
+        if not found.ok:
+            document = {"ok": False, "reason": found.reason}
+            out.answer(document, lambda page: page.line(("not signed", "bad"), f"  {found.reason}"))
+            return NO
+    out.verbatim({"ok": True, "reason": "", "checkpoint": text}, text)
+    return DONE
+
+
 COMMANDS = (
     Command(
         "head",
@@ -250,6 +273,18 @@ COMMANDS = (
         _keygen_arguments,
         _keygen,
         (("keygen example.com/ada --out ada.key > ada.pub", "a key pair; ada.key is secret"),),
+    ),
+    Command(
+        "cosign",
+        "sign a head as a witness, once it is shown to go on from the last one that was signed",
+        _cosign_arguments,
+        _cosign,
+        (
+            (
+                "cosign friday.head --sign audit.key --since monday.head --proof week.proof > friday.signed",
+                "exit code 1, and no signature, if it does not go on from it",
+            ),
+        ),
     ),
     Command(
         "prove",
