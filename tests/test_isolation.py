@@ -40,7 +40,7 @@ def check(folder: Path, seed: int, seen: Counter[str], *, thorough: bool) -> Non
         rng = random.Random(seed)
         chosen = list(views(structure, containers_first(structure)))
         for number, found in enumerate(chosen if thorough else rng.sample(chosen, min(PLAIN_VIEWS, len(chosen)))):
-            found.everything(recall=thorough or number == 0, strangers=None if thorough else 2)
+            found.everything(recall=thorough or number == 0, strangers=4 if thorough else 2)
             seen["views"] += 1
             seen["hidden worlds"] += len(found.whole.worlds) - len(found.inside)
             seen["hidden edges"] += len(found.whole.edges) - len(found.state.edges)
@@ -48,7 +48,7 @@ def check(folder: Path, seed: int, seen: Counter[str], *, thorough: bool) -> Non
             seen["edges"] += len(found.state.edges)
             seen["proposals"] += len(found.state.proposals)
             seen["events"] += found.shown_events
-            if thorough or not number:
+            if number % 3 == 0:
                 found.narrowed(rng.choice(sorted(found.inside))).everything(recall=False, strangers=2)
         scoped(structure)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -58,8 +59,8 @@ class Inside:
         self.compared = Compared(self.view, self.state, self.names, structure.hashes[seq])
         self.shown_events = 0
 
-    def everything(self, *, recall: bool, strangers: int | None = None) -> None:
-        """Every read path; with ``strangers`` only so many of the worlds outside are asked for."""
+    def everything(self, *, recall: bool, strangers: int) -> None:
+        """Every read path; so many of the worlds outside are asked for by reference."""
         assert self.view.world == self.names.refs[self.top]
         for number in self.state.worlds:
             self.compared.world(number)
@@ -110,11 +111,12 @@ class Inside:
         for number in self.state.edges:
             assert fields(self.view.edge(self.names.refs[number][:12])) == self.reads.edge(number)
 
-    def outside(self, strangers: int | None) -> None:
+    def outside(self, strangers: int) -> None:
         """What is outside, or was made later, is refused in the very words in which nobody is."""
         latest = self.structure.state
         nobody = [told(read, NOBODY) for read in asked(self.view)]
-        for number in sorted(latest.worlds.keys() - self.inside)[:strangers]:
+        outside = sorted(latest.worlds.keys() - self.inside)
+        for number in random.Random(self.top).sample(outside, min(strangers, len(outside))):
             assert [told(read, self.names.refs[number]) for read in asked(self.view)] == nobody
         no_edge = told(self.view.edge, NOBODY * 2)
         for number in (latest.edges | latest.unlinked).keys() - (self.state.edges | self.state.unlinked).keys():
