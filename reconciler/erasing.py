@@ -7,7 +7,6 @@ of commands about any of these. One pass over the log finds them, however many w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ from worlddb.log.model.hashing import FORBIDDEN, keyed
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.erasures import forbids
 from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Erase
@@ -125,7 +123,7 @@ def refuse_forbidden(ctx: Context, name: str, content: str) -> None:
 
 
 def _forbidden(ctx: Context, blobs: list[Place]) -> set[bytes]:
-    texts = (_body(ctx.draft.log, *place) for place in blobs)
+    texts = (body_at(ctx.draft.log, *place) for place in blobs)
     return {_digest(ctx, text_of(body)) for body in texts if body is not None and text_of(body)}
 
 
@@ -139,9 +137,16 @@ def _digest(ctx: Context, text: str) -> bytes:
 def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
     """The turns that a speaker spoke, as ``ingest`` linked them."""
     code = tables.type_code("refers_to")
+    bodies = (body_at(log, row.seq, row.position) for _, row in tables.version_rows(node))
+    prefixes = tuple(f"{body.name}: " for body in bodies if body is not None and body.name)
     for place, row in tables.incoming(node, code):
-        details = _details(log, row.seq, row.details)
-        if details is not None and details.properties.get("role") == SPEAKER:
+        details = details_at(log, row.seq, row.details)
+        if details is not None:
+            said = details.properties.get("role") == SPEAKER
+        else:
+            # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
+            said = any(text.startswith(prefixes) for text in _texts(log, tables, place.source))
+        if said:
             yield place.source
 
 
@@ -153,33 +158,8 @@ def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
 
 
 def _texts(log: LmdbLog, tables: Tables, node: int) -> set[str]:
-    bodies = (_body(log, row.seq, row.position) for _, row in tables.version_rows(node))
+    bodies = (body_at(log, row.seq, row.position) for _, row in tables.version_rows(node))
     return {text_of(body) for body in bodies if body is not None and text_of(body)}
-
-
-def mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
-    """Worlds other than ``besides`` with a version in which a name or alias of ``named`` occurs, case-folded."""
-    names = sorted({name for node in named for name in _names(log, tables, node) if name})
-    if not names:
-        return
-    # Scripts without spaces have no ends of words; elsewhere "Al" does not occur in "also".
-    sought = re.compile("|".join(rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name) for name in names))
-    for node in range(1, tables.progress().next_node):
-        bodies = (_body(log, row.seq, row.position) for _, row in tables.version_rows(node))
-        said = (normalised(f"{body.name} {body.content}") for body in bodies if body is not None)
-        if node not in besides and any(map(sought.search, said)):
-            yield node
-
-
-def _names(log: LmdbLog, tables: Tables, node: int) -> Iterator[str]:
-    for _, row in tables.version_rows(node):
-        body = _body(log, row.seq, row.position)
-        if body is not None:
-            yield normalised(body.name)
-    for _, given in tables.aliases(node):
-        details = _details(log, given.seq, given.details)
-        if details is not None and given.position < len(details.aliases):
-            yield normalised(details.aliases[given.position])
 
 
 # -- which blobs
@@ -244,12 +224,14 @@ def _subject(event: ev.Event) -> bytes:
     return b""
 
 
-def _body(log: LmdbLog, seq: int, position: int) -> Body | None:
+def body_at(log: LmdbLog, seq: int, position: int) -> Body | None:
+    """The body at a place in the log; ``None`` if there is none, or none any more."""
     found = _blob(log, seq, position)
     return found if isinstance(found, Body) else None
 
 
-def _details(log: LmdbLog, seq: int, position: int) -> Details | None:
+def details_at(log: LmdbLog, seq: int, position: int) -> Details | None:
+    """The details at a place in the log; ``None`` if there are none, or none any more."""
     found = _blob(log, seq, position)
     return found if isinstance(found, Details) else None
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_KEY_BYTES, MAX_NAME_BYTES, checked_number, checked_text
@@ -77,6 +78,8 @@ class Ingest(NamedTuple):
     format: str = "turns"
     start: int = 0
     extractor: Extractor | None = None
+    revive: bool = False
+    """Let erased texts come back."""
 
 
 def commands_of(request: Ingest) -> list[Command]:
@@ -86,6 +89,8 @@ def commands_of(request: Ingest) -> list[Command]:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
     """
     checked_number(request.start, "start", 0, 2**63)
+    if not isinstance(request.revive, bool):
+        raise InputError(f"revive is {type(request.revive).__name__}, not a boolean", "Give True or False")
     for what in ("format", "conversation", "session"):
         if getattr(request, what) is not None or what != "session":
             checked_text(getattr(request, what), what, MAX_KEY_BYTES)
@@ -121,6 +126,8 @@ def commands_of(request: Ingest) -> list[Command]:
         place = _Place(name, sessions[name], counted[name], at)
         counted[name] += 1
         commands.extend(_turn(turn, place, request, speakers, len(commands)))
+    if request.revive:
+        commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
     if request.extractor is not None:
         commands.extend(_extracted(request.extractor(request.turns), request.at, len(commands)))
     return commands

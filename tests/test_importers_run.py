@@ -45,6 +45,7 @@ class Memory:
         into: Any,
         format: str,
         start: int,
+        revive: bool,
     ) -> Receipt:
         if self.dies_at == len(self.calls):
             raise KeyboardInterrupt

@@ -108,6 +108,15 @@ class EngineAndModel(RuleBasedStateMachine):
         self._write(recipes, handle=handle, keyed=keyed, batch=True)
         SEEN["batch"] += 1
 
+    @rule(recipe=draw.erase, handle=st.integers(0, 1), keyed=st.booleans(), which=st.integers(0, 3))
+    def erase(self, recipe: Recipe, handle: int, keyed: bool, which: int) -> None:
+        """Now and then, and nothing that has no text left: whether that has reasons left is not modelled."""
+        command = recipe.cooked(self.session.state)
+        known = getattr(command.arguments["refs"], "number", None)
+        world = self.session.state.worlds.get(-1 if known is None else known)
+        if which == 0 and (world is None or world.newest.erasure is None):
+            self._write([recipe], handle=handle, keyed=keyed)
+
     # -- time
 
     @rule(ticks=st.integers(-3, 6))
@@ -188,17 +197,18 @@ class EngineAndModel(RuleBasedStateMachine):
 
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
-    *("move", "alias", "unalias", "accept", "reject", "undo"),
+    *("move", "alias", "unalias", "erase", "accept", "reject", "undo"),
 ]
 REFUSALS = [
     *("ended", "closed", "root_is_permanent", "not_ended", "already_member", "containment_cycle"),
     *("self_reference", "already_decided", "already_unlinked", "last_container", "already_in_conflict"),
     *("already_proposed", "supersedes_cycle", "precedes_cycle", "causes_cycle", "derived_from_cycle"),
     *("subtype_of_cycle", "not_a_member", "is_a_proposal", "already_same", "rejected_before", "root_is_unique"),
+    "erased",
 ]
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
-    *("edges_left_behind", "edges_carried", "never_valid"),
+    *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
 ]
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay"]
 

@@ -45,11 +45,13 @@ from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundles import Bundle
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.diff import Change, Difference
+from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.journal import Entry
 from worlddb.query.records import Bookmark, Edge, Erasure, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
+from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.turns import Turn
 from worlddb.writing import Batch, Pending
@@ -77,7 +79,12 @@ __all__ = [
     "Edge",
     "Entropy",
     "Entry",
+    "ErasedText",
+    "ErasedWorld",
     "Erasure",
+    "ErasureCheck",
+    "ErasurePlan",
+    "ErasureReceipt",
     "Extraction",
     "Extractor",
     "ForkedProcess",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy
@@ -28,7 +29,7 @@ DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 
 
-class Database(Writing, Keeping, Interchange):
+class Database(Writing, Keeping, Erasing, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one
@@ -94,6 +95,7 @@ class Database(Writing, Keeping, Interchange):
         format: str = "turns",
         start: int = 0,
         extractor: Extractor | None = None,
+        revive: bool = False,
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Take in turns of a conversation as one commit: worlds for conversation, sessions, turns and speakers.
@@ -102,7 +104,7 @@ class Database(Writing, Keeping, Interchange):
 
         Every record is keyed by format, conversation, session and position (from ``start``), so the same input
         changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;
-        it is called before the store is locked.
+        it is called before the store is locked. What was erased stays out, unless ``revive`` lets it come back.
         """
         if not isinstance(turns, list | tuple):
             raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
@@ -117,6 +119,7 @@ class Database(Writing, Keeping, Interchange):
             format,
             start,
             extractor,
+            revive,
         )
         return execute(self._writer, request, idempotency_key)
 

@@ -9,6 +9,7 @@ from typing import Any
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundles import Bundle, reading, write_bundle, write_lines
+from worlddb.log.store.copies import Copy, note_copy
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
 from worlddb.query.references import as_ref
@@ -51,7 +52,9 @@ class Interchange(Viewing):
         """
         view = self._moment(ingested, seq)
         frames = bundle_frames(self._reader, self._given(ref), view.seq, self._reader.store_id)
-        return write_bundle(folder_of(path), frames, overwrite=overwrite)
+        made = write_bundle(folder_of(path), frames, overwrite=overwrite)
+        self._note("bundle", path, view)
+        return made
 
     def export_lines(
         self, ref: Any = None, *, ingested: TimeLike | None = None, seq: int | None = None
@@ -73,7 +76,13 @@ class Interchange(Viewing):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
-        return write_lines(folder_of(path), self.export_lines(ref, ingested=ingested, seq=seq), overwrite=overwrite)
+        made = write_lines(folder_of(path), self.export_lines(ref, ingested=ingested, seq=seq), overwrite=overwrite)
+        self._note("JSON Lines", path, self._moment(ingested, seq))
+        return made
+
+    def _note(self, kind: str, path: str | Path, view: View) -> None:
+        """Remember where texts went, so that the receipt of an erasure can say that it did not reach them."""
+        note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)

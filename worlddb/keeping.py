@@ -11,11 +11,11 @@ from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
 from worlddb.log.model.times import TimeLike
+from worlddb.log.store.copies import Copy, note_copy
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
-from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.tables import Tables
 from worlddb.proving import Proving
 from worlddb.query.journal import Entry, followed, journal
@@ -133,13 +133,6 @@ class Keeping(Proving):
             self._reader.text.rebuild(self._reader.head())
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
-    def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
-        """Remove from the files what earlier erasures left there; false if another process is in the way.
-
-        Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
-        """
-        return finish_erasures(self._env, wait_seconds=wait_seconds)
-
     def catch_up(self) -> bool:
         """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""
         return self._reader.text.catch_up(self._reader.head())
@@ -162,6 +155,9 @@ class Keeping(Proving):
         try:
             if has_begun(target):
                 raise NotAStore(f"{folder} already holds a store", "Name a new directory")
-            return replay_records(self._env, target, end, progress)
+            head = self.head().seq
+            made = replay_records(self._env, target, end, progress)
+            note_copy(self.path, Copy("replay", str(folder.resolve()), end, head))
+            return made
         finally:
             target.close()

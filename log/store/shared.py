@@ -205,10 +205,16 @@ def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
             found = os.stat(folder / DATA_FILE)
             return env, (found.st_dev, found.st_ino)
         try:
-            env = _open(folder)
             found = os.fstat(held)
-            if _is_file(folder, (found.st_dev, found.st_ino)):
-                return env, (found.st_dev, found.st_ino)
+            file = (found.st_dev, found.st_ino)
+            try:
+                env = _open(folder)
+            except DamagedStore:
+                if _is_file(folder, file):
+                    raise
+                continue  # What was compared belongs to two files.
+            if _is_file(folder, file):
+                return env, file
             env.close()
         finally:
             os.close(held)

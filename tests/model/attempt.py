@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.model.commands import Command, Known
 from tests.model.draft import Bad, Draft
 from tests.model.edge_rules import TYPES, Refuse, default_start, refuse
+from tests.model.erasing import reached
 from tests.model.state import ROOT, Edge, Proposal, Version, World
 from worlddb import (
     AmbiguousReference,
@@ -24,6 +25,15 @@ def normal(name: str) -> str:
     """What makes two names one: case, compatibility forms and spacing do not count."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.split())
+
+
+class Texts(NamedTuple):
+    """What a create says."""
+
+    type: str
+    name: str
+    content: str
+    aliases: tuple[str, ...]
 
 
 class Attempt(Draft):
@@ -55,11 +65,13 @@ class Attempt(Draft):
         source: dict[str, Any] | None = None,
         why: str = "",
         resolve: bool = True,
+        revive: bool = False,
     ) -> int:
         inside = ROOT if world is None else self.world(world)
         twin = self._twin(type, name, aliases, inside) if resolve else None
         if key is not None and key in self.state.keys:
-            return self._found_again(self.state.keys[key], type, name, content, valid_from, valid_to, source, why)
+            texts = Texts(type, name, content, aliases)
+            return self._found_again(self.state.keys[key], texts, valid_from, valid_to, source, why, revive)
         start = self.now if valid_from is None else valid_from
         end = FOREVER if valid_to is None else valid_to
         if end < start:
@@ -88,21 +100,27 @@ class Attempt(Draft):
     def _found_again(
         self,
         number: int,
-        type_name: str,
-        name: str,
-        content: str,
+        texts: Texts,
         valid_from: int | None,
         valid_to: int | None,
         source: dict[str, Any] | None,
         why: str,
+        revive: bool,
     ) -> int:
         known = self.state.worlds[number]
-        if (known.newest.type, known.newest.name, known.newest.content) == (type_name, name, content):
+        is_erased = known.newest.erasure is not None
+        if not is_erased and (known.newest.type, known.newest.name, known.newest.content) == texts[:3]:
             return number
         if known.ended:
             self.note("not_revived", number)
             return number
-        return self._revise(Known(number), type_name, name, content, valid_from, valid_to, source, why)
+        if is_erased and not revive:
+            self.note("not_restored", number)
+            return number
+        self._new_version(number, *texts[:3], valid_from, valid_to, source, why)
+        if is_erased:
+            self._alias(Known(number), texts.aliases)
+        return number
 
     def _revise(
         self,
@@ -121,6 +139,22 @@ class Attempt(Draft):
             refuse("ended")
         if number == ROOT:
             refuse("root_is_permanent")
+        if known.newest.erasure is not None:
+            refuse("erased")
+        return self._new_version(number, type, name, content, valid_from, valid_to, source, why)
+
+    def _new_version(
+        self,
+        number: int,
+        type: str | None,
+        name: str | None,
+        content: str | None,
+        valid_from: int | None,
+        valid_to: int | None,
+        source: dict[str, Any] | None,
+        why: str,
+    ) -> int:
+        known = self.state.worlds[number]
         start = self.now if valid_from is None else valid_from
         # An end that was set stays the lineage's end (law 8): a revision may come before it, not after it.
         limit = known.newest.end
@@ -175,6 +209,8 @@ class Attempt(Draft):
         known = self.state.worlds[number]
         if not known.ended:
             refuse("not_ended")
+        if known.newest.erasure is not None:
+            refuse("erased")
         home = Known(self.home(number))
         text = known.newest.content if content is None else content
         again = self._create(
@@ -193,6 +229,8 @@ class Attempt(Draft):
     def _alias(self, ref: Any, aliases: tuple[str, ...], why: str = "") -> int:
         number = self.world(ref)
         known = self.state.worlds[number]
+        if known.newest.erasure is not None:
+            refuse("erased")
         if known.given + len(aliases) > MAX_ALIASES:
             refuse("too_many_aliases")
         self.state.worlds[number] = known._replace(aliases=(*known.aliases, *aliases), given=known.given + len(aliases))
@@ -208,6 +246,14 @@ class Attempt(Draft):
                 raise Bad(UnknownReference)
             self.state.worlds[number] = known._replace(aliases=left)
             self.changed = True
+        return number
+
+    def _erase(self, refs: Any, reason: str, everywhere: bool = False) -> int:
+        number = self.world(refs)
+        if number == ROOT:
+            refuse("root_is_permanent")
+        self.erased = reached(self.state, number, everywhere)
+        self.changed = True
         return number
 
     # -- edges
@@ -287,7 +333,7 @@ class Attempt(Draft):
                 carried.add(number)
                 self.state.unlinked[number] = self.state.edges.pop(number)
                 made = self.new_number()
-                self.state.edges[made] = edge._replace(home=goal, seq=self.seq)
+                self.state.edges[made] = edge._replace(home=goal, seq=self.seq, said=self.said(made))
                 self.state.edge_keys.update(
                     {key: made for key, known in self.state.edge_keys.items() if known == number}
                 )

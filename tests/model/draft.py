@@ -37,6 +37,7 @@ class Draft:
         self.notes: list[Note] = []
         self.proposed: list[int] = []
         self.changed = False
+        self.erased: list[int] = []
 
     def note(self, code: str, *about: int) -> None:
         self.notes.append(Note(code, frozenset(about)))
@@ -96,7 +97,7 @@ class Draft:
         """Write an edge by its type's laws."""
         begins = default_start(self, type_name, source, target) if start is None else start
         edge = self.edge(type_name, source, target, home, begins)._replace(
-            end=end, properties=properties or {}, why=why
+            end=end, properties=properties or {}, why=why, said=self.said()
         )
         check_insert(self, edge)
         made = self.new_number()
@@ -136,11 +137,16 @@ class Draft:
         check_insert(self, edge)
         made = self.new_number()
         self.state.proposals[made] = Proposal(
-            one, edge.source_version, other, edge.target_version, edge.home, begins, self.seq, evidence, why
+            *(one, edge.source_version, other, edge.target_version, edge.home, begins, self.seq, evidence, why),
+            said=self.said(1),
         )
         self.note("proposal_staged", made)
         self.proposed.append(made)
         return made
+
+    def said(self, which: int = 0) -> tuple[int, int, int]:
+        """The texts of the present command; those that the engine adds to it are the ``which``-th."""
+        return self.seq, len(self.results), which
 
     def new_number(self) -> int:
         self.next_number += 1

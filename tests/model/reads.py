@@ -60,8 +60,8 @@ class Reads:
             "author": version.author,
             "why": version.why,
             "source": version.source,
-            "erased": False,
-            "erasure": None,
+            "erased": version.erasure is not None,
+            "erasure": version.erasure,
         }
 
     def _opponents(self, number: int) -> list[int]:

@@ -14,12 +14,14 @@ from tests.model.commands import Command, Known, Nobody, Nth
 from tests.model.compare import Compared
 from tests.model.draft import Bad, Note
 from tests.model.edge_rules import Refuse
+from tests.model.erasing import erase
 from tests.model.names import Names, changed_inside, world_hashes
 from tests.model.state import State, first_state
 from worlddb import (
     Committed,
     Database,
     Entropy,
+    Erasure,
     IdempotencyConflict,
     ManualClock,
     Receipt,
@@ -113,6 +115,10 @@ class Session:
                 self.seen[f"link {command.arguments['type']}"] += 1
         if attempt.changed:
             self._advance(attempt, handle)
+            if attempt.erased:
+                (reason,) = (command.arguments["reason"] for command in commands)
+                told = Erasure(seq=self.head, ingested_at=attempt.now, author=AUTHORS[handle], reason=reason)
+                erase(self.states, attempt.erased, told)
             if key is not None:
                 self.retries[key] = Retry(commands, batch, receipt)
                 assert self._ask(commands, batch, key, 1 - handle) == receipt, "a retry was not the same"

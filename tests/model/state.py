@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from worlddb import Erasure
 from worlddb.log.model.times import ALWAYS, FOREVER
 
 ROOT = 0
@@ -29,6 +30,7 @@ class Version(NamedTuple):
     author: str
     why: str
     source: dict[str, Any]
+    erasure: Erasure | None = None
 
 
 class World(NamedTuple):
@@ -57,6 +59,8 @@ class Edge(NamedTuple):
     seq: int
     properties: dict[str, Any] = {}
     why: str = ""
+    said: tuple[int, int, int] | None = None
+    """Which of the texts that commands were given it has its properties and reason from."""
 
 
 class Proposal(NamedTuple):
@@ -69,6 +73,7 @@ class Proposal(NamedTuple):
     seq: int
     evidence: dict[str, Any]
     why: str
+    said: tuple[int, int, int] | None = None
     status: str = "pending"
     decided: int = 0
 

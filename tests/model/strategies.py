@@ -152,6 +152,7 @@ create = recipe(
         "key": st.sampled_from(["k1", "k2"]),
         "source": records,
         "resolve": st.booleans(),
+        "revive": st.booleans(),
         **TIMES,
         **WHY,
     },
@@ -172,6 +173,7 @@ move = recipe(
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
+erase = recipe("erase", {"refs": worlds, "reason": st.just("request 114")}, {"everywhere": st.booleans()})
 accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
 reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)
 undo = recipe("undo", {"proposal": picks("accepted proposal")}, WHY)

@@ -39,6 +39,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="LoCoMo or JSON Lines; .xz, .gz and .zst as they are")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
+    parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
     arguments.add_author(parser)
 
 
@@ -52,7 +53,9 @@ def _ingest(args: Namespace, out: Output) -> int:
             store.db = stores.existing(args, author=args.author)
             into = stores.world_of(store.db, store.db.view(), args.into)
         with out.progress("Reading") as told:
-            done = ingest_files(store, args.files, format=args.format, into=into, progress=told)
+            done = ingest_files(
+                store, args.files, format=args.format, into=into, restore_erased=args.restore_erased, progress=told
+            )
         db = store.opened()
         with out.progress("Indexing"):
             db.catch_up()

@@ -12,6 +12,7 @@ from typing import Final
 from worlddb import StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import (
     comparing,
+    erasing,
     identity,
     ingesting,
     interchange,
@@ -36,6 +37,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     moments.at(lambda: COMMANDS),
     *moments.COMMANDS,
     *keeping.COMMANDS,
+    *erasing.COMMANDS,
     *proving.COMMANDS,
     *comparing.COMMANDS,
     *identity.COMMANDS,

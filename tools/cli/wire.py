@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import FOREVER, Entry, Erasure, Proposal, Receipt, Refused, Valid, View, format_time
+from worlddb import FOREVER, Entry, Erasure, ErasureReceipt, Proposal, Receipt, Refused, Valid, View, format_time
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at")
 
@@ -65,6 +65,12 @@ def receipt(given: Receipt) -> dict[str, Any]:
         "proposals": list(given.proposals),
         "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in given.notes],
     }
+
+
+def erasure(given: ErasureReceipt) -> dict[str, Any]:
+    """The receipt of an erasure, as ``check-receipt`` takes it."""
+    made: dict[str, Any] = msgspec.to_builtins(given)
+    return made | {"ingested_at": time(given.ingested_at)}
 
 
 # -- for people

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from worlddb import Database, Edge, UnknownReference, View, World
+from worlddb import Database, Edge, Erasure, UnknownReference, View, World
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
@@ -111,8 +111,14 @@ def _fields(
     yield "written", [f"commit {world.seq}, {wire.moment(world.ingested_at)}, by {world.author}"]
     if world.why:
         yield "why", [world.why]
+    if world.erasure is not None:
+        yield "erased", [_erased(world.erasure)]
     if world.source:
         yield "source", [wire.provenance(world.source)]
+
+
+def _erased(erasure: Erasure) -> str:
+    return f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
 
 
 def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
@@ -160,7 +166,9 @@ def _history(args: Namespace, out: Output) -> int:
             page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
             for version in versions:
                 page.line(f"{version.number}  ", (wire.span(version.valid), "title"), indent=2)
-                text = "(erased)" if version.erased else version.content or version.name
+                text = version.content or version.name
+                if version.erased:
+                    text = f"(erased: {_erased(version.erasure)})" if version.erasure else "(erased)"
                 page.line(one_line(text, 2000), indent=5)
                 why = f", because {one_line(version.why, 400)}" if version.why else ""
                 when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"

@@ -56,6 +56,7 @@ class Ingests(Protocol):
         into: Any,
         format: str,
         start: int,
+        revive: bool,
     ) -> Ingested:
         """Write the turns of one session as one commit, or nothing where nothing changed."""
         ...
@@ -83,6 +84,7 @@ def ingest_files(
     *,
     format: str = detect.AUTO,
     into: Any = None,
+    restore_erased: bool = False,
     progress: Progress | None = None,
 ) -> IngestSummary:
     """Import files of conversations; nothing is written unless all of them are sound.
@@ -91,6 +93,7 @@ def ingest_files(
         db: an open store.
         paths: files, compressed or not; one that is named twice is read once.
         format: the name of a format in ``detect.FORMATS``, or "auto" to go by the content of each file.
+        restore_erased: let texts come back that were erased; otherwise they stay out.
         into: the world that the conversations are put into; None for the root world.
         progress: told now and then how far the import is.
 
@@ -109,7 +112,7 @@ def ingest_files(
         for portion in source.portions():
             if progress is not None:
                 progress(done, total, f"{portion.conversation}, {portion.session}")
-            receipt = _ingest(db, name, portion, into)
+            receipt = _ingest(db, name, portion, into, restore_erased)
             worlds |= {(name, portion.conversation), (name, portion.conversation, portion.session)}
             events += receipt.events
             commits += receipt.events > 0
@@ -148,7 +151,7 @@ def _load_all(paths: list[Path], format: str, progress: Progress | None) -> list
     return loaded
 
 
-def _ingest(db: Ingests, format: str, portion: Portion, into: Any) -> Ingested:
+def _ingest(db: Ingests, format: str, portion: Portion, into: Any, revive: bool) -> Ingested:
     receipt = db.ingest(
         portion.turns,
         conversation=portion.conversation,
@@ -157,6 +160,7 @@ def _ingest(db: Ingests, format: str, portion: Portion, into: Any) -> Ingested:
         into=into,
         format=format,
         start=portion.start,
+        revive=revive,
     )
     if not receipt:
         raise RefusedError(

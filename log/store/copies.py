@@ -1,0 +1,51 @@
+"""Which copies of itself a store has made elsewhere, so that a receipt of an erasure can say what it did not reach.
+
+One JSON object a line in ``copies.jsonl``. It is a help for people and no part of the log: nothing is decided by it,
+and copies that were made by other means are not in it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+COPIES_FILE: Final = "copies.jsonl"
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of the commits up to ``seq``, made when the store's last commit was ``head``."""
+
+    kind: str
+    path: str
+    seq: int
+    head: int
+
+
+_DECODER: Final = msgspec.json.Decoder(Copy)
+
+
+def note_copy(folder: Path, copy: Copy) -> None:
+    """Remember a copy, as far as the directory can be written to."""
+    with suppress(OSError):
+        descriptor = os.open(folder / COPIES_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(descriptor, msgspec.json.encode(copy) + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def noted_copies(folder: Path) -> list[Copy]:
+    """The copies that were remembered, in the order in which they were made."""
+    try:
+        lines = (folder / COPIES_FILE).read_bytes().splitlines()
+    except OSError:
+        return []
+    found: list[Copy] = []
+    for line in lines:
+        with suppress(msgspec.MsgspecError):
+            found.append(_DECODER.decode(line))
+    return list(dict.fromkeys(found))

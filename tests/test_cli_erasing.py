@@ -1,0 +1,106 @@
+"""``worlddb erase`` and ``check-receipt``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.faults.traces import traces
+from tests.running import Here, Small, small_store
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return small_store(tmp_path / "store")
+
+
+@pytest.fixture
+def run(tmp_path: Path, small: Small, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(capsys, tmp_path / "store")
+
+
+def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp_path: Path) -> None:
+    done = run.json("erase", small.lisbon, "--reason", "request 7", "--author", "desk", "--forbid")
+    receipt = done["receipt"]
+    assert (done["outcome"], done["finished"], done["refs"]) == ("committed", True, [small.lisbon])
+    assert (receipt["seq"], receipt["author"], receipt["worlds"][0]["reason"]) == (12, "desk", "request 7")
+    assert receipt["ingested_at"] == done["ingested_at"]
+    assert traces(run.store, ["The office is in Lisbon."]) == []
+    for document in (done, receipt):
+        (tmp_path / "receipt.json").write_text(json.dumps(document), "utf-8")
+        assert run.json("check-receipt", tmp_path / "receipt.json") == {"ok": True, "problems": []}
+    receipt["author"] = "somebody else"
+    (tmp_path / "receipt.json").write_text(json.dumps(receipt), "utf-8")
+    found = run.json("check-receipt", tmp_path / "receipt.json", code=1)
+    assert found == {"ok": False, "problems": ["commit 12 has another value for author"]}
+    assert "does not hold" in run("check-receipt", tmp_path / "receipt.json").out
+
+
+def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, small: Small) -> None:
+    with worlddb.open(run.store) as db:
+        db.create("Note", "Minutes", content="Sarah Chen spoke first.")
+    told = run("erase", small.sarah, "--reason", "request 7", "--dry-run")
+    assert told.code == 0 and "would erase" in told.out and "Minutes" in told.out
+    assert run.json("head")["seq"] == 12
+    told = run("erase", small.sarah, "--reason", "request 7")
+    assert told.code == 0, told
+    assert "of 1 worlds" in told.out and "Minutes" in told.out and "not reached: backups" in told.out
+    again = run("erase", small.sarah, "--reason", "request 8")
+    assert again.code == 0 and "no text left" in again.out
+    assert run.json("erase", small.sarah, "--reason", "request 8")["receipt"] is None
+    shown = run("show", small.sarah)
+    assert "(erased)" in shown.out and "by local, under: request 7" in shown.out
+    assert run.json("show", small.sarah)["erasure"]["reason"] == "request 7"
+    assert "(erased: commit 13" in run("history", small.sarah).out
+    assert run.json("verify", "--deep")["ok"] is True
+    assert any(entry["event"] == "erased" for entry in run("log", "--json").lines)
+
+
+def test_somebody_at_a_terminal_is_asked(
+    run: Here, small: Small, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Person:
+        def __init__(self, says: str) -> None:
+            self.says = says
+
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return self.says
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    for says in ("no\n", "\n", ""):
+        monkeypatch.setattr("sys.stdin", Person(says))
+        refused = run("erase", small.yes, "--reason", "request 7", "--quiet")
+        assert refused.code == 1 and "nothing was erased" in refused.out and "cannot be undone" in refused.err
+    monkeypatch.setattr("sys.stdin", Person("yes\n"))
+    assert run("erase", small.yes, "--reason", "request 7", "--quiet").code == 0
+    monkeypatch.setattr("sys.stdin", Person("no\n"))
+    assert "cannot be undone" not in run("erase", small.no, "--reason", "request 7", "--yes", "--quiet").err
+
+
+def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, small: Small, tmp_path: Path) -> None:
+    assert run("erase", small.yes).error == "usage"
+    assert run("erase", small.yes, "--reason", " ").error == "invalid_text"
+    assert run("erase", "nobody", "--reason", "r").error == "unknown_reference"
+    assert run("erase", "root", "--reason", "r").code == 3
+    broken = tmp_path / "broken.json"
+    for text in ("", "[", "[]", "3", '{"receipt": null}', '{"seq": 1}'):
+        broken.write_text(text, "utf-8")
+        assert run("check-receipt", broken).error == "input"
+    assert run("check-receipt", tmp_path / "missing.json").code == 5
+    assert run.json("head")["seq"] == 11
+
+
+def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small) -> None:
+    (run.store / ".scrub").write_text("in the way")
+    done = run("erase", small.yes, "--reason", "request 7")
+    assert done.code == 5 and "not out of the files" in done.out
+    assert run.json("verify", code=1)["first_bad_seq"] == 12
+    (run.store / ".scrub").unlink()
+    assert run.json("verify")["ok"] is True
+    assert traces(run.store, ["Dogs are allowed"]) == []

@@ -1,0 +1,133 @@
+"""The receipt of an erasure: it can be kept, and checked against the log later."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import worlddb
+from worlddb import Database, ErasureReceipt, InputError
+
+NOTHING: list[Any] = [{}, [], 3, None]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Database:
+    made = worlddb.open(tmp_path / "store", author="keeper")
+    made.create("Note", "A", content="alpha", aliases=["Al"])
+    made.create("Note", "B", content="beta, of which A is a part", resolve=False)
+    return made
+
+
+def erased(db: Database) -> ErasureReceipt:
+    return db.erasure_receipt(db.erase(db.view().find(name="A")[0], reason="request 1", forbid=True))
+
+
+def test_a_receipt_names_what_was_erased_by_whom_when_and_under_which_reference(db: Database) -> None:
+    with db:
+        blobs = {entry.data["lineage"]: entry for entry in db.log() if entry.event == "created"}
+        receipt = erased(db)
+        head = db.head()
+        assert (receipt.store, receipt.seq, receipt.chain) == (head.store_id, head.seq, head.chain)
+        assert (receipt.author, receipt.ingested_at) == ("keeper", head.ingested_at)
+        (world,) = receipt.worlds
+        assert (world.reason, world.everywhere, world.forbidden) == ("request 1", False, 1)
+        assert world.ref in blobs and {text.seq for text in world.texts} == {2}
+        version = db.view().history(world.ref)[0].version
+        assert version in {text.hash for text in world.texts}
+        assert len(receipt.not_reached) == 1
+        assert db.check_erasure(receipt) == worlddb.ErasureCheck(True, ())
+
+
+def test_a_receipt_holds_after_later_commits_in_a_copy_of_the_store_and_as_json(db: Database, tmp_path: Path) -> None:
+    with db:
+        receipt = erased(db)
+        db.create("Note", "later")
+        document: Any = msgspec.json.decode(msgspec.json.encode(receipt))
+        assert db.check_erasure(document).ok
+        document["ingested_at"] = worlddb.format_time(receipt.ingested_at)
+        assert db.check_erasure(document).ok
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    with worlddb.open(tmp_path / "copy") as copy:
+        assert copy.check_erasure(receipt).ok
+
+
+def test_a_receipt_that_was_altered_or_is_of_another_store_does_not_hold(db: Database, tmp_path: Path) -> None:
+    with db, worlddb.open(tmp_path / "other") as other:
+        receipt = erased(db)
+        assert "receipt of the store" in other.check_erasure(receipt).problems[0]
+        (world,) = receipt.worlds
+        for change in (
+            {"author": "somebody"},
+            {"chain": "00" * 32},
+            {"worlds": ()},
+            {"worlds": (msgspec.structs.replace(world, texts=world.texts[1:]),)},
+            {"worlds": (msgspec.structs.replace(world, reason="another"),)},
+            {"seq": 2},
+            {"seq": 99},
+            {"ingested_at": 1},
+        ):
+            found = db.check_erasure(msgspec.structs.replace(receipt, **change))
+            assert not found.ok and found.problems, change
+
+
+def test_a_receipt_does_not_hold_in_a_store_whose_text_came_back_behind_the_engines_back(
+    db: Database, tmp_path: Path
+) -> None:
+    with db:
+        with db._env.read() as txn:
+            kept = {bytes(key): bytes(value) for key, value in txn.cursor() if key[:1] == b"\x04"}
+        receipt = erased(db)
+        text = receipt.worlds[0].texts[0]
+        key = b"\x04" + text.seq.to_bytes(8, "big") + text.position.to_bytes(4, "big")
+        db._env.write(lambda txn: txn.put(key, kept[key]))
+        assert db.check_erasure(receipt).problems == (f"the text {text.hash[:12]} of commit 2 is there",)
+
+
+def test_a_receipt_lists_the_copies_that_the_store_made_and_that_may_hold_the_text(
+    db: Database, tmp_path: Path
+) -> None:
+    with db:
+        db.replay(tmp_path / "whole")
+        db.replay(tmp_path / "before it was written", seq=1)
+        db.export(None, tmp_path / "all.bundle")
+        db.export_jsonl(None, tmp_path / "all.jsonl")
+        receipt = erased(db)
+        db.replay(tmp_path / "after it was erased")
+        told = [("replay", "whole"), ("bundle", "all.bundle"), ("JSON Lines", "all.jsonl")]
+        assert list(receipt.not_reached[:-1]) == [f"{kind} at {tmp_path / name}" for kind, name in told]
+        assert db.erasure_receipt(receipt.seq) == receipt
+
+
+def test_what_is_no_receipt_is_an_error_that_names_the_place(db: Database) -> None:
+    with db:
+        receipt = erased(db)
+        document: Any = msgspec.to_builtins(receipt)
+        for change in ({"worlds": [{"ref": 3}]}, {"seq": "one"}, {"ingested_at": "soon"}):
+            with pytest.raises(InputError):
+                db.check_erasure(document | change)
+        for nothing in NOTHING:
+            with pytest.raises(InputError):
+                db.check_erasure(nothing)
+        for commit in (2, 0, -1, 99, "1", True, None):
+            with pytest.raises(InputError):
+                db.erasure_receipt(commit)  # type: ignore[arg-type]
+
+
+def test_a_plan_says_what_would_go_and_where_the_name_still_occurs_and_writes_nothing(db: Database) -> None:
+    with db:
+        a, b = (db.view().find(name=name)[0].ref for name in ("A", "B"))
+        also = db.create("Note", "C", content="Also, and algae, and ALTO; but no name").ref
+        cited = db.create("Note", "D", content="said al, twice: al").ref
+        head = db.head()
+        plan = db.erasure_plan(a)
+        assert (plan.worlds, plan.mentions) == ((a,), (b, cited))
+        assert plan.texts == sum(len(world.texts) for world in erased(db).worlds)
+        assert also not in plan.mentions and head.seq + 1 == db.head().seq
+        assert db.erasure_plan([a]).worlds == ()
+        with pytest.raises(worlddb.UnknownReference):
+            db.erasure_plan("feed5eed")

@@ -1,0 +1,163 @@
+"""``worlddb erase`` and ``check-receipt``: what was said about somebody is removed for good, and that can be shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any, Final
+
+from worlddb import Database, ErasurePlan, InputError
+from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.command import DONE, NO, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page, one_line
+
+BUSY: Final = 5
+"""The exit code of an erasure whose bytes are not out of the files yet."""
+_SHOWN: Final = 8
+
+
+def _erase_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("refs", metavar="REF", nargs="+", help="a reference, its first digits, or a name")
+    parser.add_argument(
+        "--reason", required=True, help="the reference under which it is done, such as a request's number; it stays"
+    )
+    parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
+    parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
+    parser.add_argument("--forbid", action="store_true", help="the same text may not be written again")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    arguments.add_author(parser)
+
+
+def _erase(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        refs = [stores.world_of(db, view, text) for text in args.refs]
+        plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere)
+        if args.dry_run:
+            out.answer(_planned(plan), lambda page: _write_plan(page, db, plan))
+            return DONE
+        if not _confirmed(args, out, db, plan):
+            out.page.line("nothing was erased")
+            return NO
+        with out.progress("Erasing"):
+            receipt = db.erase(
+                refs, reason=args.reason, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid
+            )
+            receipt.raise_if_refused()
+        finished = db.finish_erasures(wait_seconds=0.0)
+        told = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
+
+        def write(page: Page) -> None:
+            for note in receipt.notes:
+                page.line((f"note: {note}", "dim"))
+            if told is not None:
+                texts = sum(len(world["texts"]) for world in told["worlds"])
+                page.line(
+                    f"erased {texts:,} texts of {len(told['worlds']):,} worlds", (f"  commit {receipt.seq}", "dim")
+                )
+                for copy in told["not_reached"]:
+                    page.line((f"not reached: {copy}", "dim"), indent=2)
+            _write_mentions(page, db, plan)
+            if not finished:
+                page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
+                out.hint("Opening the store, or writing to it, finishes this; `worlddb verify` says when it is done.")
+
+        document = {"receipt": told, "finished": finished, **_planned(plan), **wire.receipt(receipt)}
+        out.answer(document, write)
+    return DONE if finished else BUSY
+
+
+def _planned(plan: ErasurePlan) -> dict[str, Any]:
+    return {"worlds": list(plan.worlds), "texts": plan.texts, "mentions": list(plan.mentions)}
+
+
+def _write_plan(page: Page, db: Database, plan: ErasurePlan) -> None:
+    view = db.view()
+    page.line(f"would erase {plan.texts:,} texts of {len(plan.worlds):,} worlds:")
+    for ref in plan.worlds[:_SHOWN]:
+        page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
+    if len(plan.worlds) > _SHOWN:
+        page.line((f"and {len(plan.worlds) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
+    _write_mentions(page, db, plan)
+
+
+def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
+    """Where the name still occurs: that is other worlds' text, which is erased only if it is asked for."""
+    if not plan.mentions:
+        return
+    view = db.view()
+    page.line(("the name also occurs in the texts of ", "warn"), f"{len(plan.mentions):,} other worlds, which stay:")
+    for ref in plan.mentions[:_SHOWN]:
+        page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
+    if len(plan.mentions) > _SHOWN:
+        page.line((f"and {len(plan.mentions) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
+
+
+def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan) -> bool:
+    """True if nobody is there to be asked, or somebody says yes."""
+    if args.yes or out.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    _write_plan(out.page, db, plan)
+    sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() == "yes"
+
+
+def _check_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what `erase --json` printed, or the receipt in it")
+
+
+def _check(args: Namespace, out: Output) -> int:
+    receipt = _read(Path(args.file))
+    with stores.existing(args) as db:
+        found = db.check_erasure(receipt)
+
+    def write(page: Page) -> None:
+        if found.ok:
+            page.line(("holds", "good"), "  the log says what the receipt says, and the texts are gone")
+        for problem in found.problems:
+            page.line(("does not hold: ", "bad"), problem)
+
+    out.answer({"ok": found.ok, "problems": list(found.problems)}, write)
+    return DONE if found.ok else NO
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --json` printed") from None
+    if isinstance(document, dict) and "receipt" in document:
+        document = document["receipt"]
+    if not isinstance(document, dict):
+        raise InputError(f"{file} holds no receipt", "Give what `worlddb erase --json` printed")
+    return document
+
+
+COMMANDS = (
+    Command(
+        "erase",
+        "remove what was said about a world for good; its hashes stay, and so does when, by whom and why",
+        _erase_arguments,
+        _erase,
+        (
+            (
+                'erase "Tom Okafor" --reason "request 114" --turns --dry-run',
+                "what would go, and who still mentions him",
+            ),
+            ('erase "Tom Okafor" --reason "request 114" --turns', "he, and every turn that he spoke"),
+            ('erase 3fa9c2d1 --reason "request 114" --forbid --json > receipt.json', "keep the receipt"),
+        ),
+    ),
+    Command(
+        "check-receipt",
+        "check the receipt of an erasure against the log",
+        _check_arguments,
+        _check,
+        (("check-receipt receipt.json", "exit code 1 if it does not hold"),),
+    ),
+)
