@@ -139,11 +139,13 @@ class Applier:
 
     def numbers(self, lineages: Sequence[bytes]) -> list[int]:
         """As :meth:`number`, for a column."""
-        known = self.tables.known_numbers(lineages)
+        known = list(self.tables.known_numbers(lineages))
+        if None not in known:
+            return known  # type: ignore[return-value]
         return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
 
 
-_EARLY: Final = (ev.StoreCreated, ev.Created, ev.Linked)
+_EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
 
 
 def _store_created(on: Applier, event: ev.StoreCreated) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import islice
 from operator import itemgetter
 
 import lmdb
@@ -24,12 +23,23 @@ _key = itemgetter(0)
 class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
-    __slots__ = ("_cursor", "_deletes", "_first", "_grouped", "_pending", "_prefix_bytes", "_txn", "_ungrouped")
+    __slots__ = (
+        "_cursor",
+        "_deletes",
+        "_first",
+        "_grouped",
+        "_many",
+        "_pending",
+        "_prefix_bytes",
+        "_txn",
+        "_ungrouped",
+    )
 
     def __init__(self, txn: lmdb.Transaction, first_byte: bytes, prefix_bytes: int = 0) -> None:
         self._txn = txn
         self._first = first_byte
         self._deletes = False
+        self._many = False
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
         self._grouped: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -51,10 +61,8 @@ class Table:
 
     def put_new(self, pairs: Iterable[Pair]) -> None:
         """Store many pairs whose keys are not in memory yet."""
-        before = len(self._pending)
         self._pending.update(pairs)
-        if self._prefix_bytes:
-            self._ungrouped.extend(islice(self._pending, before, None))
+        self._many = True
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
@@ -122,7 +130,7 @@ class Table:
         self._forget()
 
     def _forget(self) -> None:
-        self._deletes = False
+        self._deletes = self._many = False
         self._pending, self._grouped, self._ungrouped = {}, defaultdict(list), []
 
     def clear(self) -> None:
@@ -147,8 +155,12 @@ class Table:
                 yield key[1:], value  # type: ignore[misc]
 
     def _group(self, prefix: bytes) -> Sequence[bytes]:
-        """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts much
-        and scans little."""
+        """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts many
+        at once and scans little."""
+        if self._many:
+            self._many = False
+            self._grouped.clear()
+            self._ungrouped = list(self._pending)
         if self._ungrouped:
             size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:

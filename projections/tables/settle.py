@@ -77,15 +77,12 @@ class Unsettled:
 
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
         """Hash what was made in this commit and holds nothing: by far the most of a large one. (lineage, hash)."""
-        tables, seq, first_new = self._tables, self._seq, self._tables.first_new_node
-        leaves: dict[int, tuple[bytes, bytes]] = {}
-        for node in self._changed:
-            if node >= first_new and node not in self._touched_members and node not in self._edges:
-                row = tables.node(node)
-                leaf_hash = world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create)
-                tables.put_hash(node, seq, leaf_hash)
-                leaves[node] = (row.lineage, leaf_hash)
-        return leaves
+        fresh = {node for node in self._changed if node >= self._tables.first_new_node}
+        nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys())
+        rows = list(map(self._tables.node, nodes))
+        hashes = [world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create) for row in rows]
+        self._tables.put_hashes(nodes, self._seq, hashes)
+        return {node: (row.lineage, found) for node, row, found in zip(nodes, rows, hashes, strict=True)}
 
     def _closure(self, dirty: set[int]) -> tuple[dict[int, list[int]], defaultdict[int, int]]:
         """Containers of every node that must be rehashed, and how many changed members each still waits for."""

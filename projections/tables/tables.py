@@ -360,6 +360,11 @@ class Tables:
         self._cache.hashes[node] = stored
         self.hashes.put(U64_U64.pack(node, seq), stored)
 
+    def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
+        """As :meth:`put_hash`, for many nodes that have no hash of this commit yet."""
+        self._cache.hashes.update(zip(nodes, stored, strict=True))
+        self.hashes.put_new(zip(map(U64_U64.pack, nodes, repeat(seq)), stored, strict=True))
+
     def current_hash(self, node: int) -> bytes | None:
         """The stored value of the world hash in force now."""
         found = self._cache.hashes.get(node)
