@@ -44,6 +44,11 @@ class LoggedBlobs:
         found = self._decoded(position)
         return found if isinstance(found, Details) else None
 
+    def earlier(self, seq: int, position: int) -> Body | None:
+        stored = self._log.blob(seq, position)
+        found = None if stored is None else codec.decode_blob(stored, seq)
+        return found if isinstance(found, Body) else None
+
     def _decoded(self, position: int) -> Blob | None:
         stored = self._log.blob(self._seq, position)
         return None if stored is None else codec.decode_blob(stored, self._seq)

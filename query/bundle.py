@@ -177,9 +177,9 @@ class _Group:
             if version.seq <= self._seq:
                 self._version(ordinal, version)
         for _, alias in tables.aliases(node) if row.aliases else ():
-            details = self._blob(alias.seq, alias.details) if alias.seq <= self._seq else b""
             # Nothing is left to say of an alias whose text was erased.
-            if details and self._snapshot.log.blob(alias.seq, alias.details) is not None:
+            if alias.seq <= self._seq and self._snapshot.log.blob(alias.seq, alias.details) is not None:
+                details = self._blob(alias.seq, alias.details)
                 removed = not alias_known(alias, self._seq)
                 self._said.append(fr.AliasFrame(details, alias.position, self._commit(alias.seq), removed))
         if row.ended and row.ended <= self._seq:
@@ -214,6 +214,9 @@ class _Group:
             for key, value in self._tables.decisions.scan(identifier)
             if (seq := int(U64.unpack_from(key, HASH_BYTES)[0])) <= self._seq
         ]
+        if decisions and decisions[0][0] == "undone":
+            # One commit did both, and the tables have the last word of each.
+            decisions.insert(0, ("accepted", b"", decisions[0][2]))
         self._said.append(
             fr.ProposalFrame(
                 identifier,

@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worlddb.log.model.trie import EMPTY_ROOT
 from worlddb.projections.tables.asof import Moment, decision_at, edge_known
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CONTAINS_CODE,
     EDGE,
+    EDGE_HOME,
     EDGE_KEY,
     ROOT_NODE,
+    U64,
     EdgePlace,
     EdgeRow,
     ProposalRow,
 )
-from worlddb.projections.tables.settle import roots_of
 from worlddb.projections.tables.tables import Tables
 from worlddb.query.build import staged_until
 from worlddb.query.sight import Place, Sight
@@ -55,11 +55,9 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
         if node not in inside:
             outside[node] = max(version, outside.get(node, 0))
 
-    seen: set[int] = set()
-    for place, row in _homed(tables, nodes, inside, seq):
-        if place.edge in seen or row.seq > seq:
+    for place, row in _homed(tables, inside):
+        if row.seq > seq:
             continue
-        seen.add(place.edge)
         if edge_known(row, seq):
             edges[row.home].append(place)
             leads(place.source, row.source_version)
@@ -99,28 +97,12 @@ def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:
     return order
 
 
-def _homed(tables: Tables, nodes: list[int], inside: set[int], seq: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """Every edge whose home is inside; some come twice.
-
-    At the head the tries name those that neither begin nor end inside. Of an earlier commit there are no tries, and
-    every edge of the store is looked at.
-    """
-    if seq < tables.progress().seq:
-        for key, value in tables.out.scan(b""):
-            row = EdgeRow._make(EDGE.unpack(value))
-            if row.home in inside:
-                yield EdgePlace._make(EDGE_KEY.unpack(key)), row
-        return
-    for node in nodes:
-        for place, row in (*tables.outgoing(node), *tables.incoming(node)):
-            if row.home in inside:
-                yield place, row
-        stored = tables.current_hash(node)
-        if stored is not None and roots_of(stored)[1] != EMPTY_ROOT:
-            for edge, _ in tables.interior_edges(node).entries():
-                found = tables.place_of(edge)
-                if found is not None:
-                    yield found, tables.edge(found)
+def _homed(tables: Tables, inside: set[int]) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """Every edge ever written whose home is inside. Edges are not kept by their home, so all of them are looked at."""
+    homes = {U64.pack(node) for node in inside}
+    for key, value in tables.out.scan(b""):
+        if value[EDGE_HOME] in homes:
+            yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
 
 
 def _is_inside(tables: Tables, identifier: bytes, row: ProposalRow, inside: set[int], seq: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
+from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.interval import checked_interval
 from worlddb.log.model.limits import (
     HIGHEST_SEQ,
@@ -161,6 +162,13 @@ def _bookmark(command: cmd.Bookmark) -> None:
         raise InputError(f"move is {type(command.move).__name__}, not a boolean", "Give True or False")
 
 
+def _import(command: cmd.Import) -> None:
+    if type(command.bundle) is not bytes or len(command.bundle) != HASH_BYTES:
+        raise InputError("bundle is not the hash of a bundle", "Give the 32 bytes that its last frame ends with")
+    if command.into is not None:
+        _ref(command.into, "into")
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -176,6 +184,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Reject: _decision,
     cmd.Undo: _decision,
     cmd.Bookmark: _bookmark,
+    cmd.Import: _import,
 }
 
 

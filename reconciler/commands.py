@@ -175,6 +175,17 @@ class Bookmark(Command, frozen=True, kw_only=True):
     move: bool = False
 
 
+class Import(Command, frozen=True, kw_only=True):
+    """Take in the bundle with a hash, which comes beside the command, and put its world into one that is here.
+
+    A world that is here already stays where it is unless ``into`` is given; a new one is put into the root by default.
+    """
+
+    CODE: ClassVar[str] = "import"
+    bundle: bytes
+    into: Ref | None = None
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -190,6 +201,7 @@ ALL: tuple[type[Command], ...] = (
     Reject,
     Undo,
     Bookmark,
+    Import,
 )
 
 

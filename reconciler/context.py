@@ -13,6 +13,7 @@ from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.apply import pair_key
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
+from worlddb.reconciler.bundle_contents import Contents
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import Edge, EdgeHandler, Insert
 from worlddb.reconciler.outcome import Refusal
@@ -40,6 +41,8 @@ class Context:
         self.now = draft.ingest_time
         self._handlers = handlers
         self.secret = secret
+        self.arriving: Contents | None = None
+        """The bundle that a command of this request imports."""
         self.erasure: Plan | None = None
         """What the erasures of this request come to, if it has any."""
         self.forbids: bool | None = None

@@ -20,6 +20,7 @@ from worlddb.reconciler import marking
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import erase as erase_planned
 from worlddb.reconciler.erasing import refuse_forbidden
+from worlddb.reconciler.importing import import_bundle
 from worlddb.reconciler.references import edge_ref, node_or_edge_ref, node_ref, proposal_ref
 from worlddb.reconciler.resolver import Match
 
@@ -337,6 +338,13 @@ def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decided:
     return Decided(ctx.draft.log.chain(marked), body)
 
 
+# -- other stores
+
+
+def import_(ctx: Context, command: cmd.Import, details: int) -> Decided:
+    return Decided(import_bundle(ctx, command))
+
+
 _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
     cmd.Revise: revise,
     cmd.Retire: retire,
@@ -351,4 +359,5 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Reject: reject,
     cmd.Undo: undo,
     cmd.Bookmark: bookmark,
+    cmd.Import: import_,
 }

@@ -35,12 +35,31 @@ class DraftBlobs:
         self.stored: list[bytes | None] = [None]
         self.ids: list[bytes] = [bytes(HASH_BYTES)]
         self._decoded: list[Blob | None] = [None]
+        self.fills: dict[tuple[int, int], bytes] = {}
+        """What goes into places that earlier commits kept, by commit and position."""
 
     def add(self, blob: Blob) -> int:
         """Keep a blob; its position."""
         stored = codec.encode(blob)
+        return self._put(blob_id(stored), stored, blob)
+
+    def add_stored(self, identifier: bytes, stored: bytes | None) -> int:
+        """Keep a blob that was made elsewhere under the id that it has; ``None``: keep a place for it."""
+        return self._put(identifier, stored, None if stored is None else codec.decode_blob(stored, 0))
+
+    def fill(self, seq: int, position: int, stored: bytes) -> None:
+        """Put a blob into the place that an earlier commit kept for it."""
+        self.fills[seq, position] = stored
+
+    def earlier(self, seq: int, position: int) -> Body | None:
+        """The body that this commit puts into a place kept by an earlier one."""
+        stored = self.fills.get((seq, position))
+        found = None if stored is None else codec.decode_blob(stored, seq)
+        return found if isinstance(found, Body) else None
+
+    def _put(self, identifier: bytes, stored: bytes | None, blob: Blob | None) -> int:
         self.stored.append(stored)
-        self.ids.append(blob_id(stored))
+        self.ids.append(identifier)
         self._decoded.append(blob)
         return len(self.ids) - 1
 

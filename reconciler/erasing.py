@@ -215,7 +215,7 @@ def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> 
 
 def _subject(event: ev.Event) -> bytes:
     """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
-    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named):
+    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled):
         return event.lineage
     if isinstance(event, ev.Linked):
         return event.edge

@@ -48,6 +48,10 @@ NOTES = {
     "already_erased": "{} had no text left to erase",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
+    "known_by_reference": "{} lie outside of the bundle: they are known by reference until their own bundle comes",
+    "texts_arrived": "the texts of {}, which had been known by reference only, have come",
+    "knows_more": "{} holds more here than in the bundle, so its hash is another one",
+    "left_erased": "{} were erased here, and were left so",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 

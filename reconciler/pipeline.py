@@ -21,6 +21,7 @@ from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
+from worlddb.reconciler.bundle_contents import Arrival, Contents
 from worlddb.reconciler.checks import check
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
@@ -36,7 +37,7 @@ from worlddb.reconciler.resolver import Match
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
 
-Request = Ingest | Sequence[cmd.Command]
+Request = Ingest | Arrival | Sequence[cmd.Command]
 
 
 class Writer(NamedTuple):
@@ -60,9 +61,13 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
     commands = extract(request)
+    arriving = request.contents if isinstance(request, Arrival) else None
+    is_large = len(commands) >= LARGE_BATCH or arriving is not None
     try:
-        with collector_paused() if len(commands) >= LARGE_BATCH else nullcontext():
-            receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key))
+        with collector_paused() if is_large else nullcontext():
+            receipt, due = writer.env.write(
+                lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key, arriving)
+            )
     except Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
@@ -77,7 +82,10 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
 
 def extract(request: Request) -> list[cmd.Command]:
     """Text becomes commands, before the store is locked: an extractor may be slow."""
-    commands = commands_of(request) if isinstance(request, Ingest) else list(request)
+    if isinstance(request, Ingest):
+        commands = commands_of(request)
+    else:
+        commands = [request.command] if isinstance(request, Arrival) else list(request)
     check(commands)
     return commands
 
@@ -106,6 +114,8 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
     finished = draft.finish(key)
     head = log.append(finished.record, draft.seq, draft.head)
     add_commit(tables, head.seq, head.chain, draft.head.chain)
+    for (seq, position), stored in draft.blobs.fills.items():
+        log.fill(seq, position, stored)
     tables.flush()
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
@@ -117,15 +127,23 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
 
 
 def _decide_and_commit(
-    writer: Writer, txn: lmdb.Transaction, commands: list[cmd.Command], idempotency_key: str | None
+    writer: Writer,
+    txn: lmdb.Transaction,
+    commands: list[cmd.Command],
+    idempotency_key: str | None,
+    arriving: Contents | None,
 ) -> tuple[Receipt, bool]:
     """The receipt, and whether the bytes of an erasure, this one or an earlier, still have to be removed."""
-    receipt = _committed(writer, txn, commands, idempotency_key)
+    receipt = _committed(writer, txn, commands, idempotency_key, arriving)
     return receipt, LmdbLog(txn).scrub_due() is not None
 
 
 def _committed(
-    writer: Writer, txn: lmdb.Transaction, commands: list[cmd.Command], idempotency_key: str | None
+    writer: Writer,
+    txn: lmdb.Transaction,
+    commands: list[cmd.Command],
+    idempotency_key: str | None,
+    arriving: Contents | None,
 ) -> Receipt:
     log, tables = LmdbLog(txn), Tables(txn)
     head = log.head()
@@ -139,6 +157,7 @@ def _committed(
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
     ctx = Context(draft, writer.handlers, secret)
+    ctx.arriving = arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = plan(log, tables, erasures)

@@ -63,7 +63,7 @@ def test_the_commands_are_those_that_are_promised():
         *("verify", "rebuild", "replay", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "accept", "reject", "undo"),
-        "export",
+        *("export", "import"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

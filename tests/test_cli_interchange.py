@@ -64,3 +64,56 @@ def test_a_bundle_is_not_written_to_a_terminal_or_over_something_else(run, tmp_p
     assert run("export", "--out", tmp_path / "no" / "folder").code == 5
     assert run("export", "--out", tmp_path, "--overwrite").code == 2
     assert not (tmp_path / "x").exists()
+
+
+def test_an_import_says_what_came_and_the_second_one_that_nothing_did(run, small, tmp_path, capsys):
+    file = tmp_path / "team.bundle.zst"
+    sent = run.json("export", "Search team", "--out", file)
+    other = Here(capsys, tmp_path / "other")
+    told = other.json("import", file, "--why", "moved", "--author", "importer")
+    assert (told["ref"], told["world_hash"], told["hash"]) == (small.team, sent["hash"], sent["hash"])
+    assert (told["seq"], told["root"]) == (2, other.json("head")["root"])
+    assert other.json("hash", "Search team")["root"] == sent["hash"]
+    assert other.json("verify", "--deep")["ok"]
+    log = other("log", "--json").lines
+    assert {entry["author"] for entry in log[1:]} == {"importer"}
+    assert log[1]["event"] == "imported"
+    assert "imported" in other("log").out
+    assert other.json("import", file)["events"] == 0
+    assert "nothing was written" in other("import", file).out
+    assert "Sarah Chen" in other("show", small.sarah).out
+    shelf = other.json("children")["children"][0]["ref"]
+    assert other("import", file, "--into", shelf).error == "refused"
+    assert other("import", file, "--into", "Nobody").error == "unknown_reference"
+
+
+def test_a_bundle_can_be_checked_without_a_store(run, tmp_path, capsys):
+    file = tmp_path / "team.bundle"
+    sent = run.json("export", "--out", file)
+    nowhere = Here(capsys, tmp_path / "nowhere")
+    told = nowhere.json("import", file, "--check")
+    assert (told["ok"], told["bundle"], told["hash"]) == (True, sent["bundle"], sent["hash"])
+    assert nowhere("import", file, "--check").out.startswith("holds  ")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("harm", ["cut", "changed", "empty", "a conversation", "missing"])
+def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys):
+    file = tmp_path / "team.bundle"
+    run.json("export", "--out", file)
+    whole = file.read_bytes()
+    harmed = {
+        "cut": whole[:-40],
+        "changed": whole[:300] + b"!" + whole[301:],
+        "empty": b"",
+        "a conversation": b'{"speaker": "Ann", "text": "hello"}\n',
+    }
+    file.unlink()
+    if harm in harmed:
+        file.write_bytes(harmed[harm])
+    for argv in (["import", file], ["import", file, "--check"]):
+        refused = Here(capsys, tmp_path / "new")(*argv, "--json")
+        assert (refused.code, refused.error) == (2, "input" if harm == "missing" else "invalid_bundle")
+        assert refused.json["error"]["remedy"]
+    assert ("worlddb ingest" in refused.err) == (harm in ("empty", "a conversation"))
+    assert not (tmp_path / "new").exists()

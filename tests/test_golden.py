@@ -36,8 +36,8 @@ EVENTS: dict[str, tuple[object, str, str]] = {
     ),
     "created": (
         ev.Created(ONE, 1, -1, TIME, FOREVER),
-        "96a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffff",
-        "92229abf1c382b86b0e5fadb82f387a9c1043893f9c9d9f7069ba5c5389a06ae",
+        "97a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffffc0",
+        "a01766eed1b38ead32baa8bbff19eb383bb9963e0353af5d481cb06e2ae12b99",
     ),
     "revised": (
         ev.Revised(ONE, 1, 2, TIME, TIME + 1),
@@ -103,6 +103,20 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ev.Decided(EDGE_ID, "accepted", -1),
         ("94a764656369646564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa86163636570746564ff"),
         "221c2906835c719a1c55d446749685aa65ed346650f5d1cac8cf4245fb9b230d",
+    ),
+    "imported": (
+        ev.Imported(HASH, ONE, 7, TWO, EDGE_ID, 2, [3]),
+        (
+            "98a8696d706f72746564c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fc4100001"
+            "02030405060708090a0b0c0d0e0f07c410101112131415161718191a1b1c1d1e1fc420202122232425262728292a2b2c"
+            "2d2e2f303132333435363738393a3b3c3d3e3f029103"
+        ),
+        "428216be714b874ce4d72441965734f4b884e241cd5b7b3a0031e3e965246232",
+    ),
+    "filled": (
+        ev.Filled(ONE, 1, 2),
+        "94a666696c6c6564c410000102030405060708090a0b0c0d0e0f0102",
+        "2c90782a5aba11060c73fa90a52ec7fe3f5f89b7a2f5b81b4a0da3273c6d3950",
     ),
     "bookmarked": (
         ev.Bookmarked(1, -1, 7),
@@ -279,3 +293,12 @@ def test_format_1_is_what_this_release_writes() -> None:
     assert ev.FORMAT == 1
     assert codec.encode(("worlddb", ev.FORMAT)).hex() == "92a7776f726c64646201"
     assert (FOREVER, ev.NONE) == (2**63 - 1, -1)
+
+
+def test_a_world_created_here_is_written_as_it_was_before_worlds_could_be_imported() -> None:
+    """The time of creation came with imports: an event without it is read, and is of its own commit's time."""
+    old = bytes.fromhex(
+        "96a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffff"
+    )
+    whole = b"\x96\xa6events\xc4\x00\xc2\x90\x90\x91" + old
+    assert codec.decode_events(whole, 1).events == [ev.Created(ONE, 1, -1, TIME, FOREVER)]

@@ -14,6 +14,10 @@ from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
 from worlddb.query.references import as_ref
 from worlddb.query.view import View
+from worlddb.reconciler.bundle_contents import Arrival, read_contents
+from worlddb.reconciler.commands import Import
+from worlddb.reconciler.outcome import Receipt
+from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.store import folder_of
 from worlddb.viewing import Viewing
 
@@ -30,7 +34,9 @@ def check_bundle(path: str | Path) -> Bundle:
 
 
 class Interchange(Viewing):
-    """How a world is taken out of an open store."""
+    """How a world is taken out of an open store, and into it."""
+
+    _writer: Writer
 
     def export(
         self,
@@ -83,6 +89,25 @@ class Interchange(Viewing):
     def _note(self, kind: str, path: str | Path, view: View) -> None:
         """Remember where texts went, so that the receipt of an erasure can say that it did not reach them."""
         note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+
+    def import_bundle(
+        self, path: str | Path, *, into: Any = None, why: str = "", idempotency_key: str | None = None
+    ) -> Receipt:
+        """Take in a bundle as one commit; ``ref`` of the receipt is its world.
+
+        Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
+        added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
+        is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list.
+
+        Raises:
+            InvalidBundle: it does not hold; which frame, and why. Nothing was written.
+            NewerFormat: it was made by a newer release.
+        """
+        contents = read_contents(folder_of(path))
+        command = Import(
+            bundle=bytes.fromhex(contents.bundle.hash), into=None if into is None else as_ref(into), why=why
+        )
+        return execute(self._writer, Arrival(command, contents), idempotency_key)
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)

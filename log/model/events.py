@@ -33,13 +33,17 @@ class StoreCreated(Event, frozen=True, tag="store"):
 
 
 class Created(Event, frozen=True, tag="created"):
-    """A new lineage with its first version."""
+    """A new lineage with its first version.
+
+    ``t_create`` is the time that its world hash covers if it was created in another store; else the commit's own.
+    """
 
     lineage: bytes
     body: int
     details: int
     valid_from: int
     valid_to: int
+    t_create: int | None = None
 
 
 class Revised(Event, frozen=True, tag="revised"):
@@ -172,6 +176,33 @@ class Erased(Event, frozen=True, tag="erased"):
     forbidden: list[bytes]
 
 
+class Imported(Event, frozen=True, tag="imported"):
+    """A bundle came in with this commit: its hash, and the world of which store as of which commit it holds.
+
+    ``details`` say who committed what there. ``absent`` are the positions of blobs of which only the hash came: they
+    may be missing, and may be filled in later by :class:`Filled`.
+    """
+
+    bundle: bytes
+    store_id: bytes
+    seq: int
+    world: bytes
+    world_hash: bytes
+    details: int
+    absent: list[int]
+
+
+class Filled(Event, frozen=True, tag="filled"):
+    """The text of a version that had come as a hash only has come, into the place that was kept for it.
+
+    ``details`` say where from. The text itself is where the version's own event says, and has the hash named there.
+    """
+
+    lineage: bytes
+    version: int
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -186,5 +217,7 @@ AnyEvent = (
     | Proposed
     | Decided
     | Bookmarked
+    | Imported
+    | Filled
     | Erased
 )

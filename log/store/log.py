@@ -26,7 +26,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header, Record, chain_hash
 from worlddb.log.model.errors import Conflict, DamagedStore, NewerFormat, NotAStore
 from worlddb.log.model.events import FORMAT
-from worlddb.log.model.hashing import GENESIS
+from worlddb.log.model.hashing import GENESIS, blob_id
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.carried import CarriedErasures
 
@@ -173,6 +173,16 @@ class LmdbLog(Log):
     def carried(self) -> CarriedErasures:
         """Erasures that were recorded after the point up to which this log was copied."""
         return CarriedErasures(self._txn)
+
+    def fill(self, seq: int, position: int, stored: bytes) -> None:
+        """Put a blob into the place that was kept for it by its hash.
+
+        Raises:
+            Conflict: something is there already, or the commit names another hash there.
+        """
+        key = _BLOB.pack(_BLOBS, seq, position)
+        if self.events(seq).blob(position) != blob_id(stored) or not self._txn.put(key, stored, overwrite=False):
+            raise Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
 
     def header(self, seq: int) -> Header:
         return codec.decode_header(self.stored_header(seq)[1], seq)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.events import Created, Revised
+from worlddb.log.model.events import Created, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.tables.tables import Tables
@@ -16,14 +16,27 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
     """The text of every version that commits in ``(after, through]`` wrote and that has not been erased."""
     for seq in range(after + 1, through + 1):
         events = log.events(seq)
+        later = {position for event in events.events if isinstance(event, Imported) for position in event.absent}
         for event in events.events:
-            if isinstance(event, Created | Revised):
+            if isinstance(event, Filled):
+                yield from _filled(log, tables, seq, event)
+            elif isinstance(event, Created | Revised) and event.body not in later:
                 stored = log.blob(seq, event.body)
                 body = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
                 if isinstance(body, Body) and node is not None:
                     version = 1 if isinstance(event, Created) else _version(tables, node, seq, event.body)
                     yield TextDocument(node, version, seq, body.name, body.content)
+
+
+def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[TextDocument]:
+    """A text that came later than its hash is found from the commit on that brought it."""
+    node = tables.node_of(event.lineage)
+    row = None if node is None else tables.version(node, event.version)
+    stored = None if row is None else log.blob(row.seq, row.position)
+    body = None if stored is None else codec.decode_blob(stored, seq)
+    if isinstance(body, Body) and node is not None:
+        yield TextDocument(node, event.version, seq, body.name, body.content)
 
 
 def _version(tables: Tables, node: int, seq: int, position: int) -> int:

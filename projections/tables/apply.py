@@ -11,6 +11,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.bookmarks import apply_bookmarked
 from worlddb.projections.tables.columns import create_all, link_all
 from worlddb.projections.tables.erasures import erased
+from worlddb.projections.tables.imports import filled, imported
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -49,6 +50,9 @@ class CommitBlobs(Protocol):
 
     def details(self, position: int) -> Details | None:
         """The details, or ``None`` once erased."""
+
+    def earlier(self, seq: int, position: int) -> Body | None:
+        """A body of an earlier commit, or ``None`` if its text is not there."""
 
 
 class Applier:
@@ -157,7 +161,8 @@ def _created(on: Applier, event: ev.Created) -> None:
     on.next_node += 1
     on.tables.put_lineage(event.lineage, node)
     body = on.blobs.blob_id(event.body)
-    on.tables.put_node(node, NodeRow(event.lineage, on.seq, on.ingest_time, 1, 0, 0, body))
+    t_create = on.ingest_time if event.t_create is None else event.t_create
+    on.tables.put_node(node, NodeRow(event.lineage, on.seq, t_create, 1, 0, 0, body))
     _put_version(on, node, 1, event)
     on.unsettled.changed(node)
 
@@ -322,5 +327,7 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Proposed: _proposed,
     ev.Decided: _decided,
     ev.Bookmarked: apply_bookmarked,
+    ev.Imported: imported,
+    ev.Filled: filled,
     ev.Erased: erased,
 }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def create_all(on: Applier, events: Sequence[ev.Created]) -> None:
     """Write the rows of new lineages, which get the next numbers in this order."""
     tables, seq = on.tables, repeat(on.seq)
-    lineages, positions, details, begins, ends = zip(*map(astuple, events), strict=True)
+    lineages, positions, details, begins, ends, times = zip(*map(astuple, events), strict=True)
     nodes = range(on.next_node, on.next_node + len(events))
     on.next_node = nodes.stop
     ids = list(map(on.blobs.blob_id, positions))
@@ -32,7 +32,8 @@ def create_all(on: Applier, events: Sequence[ev.Created]) -> None:
     types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
     numbers = list(map(U64.pack, nodes))
     tables.put_lineages(lineages, nodes, numbers)
-    rows = map(NodeRow, lineages, seq, repeat(on.ingest_time), repeat(1), repeat(0), repeat(0), ids)
+    created = [on.ingest_time if time is None else time for time in times]
+    rows = map(NodeRow, lineages, seq, created, repeat(1), repeat(0), repeat(0), ids)
     tables.put_new_nodes(nodes, rows)
     versions = map(VERSION.pack, ids, seq, begins, ends, repeat(0), positions, details, names, types)
     tables.versions.put_new(zip(map(VERSION_KEY.pack, nodes, repeat(1)), versions, strict=False))

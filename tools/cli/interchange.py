@@ -1,4 +1,4 @@
-"""``worlddb export``: a world in a file of its own, to be taken elsewhere."""
+"""``worlddb export`` and ``import``: a world in a file of its own, to be taken elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import Database, InputError
+import worlddb
+from worlddb import Bundle, Database, InputError
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
@@ -56,20 +57,59 @@ def _export(args: Namespace, out: Output) -> int:
     return DONE
 
 
+def _import_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a bundle; a compressed one as it is")
+    parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
+    parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
+    arguments.add_author(parser)
+
+
+def _import(args: Namespace, out: Output) -> int:
+    # Checked first: a file that is refused makes no store.
+    bundle = worlddb.check_bundle(args.file)
+    stated = wire.bundle(bundle)
+    if args.check:
+        out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle))
+        return DONE
+    with worlddb.open(stores.folder_of(args), author=args.author) as db:
+        into = None if args.into is None else stores.world_of(db, db.view(), args.into)
+        receipt = db.import_bundle(args.file, into=into, why=args.why)
+        receipt.raise_if_refused()
+        with out.progress("Indexing"):
+            db.catch_up()
+        told = {"world_hash": db.view().hash(receipt.ref)}
+    document = stated | wire.receipt(receipt) | {"ref": receipt.ref} | told
+
+    def write(page: Page) -> None:
+        _write_bundle(page, bundle)
+        if receipt.events:
+            page.line(f"{receipt.events:,} events in commit {receipt.seq}, root {receipt.root}")
+        else:
+            page.line("all of it was there already, nothing was written")
+        for note in receipt.notes:
+            page.line((str(note), "dim"))
+        out.hint(f"Next: worlddb show {wire.short(receipt.ref)}   worlddb children {wire.short(receipt.ref)}")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _write_bundle(page: Page, bundle: Bundle) -> None:
+    page.line(
+        ("holds", "good"),
+        f"  {bundle.worlds:,} worlds of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
+        f" ({wire.moment(bundle.ingested_at)})",
+    )
+    page.line(f"world {bundle.world}, hash {bundle.world_hash}")
+    page.line(f"bundle {bundle.hash}")
+
+
 def _written(db: Database, args: Namespace, ref: str | None, seq: int) -> dict[str, Any]:
     if args.format == _JSONL:
         told = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite)
         return {"format": _JSONL, **told}
-    made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite)
-    return {
-        "format": _BUNDLE,
-        "world": made.world,
-        "hash": made.world_hash,
-        "bundle": made.hash,
-        "worlds": made.worlds,
-        "frames": made.frames,
-        "bytes": made.size,
-    }
+    return {"format": _BUNDLE, **wire.bundle(db.export(ref, args.out, seq=seq, overwrite=args.overwrite))}
 
 
 COMMANDS = (
@@ -82,6 +122,17 @@ COMMANDS = (
             ('export "Search team" --out team.bundle.zst', "with its history, to import it into another store"),
             ("export --format jsonl > all.jsonl", "everything, for other programs: one object a line"),
             ("export --out then.bundle --ingested 12", "as it was after commit 12"),
+        ),
+    ),
+    Command(
+        "import",
+        "take in a bundle that `export` made: its hashes, history and provenance stay",
+        _import_arguments,
+        _import,
+        (
+            ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
+            ('import team.bundle --into "Archive"', "below a world that exists"),
+            ("import team.bundle --check --json", "does it hold? Without any store, for a program"),
         ),
     ),
 )

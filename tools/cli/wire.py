@@ -6,9 +6,21 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import FOREVER, Entry, Erasure, ErasureReceipt, Proposal, Receipt, Refused, Valid, View, format_time
+from worlddb import (
+    FOREVER,
+    Bundle,
+    Entry,
+    Erasure,
+    ErasureReceipt,
+    Proposal,
+    Receipt,
+    Refused,
+    Valid,
+    View,
+    format_time,
+)
 
-_TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at")
+_TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
 
 def time(micros: int) -> str | None:
@@ -43,7 +55,10 @@ def proposal(found: Proposal) -> dict[str, Any]:
 
 
 def entry(found: Entry) -> dict[str, Any]:
-    data = {name: time(value) if name in _TIMES_IN_EVENTS else value for name, value in found.data.items()}
+    data = {
+        name: time(value) if name in _TIMES_IN_EVENTS and value is not None else value
+        for name, value in found.data.items()
+    }
     return record(found) | {"data": data}
 
 
@@ -71,6 +86,21 @@ def erasure(given: ErasureReceipt) -> dict[str, Any]:
     """The receipt of an erasure, as ``check-receipt`` takes it."""
     made: dict[str, Any] = msgspec.to_builtins(given)
     return made | {"ingested_at": time(given.ingested_at)}
+
+
+def bundle(found: Bundle) -> dict[str, Any]:
+    """What a bundle states."""
+    return {
+        "bundle": found.hash,
+        "store": found.store_id,
+        "seq": found.seq,
+        "ingested_at": time(found.ingested_at),
+        "world": found.world,
+        "hash": found.world_hash,
+        "worlds": found.worlds,
+        "frames": found.frames,
+        "bytes": found.size,
+    }
 
 
 # -- for people

@@ -1,0 +1,259 @@
+"""What is new in a bundle: its worlds, edges and proposals against those that are here, as events to come.
+
+Both stores may have gone on since they had a world in common. What only the bundle knows is added; what only this store
+knows stays; what cannot both be so (another version under the same ordinal) is a conflict, and all of them are listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from worlddb.log.model import bundle as fr
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Details
+from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.model.limits import MAX_ALIASES
+from worlddb.projections.tables.names import name_digest
+from worlddb.projections.tables.schema import (
+    ACCEPTED,
+    LIVE,
+    PENDING,
+    REJECTED,
+    UNDONE,
+    VersionRow,
+)
+from worlddb.reconciler.bundle_blobs import IncomingBlobs
+from worlddb.reconciler.bundle_contents import Contents, IncomingWorld
+from worlddb.reconciler.bundle_held import Held
+from worlddb.reconciler.draft import Draft
+
+CONTAINS: Final = "contains"
+SAME_AS: Final = "same_as"
+
+_STATUSES: Final[dict[ev.Decision, int]] = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
+_Body = tuple[bytes, int, int]
+"""A version as both a group and an outside frame tell it: body id, ``valid_from``, ``valid_to``."""
+
+
+class Merge:
+    """Collects the events that a bundle comes to on the tables as they are, without writing any of them."""
+
+    def __init__(self, draft: Draft, contents: Contents) -> None:
+        self._draft = draft
+        self._tables = draft.tables
+        self._contents = contents
+        self._held = Held(draft.log, draft.tables)
+        self.blobs = IncomingBlobs(draft, contents)
+        self.conflicts: list[str] = []
+        self.stubs: list[bytes] = []
+        self.filled: list[bytes] = []
+        self.left_erased: list[bytes] = []
+        self.memberships: list[ev.Linked] = []
+
+    def events(self) -> list[ev.AnyEvent]:
+        """The events, in an order in which each finds what it names."""
+        worlds = sorted(self._contents.worlds, key=lambda world: world.frame.order)
+        made: list[ev.AnyEvent] = []
+        later: list[ev.AnyEvent] = []
+        for outside in self._contents.outside:
+            self._outside(outside, made, later)
+        for world in worlds:
+            self._world(world, made, later)
+        for world in worlds:
+            later.extend(self._retractions(world))
+        proposals = [(frame, world) for world in worlds for frame in world.proposals]
+        for frame, world in sorted(proposals, key=lambda each: each[0].order):
+            later.extend(self._proposal(frame, world.frame.lineage))
+        accepted = {frame.proposal for frame, _ in proposals}
+        edges = [(frame, world) for world in worlds for frame in world.edges]
+        for edge, world in sorted(edges, key=lambda each: each[0].order):
+            later.extend(self._edge(edge, world.frame.lineage, accepted))
+        return [*made, *later]
+
+    # -- worlds
+
+    def _outside(self, frame: fr.OutsideFrame, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
+        """A world known by reference only, unless it is here already."""
+        node = self._tables.node_of(frame.lineage)
+        if node is None:
+            self.stubs.append(frame.lineage)
+            begun = 0
+        else:
+            rows = self._same_so_far(node, frame.lineage, frame.t_create, frame.versions)
+            begun = len(rows)
+            if begun < len(frame.versions) and not self._held.is_absent(rows[-1]):
+                self.conflicts.append(
+                    f"{short(frame.lineage)} is at version {begun} here, and an edge names version"
+                    f" {len(frame.versions)}: import a bundle that holds it first"
+                )
+                return
+        for ordinal, (body, begins, ends) in enumerate(frame.versions[begun:], begun + 1):
+            position = self.blobs.nothing_but(body)
+            if ordinal == 1:
+                made.append(ev.Created(frame.lineage, position, ev.NONE, begins, ends, frame.t_create))
+            else:
+                later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends))
+
+    def _world(self, world: IncomingWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
+        frame = world.frame
+        node = self._tables.node_of(frame.lineage)
+        known: Sequence[VersionRow] = ()
+        if node is not None:
+            if self._held.is_erased(node):
+                self.left_erased.append(frame.lineage)
+                return
+            told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
+            known = self._same_so_far(node, frame.lineage, frame.t_create, told)
+            later.extend(self._known_versions(world, known))
+            if self._tables.node(node).ended and len(world.versions) > len(known):
+                self.conflicts.append(f"{short(frame.lineage)} has ended here, and has a newer version in the bundle")
+        for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
+            body = self.blobs.position(version.body)
+            details = self.blobs.of_version(version.details, version.seq)
+            born = (version.valid_from, version.born_to)
+            if ordinal == 1:
+                made.append(ev.Created(frame.lineage, body, details, *born, frame.t_create))
+            else:
+                later.append(ev.Revised(frame.lineage, body, details, *born))
+            if version.valid_to < version.born_to or version.by:
+                later.append(ev.Closed(frame.lineage, ordinal, version.valid_to, version.by))
+        later.extend(self._aliases(world, node))
+        for ended in world.ended:
+            if node is None or not self._tables.node(node).ended:
+                details = self.blobs.position(ended.details)
+                later.append(ev.Ended(frame.lineage, ended.at, details, ended.by))
+
+    def _same_so_far(self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]) -> list[VersionRow]:
+        """The versions of a world that is here; where both have an ordinal, it must be the same version."""
+        row = self._tables.node(node)
+        known = [self._tables.version(node, ordinal) for ordinal in range(1, row.versions + 1)]
+        if row.t_create != t_create:
+            self.conflicts.append(f"{short(lineage)} was created at another time here")
+        for ordinal, (here, (body, begins, _)) in enumerate(zip(known, versions, strict=False), 1):
+            if (here.body, here.valid_from) != (body, begins):
+                self.conflicts.append(
+                    f"{short(lineage)} version {ordinal} is {short(here.body)} here and {short(body)} in the bundle"
+                )
+        return known
+
+    def _known_versions(self, world: IncomingWorld, known: Sequence[VersionRow]) -> Iterator[ev.AnyEvent]:
+        """Texts that were missing, and ends that have come."""
+        lineage = world.frame.lineage
+        filled = False
+        for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
+            text = self.blobs.text(version.body)
+            if text is not None and here.body == version.body and self._held.is_absent(here):
+                self._draft.blobs.fill(here.seq, here.position, text)
+                filled = True
+                yield ev.Filled(lineage, ordinal, self.blobs.of_version(version.details, version.seq))
+            if version.valid_to < here.valid_to:
+                yield ev.Closed(lineage, ordinal, version.valid_to, version.by)
+        if filled:
+            self.filled.append(lineage)
+
+    def _aliases(self, world: IncomingWorld, node: int | None) -> Iterator[ev.AnyEvent]:
+        """Aliases are counted by name: one that was given here as often, or more often, is not given again."""
+        given: Counter[bytes] = Counter()
+        live: dict[bytes, int] = {}
+        number = 0
+        for number, row in self._tables.aliases(node) if node is not None else ():
+            given[row.name] += 1
+            if row.removed == LIVE:
+                live[row.name] = number
+        met: Counter[bytes] = Counter()
+        for alias in world.aliases:
+            stored = self.blobs.text(alias.details)
+            details = None if stored is None else codec.decode_blob(stored, alias.seq)
+            assert isinstance(details, Details), "the bundle was checked"
+            digest = name_digest(details.aliases[alias.position])
+            met[digest] += 1
+            if met[digest] > given[digest]:
+                number += 1
+                yield ev.Named(world.frame.lineage, self.blobs.naming(alias.details), alias.position)
+                if not alias.removed:
+                    live[digest] = number
+                else:
+                    yield ev.Unnamed(world.frame.lineage, number)
+            elif met[digest] == given[digest] and alias.removed and digest in live:
+                yield ev.Unnamed(world.frame.lineage, live.pop(digest))
+        if number > MAX_ALIASES:
+            self.conflicts.append(f"{short(world.frame.lineage)} would have more than {MAX_ALIASES} aliases")
+
+    # -- edges and identity
+
+    def _retractions(self, world: IncomingWorld) -> Iterator[ev.AnyEvent]:
+        for ids in world.retracted:
+            for at in range(0, len(ids), HASH_BYTES):
+                edge = ids[at : at + HASH_BYTES]
+                # An accepted proposal's edge goes with the decision that undid it.
+                if self._is_live(edge) and self._tables.proposal(edge) is None:
+                    yield ev.Unlinked(edge)
+
+    def _is_live(self, edge: bytes) -> bool:
+        place = self._tables.place_of(edge)
+        return place is not None and self._tables.edge(place).unlinked == LIVE
+
+    def _proposal(self, frame: fr.ProposalFrame, home: bytes) -> Iterator[ev.AnyEvent]:
+        row = self._tables.proposal(frame.proposal)
+        status = PENDING if row is None else row.status
+        if row is None:
+            yield ev.Proposed(
+                frame.proposal,
+                frame.source,
+                frame.source_version,
+                frame.target,
+                frame.target_version,
+                home,
+                frame.valid_from,
+                self.blobs.position(frame.details),
+                frame.nonce,
+                frame.handler_version,
+            )
+        decided = [_STATUSES[decision] for decision, _, _ in frame.decisions]
+        if status != PENDING and decided and status not in decided and not (status == UNDONE and decided == [ACCEPTED]):
+            self.conflicts.append(f"the proposal {short(frame.proposal)} was decided differently here")
+            return
+        after = decided.index(status) + 1 if status in decided else 0
+        if status == PENDING or status in decided:
+            for decision, details, _ in frame.decisions[after:]:
+                if decision == "undone" and self._is_live(frame.proposal):
+                    yield ev.Unlinked(frame.proposal)
+                yield ev.Decided(frame.proposal, decision, self.blobs.position(details))
+
+    def _edge(self, frame: fr.EdgeFrame, home: bytes, proposals: set[bytes]) -> Iterator[ev.AnyEvent]:
+        place = self._tables.place_of(frame.edge)
+        if place is not None:
+            row = self._tables.edge(place)
+            if row.unlinked == LIVE and frame.valid_to < row.valid_to:
+                yield ev.EdgeClosed(frame.edge, frame.valid_to)
+            return
+        proposal = self._tables.proposal(frame.edge)
+        if proposal is not None and proposal.status in (UNDONE, REJECTED):
+            return
+        if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
+            self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
+        # The edge of a proposal has an id that covers the proposal's details, and says nothing of its own.
+        details = ev.NONE if frame.edge in proposals else self.blobs.position(frame.details)
+        linked = ev.Linked(
+            frame.edge,
+            frame.type,
+            frame.source,
+            frame.source_version,
+            frame.target,
+            frame.target_version,
+            home,
+            frame.valid_from,
+            frame.born_to,
+            details,
+            frame.nonce,
+            frame.keyed,
+            frame.handler_version,
+        )
+        if frame.type == CONTAINS:
+            self.memberships.append(linked)
+        yield linked
+        if frame.valid_to < frame.born_to:
+            yield ev.EdgeClosed(frame.edge, frame.valid_to)
