@@ -11,6 +11,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.environment import monotonic, pause
 from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reading import TableReads
 from worlddb.query.sight import Place, Sight
@@ -49,13 +50,7 @@ def journal(
         with reader.snapshot() as snapshot:
             tables = None if place is None or not place.is_confined else Sight(snapshot, place).tables
             for seq in range(start, min(start + PAGE, last + 1)):
-                header, events = snapshot.log.header(seq), snapshot.log.events(seq)
-                blobs = LoggedBlobs(snapshot.log, seq, events)
-                shown = events.events if tables is None else _shown(tables, events.events)
-                for index, event in enumerate(shown):
-                    refs = named_by(event)
-                    if ref is None or ref in refs:
-                        entries.append(_entry(seq, index, header.ingest_time, header.author, event, refs, blobs))
+                entries.extend(commit_entries(snapshot.log, seq, ref, tables))
         yield from entries
 
 
@@ -98,6 +93,16 @@ def _is_there(tables: TableReads, identifier: bytes) -> bool:
     if len(identifier) == LINEAGE_BYTES:
         return tables.node_of(identifier) is not None
     return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
+
+
+def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None) -> Iterator[Entry]:
+    """The events of one commit; with ``ref`` only those that name it, with ``tables`` only of what these have."""
+    header, events = log.header(seq), log.events(seq)
+    blobs = LoggedBlobs(log, seq, events)
+    for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):
+        refs = named_by(event)
+        if ref is None or ref in refs:
+            yield _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
 
 
 def named_by(event: ev.Event) -> tuple[str, ...]:

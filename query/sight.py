@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.commit import Header
-from worlddb.log.model.events import Proposed
+from worlddb.log.model.events import NONE, Proposed
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
@@ -62,6 +62,12 @@ class Sight:
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""
         return self._snapshot.log.header(seq)
+
+    def reasons(self, seq: int, lineage: bytes) -> Iterator[str]:
+        """Why a commit did what it did to a world, in the events that are about that world alone."""
+        events = self._snapshot.log.events(seq).events
+        for event in (event for event in events if getattr(event, "lineage", b"") == lineage):
+            yield self.details(seq, getattr(event, "details", NONE)).why
 
     def staged_in(self, seq: int) -> list[bytes]:
         """The proposals of a commit, in the order in which they were staged."""

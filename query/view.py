@@ -19,6 +19,7 @@ from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, records, stats
+from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.journal import Entry, journal
 from worlddb.query.recall import recall
@@ -208,6 +209,17 @@ class View:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
             versions = versions_as_of(snapshot.tables, node, self.seq)
             return [build.version(snapshot, node, seen) for seen in versions][::-1]
+
+    def blame(self, ref: Any) -> Blame:
+        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
+
+        Of the version that is valid in the view, else of the newest.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._sight() as snapshot:
+            return blame(snapshot, find_node(snapshot.tables, as_ref(ref), self.seq), self.moment)
 
     def hash(self, ref: Any = None) -> str:
         """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""

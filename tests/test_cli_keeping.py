@@ -183,27 +183,27 @@ def test_a_diff_for_people_is_a_tree_with_the_texts_and_who_did_it(run, small):
     told = run("diff", run.store, changed_copy(run, small))
     assert told.code == 1
     lines = told.out.splitlines()
-    assert lines[0] == "they differ  in 3 worlds; one goes on where the other ends, after commit 11"
-    tree = lines[lines.index("root  members") :]
-    assert tree[1] == "  Search team  members"
-    assert tree[2] == f"    {small.yes[:12]}  revised"
+    assert lines[0].startswith("they differ  in 3 worlds; b goes on where a ends, after commit 11 of 2026-")
+    tree = lines[3:-1]
+    assert tree[0].startswith("  root  Root  members  ")
+    assert tree[1] == f"    Search team  Topic  members  {small.team[:12]}"
+    assert tree[2] == f"    ~ {small.yes[:12]}  Note  revised  {small.yes[:12]}"
     assert tree[3:5] == ["        - Dogs are allowed in the office.", "        + Cats are allowed in the office."]
-    assert tree[5].startswith("        b: commit 12: closed, revised; by mallory, ")
-    assert tree[5].endswith(", because a typing error")
-    assert len(tree) == 6
+    assert tree[7].startswith("        b: commit 12: closed, revised; by mallory, ")
+    assert tree[7].endswith(", because a typing error")
+    assert len(tree) == 8
 
 
-def test_a_diff_of_two_moments_replays_them_first(run, small, tmp_path, monkeypatch):
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+def test_a_diff_of_two_moments_needs_no_second_store_and_no_copy(run, small):
     found = run.json("diff", run.store, run.store, "--at-a", "3", "--at-b", "4", code=1)
-    assert (found["seq_a"], found["seq_b"], found["parted"]) == (3, 4, 3)
+    assert (found["seq_a"], found["seq_b"], found["parted"], found["relation"]) == (3, 4, 3, "behind")
     assert [world["ref"] for world in found["worlds"]][1:] == [small.team, small.sarah]
-    told = run("diff", run.store, run.store, "--at-a", "2026-11-23")
-    assert "was replayed up to commit 3 in a temporary directory" in told.out
-    assert "replayed" not in run("diff", run.store, run.store, "--at-a", "3", "--quiet").out
+    assert run.json("diff", "--at-a", "3", "--at-b", "4", code=1) == found
+    told = run("diff", run.store, "--at-a", "2026-11-23")
+    assert "a  commit 3 of 2026-11-23" in told.out and "b  commit 11" in told.out
     assert run("diff", run.store, run.store, "--at-a", "4", "--at-b", "4").code == 0
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert run("diff", run.store).error == "usage"
+    assert run("diff", run.store, "--at-a", "2020-01-01").error == "input"
 
 
 def test_a_diff_can_be_limited_to_a_world(run, small):
@@ -220,7 +220,7 @@ def test_a_diff_tells_what_no_hash_covers_and_what_has_nothing_in_common(run, sm
         db.alias(small.porto, "HQ")
     told = run("diff", run.store, copy)
     assert told.code == 1
-    assert "What no hash covers" in told.out
+    assert "No world hash shows it" in told.out
     assert "b: commit 12: named; by mallory" in told.out
     with worlddb.open(tmp_path / "stranger") as db:
         db.create("Note", "alone")
@@ -239,7 +239,7 @@ def test_a_deep_difference_is_told_without_recursion(tmp_path, capsys):
     told = Here(capsys, tmp_path / "a")("diff", tmp_path / "a", tmp_path / "b")
     assert told.code == 1
     assert "in 1,501 worlds" in told.out
-    assert "level 1499  revised" in told.out
+    assert "level 1499  World  revised" in told.out
 
 
 def test_a_proposal_is_listed_accepted_undone_and_never_forgotten(run, small):

@@ -30,11 +30,13 @@ _PUBLIC = """
     KeyPair MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     Bundle InvalidBundle check_bundle
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
+    AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
+PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS"}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")
@@ -133,6 +135,12 @@ def test_every_error_is_in_the_reference_with_its_codes() -> None:
         (quoted(name)[0], quoted(code)[0], int(number)) for name, code, number in rows(section(REFERENCE, "## Errors"))
     }
     assert told == {(each.__name__, each.code, each.exit_code) for each in kinds}
+
+
+def test_every_kind_of_change_and_every_relation_of_histories_is_in_the_reference() -> None:
+    listed = list(rows(section(REFERENCE, "## What differs")))
+    told = {quoted(name)[0]: meaning for name, meaning in listed}
+    assert told == worlddb.CHANGE_KINDS | worlddb.HISTORY_RELATIONS
 
 
 def test_every_edge_type_is_in_the_reference_and_the_guide() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.tidy.tree import ROOMS, ROOT, module_of, repository_files
 
-DATA = {".json", ".jsonl", ".typed"}
+DATA = {".css", ".j2", ".json", ".jsonl", ".typed"}
 
 
 def pyproject() -> dict[str, Any]:

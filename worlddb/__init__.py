@@ -44,7 +44,8 @@ from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundles import Bundle
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
-from worlddb.query.diff import Change, Difference
+from worlddb.query.blame import Blame, BlamedEdge, BlamedField
+from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.journal import Entry
 from worlddb.query.records import Bookmark, Edge, Erasure, Hit, Proposal, Recall, Valid, Version, World
@@ -59,13 +60,19 @@ from worlddb.writing import Batch, Pending
 __version__ = "0.1.0"
 
 __all__ = [
+    "CHANGE_KINDS",
     "FOREVER",
+    "HISTORY_RELATIONS",
     "MAX_CHECKPOINT_BYTES",
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
     "MAX_PROOF_BYTES",
+    "AlteredRecord",
     "AmbiguousReference",
     "Batch",
+    "Blame",
+    "BlamedEdge",
+    "BlamedField",
     "Bookmark",
     "Bundle",
     "Change",
@@ -75,6 +82,7 @@ __all__ = [
     "Conflict",
     "DamagedStore",
     "Database",
+    "Detail",
     "Difference",
     "Edge",
     "Entropy",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Final, NamedTuple, Protocol
 
 import lmdb
@@ -220,6 +221,17 @@ class LmdbLog(Log):
             blobs = [self.blob(seq, position) for position in range(count)]
             yield seq, Record(self.stored_header(seq)[1], events, blobs)
 
+    def stored_pairs(self, last: int) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values of commits 1 to ``last`` exactly as they lie there: all headers, all events, all blobs."""
+        for kind in _LOG_BYTES:
+            yield from self._pairs(kind, kind + (last + 1).to_bytes(8, "big"))
+
+    def _pairs(self, first: bytes, beyond: bytes) -> Iterator[tuple[bytes, bytes]]:
+        with self._txn.cursor() as cursor:
+            if cursor.set_range(first):
+                pairs: Iterator[tuple[bytes, bytes]] = cursor.iternext()  # type: ignore[assignment]
+                yield from takewhile(lambda pair: pair[0] < beyond, pairs)
+
     def _get(self, key: bytes) -> bytes | None:
         found: bytes | None = self._txn.get(key)  # type: ignore[assignment]
         return found
@@ -240,6 +252,23 @@ def _missing(what: str, seq: int) -> DamagedStore:
     return DamagedStore(
         f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
     )
+
+
+class RecordPlace(NamedTuple):
+    """Which record of the log a key names: ``header``, ``events`` or ``blob``, with a position for blobs."""
+
+    kind: str
+    seq: int
+    position: int
+
+
+def place_of_key(key: bytes) -> RecordPlace | None:
+    """The record that a key of the log names; ``None`` if it is none, or a key that the log does not write."""
+    if key[:1] not in _LOG_BYTES or len(key) != (_BLOB.size if key[0] == _BLOBS else _SEQ.size):
+        return None
+    if key[0] == _BLOBS:
+        return RecordPlace("blob", *_BLOB.unpack(key)[1:])
+    return RecordPlace("header" if key[0] == _COMMIT else "events", _SEQ.unpack(key)[1], 0)
 
 
 def seq_of_key(key: bytes) -> int:

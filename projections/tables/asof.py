@@ -60,6 +60,26 @@ def edge_validity(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) 
     return Interval(row.valid_from, _end_at(tables, CLOSING_EDGE, place.edge, 0, seq))
 
 
+def closed_by(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> int:
+    """The commit that gave a version the end that it had at a commit; 0 if it was written with it."""
+    if row.closed <= seq:
+        return row.closed
+    return _closing_at(tables, CLOSING_VERSION, node, number, seq, row.seq)
+
+
+def edge_closed_by(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) -> int:
+    """As :func:`closed_by`, of an edge."""
+    return row.closed if row.closed <= seq else _closing_at(tables, CLOSING_EDGE, place.edge, 0, seq, row.seq)
+
+
+def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: int, written: int) -> int:
+    """The commit of the closing in force at ``seq``. The first row is of the commit that wrote what was closed."""
+    prefix = CLOSING_PREFIX.pack(kind, number, version)
+    found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
+    closed = written if found is None else int(CLOSING_KEY.unpack(found[0])[-1])
+    return 0 if closed == written else closed
+
+
 def _end_at(tables: TableReads, kind: int, number: int, version: int, seq: int) -> int:
     """The end that was in force at ``seq``; the first closing also recorded the end that it was born with."""
     prefix = CLOSING_PREFIX.pack(kind, number, version)

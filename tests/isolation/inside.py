@@ -72,6 +72,7 @@ class Inside:
         self.prefixes()
         self.outside(strangers)
         self.journal()
+        self.blames()
         if recall:
             self.recall()
 
@@ -92,6 +93,16 @@ class Inside:
             "edges": len(self.state.edges),
             "proposals": len(self.state.proposals),
         }
+
+    def blames(self) -> None:
+        """Where fields and edges came from: told of all edges inside, and naming nothing from outside."""
+        inside = {self.names.refs[number] for number in self.inside}
+        for number in self.state.worlds:
+            ref = self.names.refs[number]
+            found, edges = self.view.blame(ref), self.view.edges(ref, include_superseded=True)
+            assert {edge.ref for edge in found.edges} == {edge.ref for edge in edges if edge.type != "contains"}
+            named = {end for edge in found.edges for end in (edge.source, edge.target)}
+            assert named | {field.ref for field in found.fields if field.ref} <= inside
 
     def prefixes(self) -> None:
         """A prefix is of what is inside, whoever else has it."""
@@ -177,7 +188,16 @@ class Inside:
 
 def asked(view: View) -> Iterator[Callable[[str], Any]]:
     """Every read that takes a reference of a world."""
-    yield from (view.get, view.edges, view.history, view.hash, view.conflicts, view.containers, view.equivalence_class)
+    yield from (
+        view.get,
+        view.edges,
+        view.history,
+        view.blame,
+        view.hash,
+        view.conflicts,
+        view.containers,
+        view.equivalence_class,
+    )
     yield view.confined
     yield lambda ref: view.get(ref, include_superseded=True)
     yield lambda ref: list(view.children(ref))

@@ -11,6 +11,7 @@ from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import (
+    blaming,
     comparing,
     erasing,
     identity,
@@ -33,6 +34,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *ingesting.COMMANDS,
     *recalling.COMMANDS,
     *worlds.COMMANDS,
+    *blaming.COMMANDS,
     *journal.COMMANDS,
     moments.at(lambda: COMMANDS),
     *moments.COMMANDS,

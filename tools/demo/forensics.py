@@ -57,7 +57,7 @@ def a_change_is_traced(stage: Stage) -> Section:
     event = next(event for event in leaf.events if event["event"] == "revised")
     lines = [
         Shown("In a copy, mallory makes the deposit of 1,450 euros one of 1,950. diff compares the two by their "
-              f"hashes, from the root down, and looks into {found.visited} worlds:"),
+              f"hashes, from the root down, and looks into {found.worlds_visited} worlds:"),
         *(Shown("  " * depth + short(_last(change.path), 28), change.change, f"{change.a[:8]} became {change.b[:8]}")
           for depth, change in enumerate(found.worlds)),
         Shown("done by", f"commit {event['seq']}, {event['event']}",

@@ -1,0 +1,126 @@
+"""What a comparison returns: plain frozen values. References and hashes are hex, times integer microseconds."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+CHANGE_KINDS: Final = {
+    "added": "only b has it",
+    "removed": "only a has it",
+    "altered": "the stored bytes differ although the hashes say that they do not",
+    "revised": "its type, name or content differs",
+    "erased": "its text was erased on one side",
+    "moved": "other worlds contain it",
+    "members": "worlds inside it differ, joined or left",
+    "edges": "the edges of its interior differ",
+    "validity": "it is true for another time",
+    "names": "its aliases differ",
+    "identity": "whom it may be the same as was proposed or decided differently",
+    "provenance": "the reason or the source that was given with it differs",
+    "registered": "what its commits registered differs",
+}
+"""Every kind of change, the weightiest first: the first one that a world has is its ``change``."""
+
+HISTORY_RELATIONS: Final = {
+    "same": "both are at the same commit of one history",
+    "ahead": "a goes on where b ends",
+    "behind": "b goes on where a ends",
+    "relatives": "they share the beginning of their histories and grew apart",
+    "strangers": "their histories have nothing in common",
+}
+"""How the two histories stand to each other, in words."""
+
+
+class Detail(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing about a world that differs: a kind of :data:`CHANGE_KINDS`, which field, and its text on either side.
+
+    ``a`` and ``b`` are empty where that side has nothing. ``ref`` is the member, edge or proposal that it is about, and
+    empty if it is about the world itself.
+    """
+
+    kind: str
+    field: str
+    a: str
+    b: str
+    ref: str = ""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One world that differs.
+
+    ``names`` are those from the root down (of very deep ones the middle is left out), and ``path`` the same joined by
+    ``/``; ``within`` is the world through which it was reached, empty where the comparison began. ``change`` is the
+    weightiest kind in ``changes``, which say field by field what differs; a world that differs only through what it
+    contains has ``members`` and no ``changes``. ``a`` and ``b`` are the world hashes on either side, empty where it
+    does not exist. ``events`` name the commits that did it, on either side; ``more_events`` counts those that were left
+    out. ``ref_b`` is b's reference if that is another one than ``ref``, as it is in a comparison of strangers.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    within: str
+    ref: str
+    ref_b: str
+    type: str
+    change: str
+    changes: tuple[Detail, ...]
+    a: str
+    b: str
+    events: tuple[dict[str, Any], ...]
+    more_events: int
+
+
+class AlteredRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored record whose bytes differ although both stores are at one point of the same history.
+
+    ``where`` says which record, ``seq`` is its commit (0 for a row of a table), ``ref`` the world that it belongs to.
+    ``side`` is the one whose bytes do not have the hash that its own log names (``a``, ``b``, ``both``), or empty if
+    that cannot be told from hashes.
+    """
+
+    seq: int
+    where: str
+    ref: str
+    side: str
+    problem: str
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer.
+
+    ``relation`` is one of ``same``, ``ahead``, ``behind``, ``relatives`` and ``strangers``; ``parted`` is the last
+    commit that both logs share, and ``parted_at`` its time. ``seq_a``, ``time_a``, ``root_a`` and ``store_a`` are the
+    moment of a that was compared, its root hash and its store's id. ``by`` is ``hash``, or ``key`` or ``path`` for a
+    comparison by content. ``deep`` says that the stored bytes were compared too, ``altered`` which of them differ.
+    ``problems`` are the damages that kept parts from being compared, ``notes`` what to know when reading the answer.
+    """
+
+    equal: bool
+    related: bool
+    relation: str
+    parted: int
+    parted_at: int
+    seq_a: int
+    seq_b: int
+    time_a: int
+    time_b: int
+    root_a: str
+    root_b: str
+    store_a: str
+    store_b: str
+    by: str
+    deep: bool
+    worlds_visited: int
+    trie_nodes_visited: int
+    worlds: tuple[Change, ...]
+    altered: tuple[AlteredRecord, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def main_kind(details: tuple[Detail, ...]) -> str:
+    """The weightiest kind of change among some details; ``members`` for a world that only contains changes."""
+    kinds = {detail.kind for detail in details}
+    return next((kind for kind in CHANGE_KINDS if kind in kinds), "members")

@@ -1,0 +1,269 @@
+"""A store at one of its commits, as a side of a comparison. Reads interval columns, so any commit is as good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.commit import Header
+from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.model.trie import NodeStore
+from worlddb.projections.tables.asof import (
+    SeenVersion,
+    alias_known,
+    decision_at,
+    edge_known,
+    edge_validity,
+    newest_version,
+    versions_as_of,
+)
+from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow, VersionRow
+from worlddb.projections.tables.settle import roots_of
+from worlddb.query.diff.rows import described
+from worlddb.query.diff.side import EdgeState, Erasures, Pair, ProposalState, Side, State, TableRow
+from worlddb.query.journal import Entry, commit_entries
+from worlddb.query.snapshot import Snapshot
+
+_KEPT_COMMITS: Final = 4
+"""How many commits' headers are kept decoded; worlds that are compared in turn were often written together."""
+_KEPT_WORLDS: Final = 4096
+"""As much for titles and hashes of worlds."""
+
+
+class CountedNodes:
+    """The nodes of one trie; counts those that are read, into a list of one number shared by all of a comparison."""
+
+    def __init__(self, nodes: NodeStore, count: list[int]) -> None:
+        self._nodes = nodes
+        self._count = count
+
+    def get(self, path: bytes) -> bytes | None:
+        stored = self._nodes.get(path)
+        self._count[0] += stored is not None
+        return stored
+
+    def put(self, path: bytes, node: bytes) -> None:
+        raise AssertionError("a comparison writes nothing")
+
+    def delete(self, path: bytes) -> None:
+        raise AssertionError("a comparison writes nothing")
+
+
+class StoreSide(Side):
+    """One snapshot of a store, at commit ``seq``."""
+
+    def __init__(self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int]) -> None:
+        self.label = label
+        self.seq = seq
+        self._log, self._tables = snapshot.log, snapshot.tables
+        self._snapshot = snapshot
+        self._trie_reads = trie_reads
+        self._headers: dict[int, Header] = {}
+        self._titles: dict[bytes, tuple[str, str]] = {}
+        self._hashes: dict[bytes, bytes] = {}
+        self.present = seq == snapshot.log.head().seq
+
+    def store_id(self) -> bytes:
+        first = self._log.events(1).events[0]
+        return first.store_id if isinstance(first, ev.StoreCreated) else b""
+
+    def root(self) -> bytes:
+        return self._tables.node(ROOT_NODE).lineage
+
+    def header(self, seq: int) -> Header:
+        header = self._headers.get(seq)
+        if header is None:
+            header = self._log.header(seq)
+            if len(self._headers) >= _KEPT_COMMITS:
+                self._headers.clear()
+            self._headers[seq] = header
+        return header
+
+    def stored_header(self, seq: int) -> tuple[bytes, bytes]:
+        return self._log.stored_header(seq)
+
+    def stored_events(self, seq: int) -> bytes:
+        return self._log.stored_events(seq)
+
+    def is_commit_time(self, time: int) -> bool:
+        seq = self._log.seq_at(time)
+        return bool(seq) and self.header(seq).ingest_time == time
+
+    def entries(self, seq: int, ref: str | None = None) -> Iterator[Entry]:
+        return commit_entries(self._log, seq, ref)
+
+    def hash(self, lineage: bytes) -> bytes:
+        return self._hashed(lineage)[:HASH_BYTES]
+
+    def roots(self, lineage: bytes) -> tuple[bytes, bytes]:
+        return roots_of(self._hashed(lineage))
+
+    def member_nodes(self, lineage: bytes) -> NodeStore:
+        return CountedNodes(self._tables.members(self._node(lineage)).nodes, self._trie_reads)
+
+    def edge_nodes(self, lineage: bytes) -> NodeStore:
+        return CountedNodes(self._tables.interior_edges(self._node(lineage)).nodes, self._trie_reads)
+
+    def members(self, lineage: bytes) -> Iterator[bytes]:
+        for _, row in self._tables.outgoing(self._node(lineage), CONTAINS_CODE):
+            if edge_known(row, self.seq):
+                yield self._tables.node(row.target).lineage
+
+    def state(self, lineage: bytes) -> State | None:
+        tables = self._tables
+        node = tables.node_of(lineage)
+        versions = [] if node is None else list(versions_as_of(tables, node, self.seq))
+        if node is None or not versions:
+            return None
+        newest = versions[0].row
+        body = self._body(newest)
+        details = self._details(newest.seq, newest.details)
+        ended = tables.node(node).ended
+        return State(
+            body=newest.body,
+            seq=newest.seq,
+            ingested_at=self.header(newest.seq).ingest_time,
+            readable=body is not None,
+            type=body.type if body else "",
+            name=body.name if body else "",
+            content=body.content if body else "",
+            why=details.why if details else "",
+            source=details.source if details else {},
+            validities=tuple(seen.validity for seen in versions),
+            aliases=self._aliases(node),
+            ended=0 < ended <= self.seq,
+            containers=tuple(
+                tables.node(place.source).lineage
+                for place, row in tables.incoming(node, CONTAINS_CODE)
+                if edge_known(row, self.seq)
+            ),
+        )
+
+    def name(self, lineage: bytes) -> str:
+        return self._title(lineage)[1]
+
+    def type(self, lineage: bytes) -> str:
+        return self._title(lineage)[0]
+
+    def body(self, lineage: bytes) -> bytes:
+        if self.present:
+            node = self._tables.node_of(lineage)
+            return b"" if node is None else self._tables.node(node).body
+        seen = self._newest(lineage)
+        return b"" if seen is None else seen.row.body
+
+    def edge(self, edge: bytes) -> EdgeState | None:
+        place = self._tables.place_of(edge)
+        row = None if place is None else self._tables.edge(place)
+        if place is None or row is None or row.seq > self.seq:
+            return None
+        return self._edge(place, row)
+
+    def edges_from(self, lineage: bytes) -> Iterator[EdgeState]:
+        for place, row in self._tables.outgoing(self._node(lineage)):
+            if place.type != CONTAINS_CODE and edge_known(row, self.seq):
+                yield self._edge(place, row)
+
+    def proposal(self, proposal: bytes) -> ProposalState | None:
+        tables = self._tables
+        row = tables.proposal(proposal)
+        if row is None or row.seq > self.seq:
+            return None
+        ends = tables.node(row.source).lineage, tables.node(row.target).lineage
+        status = STATUS_NAMES[decision_at(tables, proposal, row, self.seq)[0]]
+        return ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
+
+    def erasures(self) -> Erasures:
+        here = (event for seq in range(1, self.seq + 1) for event in self._log.events(seq).events)
+        erased = [event for event in here if isinstance(event, ev.Erased)]
+        blobs = {(seq, position) for event in erased for seq, position in event.blobs}
+        for carried in self._log.carried.all():
+            blobs.update((seq, position) for seq, position in carried.blobs)
+            erased.extend(carried.erased)
+        return Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))
+
+    def log_pairs(self, last: int) -> Iterator[Pair]:
+        return self._log.stored_pairs(last)
+
+    def table_pairs(self) -> Iterator[tuple[str, Iterator[Pair]]]:
+        for name, table in self._tables.by_name().items():
+            yield name, table.scan(b"")
+
+    def table_row(self, table: str, key: bytes, value: bytes) -> TableRow:
+        return described(self._tables, table, key, value)
+
+    def _node(self, lineage: bytes) -> int:
+        node = self._tables.node_of(lineage)
+        assert node is not None, "only worlds that this side has are asked for"
+        return node
+
+    def _hashed(self, lineage: bytes) -> bytes:
+        """The stored world hash with its roots, read once; empty if there is no such world."""
+        found = self._hashes.get(lineage)
+        if found is None:
+            node = self._tables.node_of(lineage)
+            row = None if node is None else self._tables.hash_row(node, self.seq)
+            found = b"" if row is None else row[1]
+            if len(self._hashes) >= _KEPT_WORLDS:
+                self._hashes.clear()
+            self._hashes[lineage] = found
+        return found
+
+    def _newest(self, lineage: bytes) -> SeenVersion | None:
+        node = self._tables.node_of(lineage)
+        return None if node is None else newest_version(self._tables, node, self.seq)
+
+    def _title(self, lineage: bytes) -> tuple[str, str]:
+        """Type and name. They are asked for again and again: of a container for each of its members."""
+        found = self._titles.get(lineage)
+        if found is None:
+            seen = self._newest(lineage)
+            body = None if seen is None else self._body(seen.row)
+            found = (body.type, body.name) if body else ("", "")
+            if len(self._titles) >= _KEPT_WORLDS:
+                self._titles.clear()
+            self._titles[lineage] = found
+        return found
+
+    def _body(self, row: VersionRow) -> Body | None:
+        """The body of a version; ``None`` if it was erased or is damaged, which is for others to say."""
+        try:
+            return self._snapshot.body(row)
+        except WorldDBError:
+            return None
+
+    def _details(self, seq: int, position: int) -> Details | None:
+        try:
+            return self._snapshot.details(seq, position)
+        except WorldDBError:
+            return None
+
+    def _aliases(self, node: int) -> tuple[str, ...]:
+        found = []
+        for _, row in self._tables.aliases(node) if self._tables.node(node).aliases else ():
+            details = self._details(row.seq, row.details) if alias_known(row, self.seq) else None
+            if details is not None and row.position < len(details.aliases):
+                found.append(details.aliases[row.position])
+        return tuple(found)
+
+    def _edge(self, place: EdgePlace, row: EdgeRow) -> EdgeState:
+        tables = self._tables
+        ends = tables.node(place.source).lineage, tables.node(row.target).lineage
+        type_name = tables.type_name(place.type)
+        return EdgeState(
+            edge=row.edge,
+            type=type_name,
+            source=ends[0],
+            target=ends[1],
+            home=tables.node(row.home).lineage,
+            seq=row.seq,
+            known=edge_known(row, self.seq),
+            validity=edge_validity(tables, place, row, self.seq),
+            text=f"{self._called(ends[0])} {type_name} {self._called(ends[1])}",
+        )
+
+    def _called(self, lineage: bytes) -> str:
+        return self.name(lineage) or short(lineage)

@@ -1,0 +1,250 @@
+"""Two related histories, compared from a world downwards: only where hashes differ, and what no hash covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model.ids import short
+from worlddb.query.diff.descent import Descent, Differing
+from worlddb.query.diff.details import state_details, whole
+from worlddb.query.diff.outside import outside_details
+from worlddb.query.diff.parting import MAX_EVENTS, Since, Told
+from worlddb.query.diff.records import Change, Detail, main_kind
+from worlddb.query.diff.side import Sides, both, called, span
+
+MAX_PATH_NAMES: Final = 64
+_KEPT_OUTERMOST: Final = 16
+
+Names = tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Where a world was met: the names above and including it, and the world through which it was reached."""
+
+    names: Names
+    within: bytes
+
+
+class Walk:
+    """Descends two sides together. Depth costs no stack."""
+
+    def __init__(self, sides: Sides, descent: Descent, since: Since) -> None:
+        self._sides = sides
+        self._descent = descent
+        self._since = since
+        self._outside = outside_details(sides, since)
+        self._places: dict[bytes, Place] = {}
+        self._above: dict[bytes, list[bytes]] = {}
+        self._inside: dict[bytes, list[Detail]] = {}
+        self._moved: dict[bytes, None] = {}
+        self.visited = 0
+
+    def descend(self, start: bytes) -> None:
+        """Visit a world and, wherever hashes differ, what it contains."""
+        pending: list[tuple[bytes, bytes, Names]] = [(start, b"", ())]
+        while pending:
+            lineage, within, above = pending.pop()
+            left, right = both(self._sides, lineage)
+            if left == right or lineage in self._places:
+                continue
+            self.visited += 1
+            names = deeper(above, self.label(lineage))
+            self._places[lineage] = Place(names, within)
+            if left and right:
+                below = list(self._descent.members(lineage))
+                self._inside[lineage] = [*self._member_details(below), *self._edge_details(lineage)]
+                for member in below:
+                    self._above.setdefault(member.key, []).append(lineage)
+                pending.extend((member.key, lineage, names) for member in reversed(below))
+
+    def changes(self, world: bytes | None) -> list[Change]:
+        """Every world that was visited; then what moved, and what differs and is covered by no hash.
+
+        With ``world``, the latter only of what that world contains.
+        """
+        details = {lineage: self._details(lineage) for lineage in self._places}
+        events = self._caused({lineage: self._events(lineage, found) for lineage, found in details.items()})
+        made = [self._change(lineage, found, events[lineage]) for lineage, found in details.items()]
+        for lineage in dict.fromkeys((*self._moved, *self._since.worlds(), *self._outside)):
+            if lineage in self._places or (world is not None and not self._holds(world, lineage)):
+                continue
+            found = self._details(lineage)
+            if found:
+                self._places[lineage] = found_above(self._sides, lineage)
+                made.append(self._change(lineage, found, self._events(lineage, found)))
+        return made
+
+    def label(self, lineage: bytes) -> str:
+        """What a world is called on b, else on a; the beginning of its reference if it has no name."""
+        return label(self._sides, lineage)
+
+    def _holds(self, world: bytes, lineage: bytes) -> bool:
+        """True if a world contains another on either side, at any distance."""
+        seen, pending = {lineage}, [lineage]
+        while pending:
+            here = pending.pop()
+            if here == world:
+                return True
+            for container in containers(self._sides, here):
+                if container not in seen:
+                    seen.add(container)
+                    pending.append(container)
+        return False
+
+    def _member_details(self, members: list[Differing]) -> Iterator[Detail]:
+        for member in members:
+            if member.in_a == member.in_b:
+                continue
+            left, right = both(self._sides, member.key)
+            if left and right:
+                self._moved[member.key] = None
+            name = self.label(member.key)
+            yield Detail(
+                kind="members",
+                field="member",
+                a=name if member.in_a else "",
+                b=name if member.in_b else "",
+                ref=member.key.hex(),
+            )
+
+    def _edge_details(self, lineage: bytes) -> Iterator[Detail]:
+        for edge in self._descent.edges(lineage):
+            texts = []
+            for side, has in zip(self._sides, (edge.in_a, edge.in_b), strict=True):
+                state = side.edge(edge.key) if has else None
+                texts.append(f"{state.text} {span(state.validity)}" if state else short(edge.key) if has else "")
+            yield Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
+
+    def _details(self, lineage: bytes) -> tuple[Detail, ...]:
+        return tuple(
+            dict.fromkeys(
+                (*self._own(lineage), *self._inside.get(lineage, ()), *self._outside.get(lineage, ())),
+            )
+        )
+
+    def _own(self, lineage: bytes) -> list[Detail]:
+        """What differs about the world itself. One that no event names and whose text is the same only contains."""
+        bodies = [side.body(lineage) for side in self._sides]
+        if bodies[0] == bodies[1] and not self._since.naming(lineage):
+            return []
+        found: list[Detail] = []
+        states = [side.state(lineage) for side in self._sides]
+        if states[0] is not None and states[1] is not None:
+            found.extend(state_details(states[0], states[1], self.label))
+        else:
+            for side, state in zip(self._sides, states, strict=True):
+                found.extend(whole(state, side.label) if state else ())
+        return found
+
+    def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[Told]:
+        others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
+        return self._since.about(lineage, others)
+
+    def _caused(self, own: dict[bytes, list[Told]]) -> dict[bytes, list[Told]]:
+        """A world that differs through its members is given the events that changed those."""
+        caused = {lineage: {told.place: told for told in found} for lineage, found in own.items()}
+        for lineage, found in own.items():
+            for container in self._containing(lineage) if found else ():
+                theirs = caused[container]
+                for told in found:
+                    if len(theirs) >= MAX_EVENTS:
+                        break
+                    theirs.setdefault(told.place, told)
+        return {lineage: list(found.values()) for lineage, found in caused.items()}
+
+    def _containing(self, lineage: bytes) -> Iterator[bytes]:
+        """The differing worlds that contain one, at any distance; a world may be in several."""
+        seen, pending = {lineage}, [lineage]
+        while pending:
+            for above in self._above.get(pending.pop(), ()):
+                if above not in seen:
+                    seen.add(above)
+                    pending.append(above)
+                    yield above
+
+    def _change(self, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+        left, right = both(self._sides, lineage)
+        kind = "removed" if not right else "added" if not left else main_kind(details)
+        return change_of(self._sides, lineage, self._places[lineage], kind, details, (left, right), events)
+
+
+def label(sides: Sides, lineage: bytes) -> str:
+    """What a world is called on b, else on a; the beginning of its reference if it has no name."""
+    return called(sides[::-1], lineage) or short(lineage)
+
+
+def containers(sides: Sides, lineage: bytes) -> Iterator[bytes]:
+    """The worlds that contain one on either side."""
+    for side in sides[::-1]:
+        state = side.state(lineage)
+        yield from state.containers if state else ()
+
+
+def found_above(sides: Sides, lineage: bytes) -> Place:
+    """The place of a world that no descent has met, by the first container on every level."""
+    names, seen, within = [label(sides, lineage)], {lineage}, b""
+    while (above := next((ref for ref in containers(sides, lineage) if ref not in seen), None)) is not None:
+        seen.add(above)
+        within = within or above
+        names.append(label(sides, above))
+        lineage = above
+    return Place(shortened(tuple(names[::-1])), within)
+
+
+def lone_change(sides: Sides, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+    """The change of a world whose hash says that nothing has changed."""
+    place = found_above(sides, lineage)
+    return change_of(sides, lineage, place, main_kind(details), details, both(sides, lineage), events)
+
+
+def change_of(
+    sides: Sides,
+    lineage: bytes,
+    place: Place,
+    kind: str,
+    details: tuple[Detail, ...],
+    hashes: tuple[bytes, bytes],
+    events: list[Told],
+) -> Change:
+    """The record of one world that differs."""
+    documents: list[dict[str, Any]] = [told.document() for told in events[:MAX_EVENTS]]
+    return Change(
+        path="/".join(place.names),
+        names=place.names,
+        within=place.within.hex(),
+        ref=lineage.hex(),
+        ref_b="",
+        type=sides[1].type(lineage) or sides[0].type(lineage),
+        change=kind,
+        changes=details,
+        a=hashes[0].hex(),
+        b=hashes[1].hex(),
+        events=tuple(documents),
+        more_events=max(0, len(events) - MAX_EVENTS),
+    )
+
+
+def with_details(change: Change, details: tuple[Detail, ...], events: list[Told]) -> Change:
+    """The change with more that differs about the world; what weighs most names it."""
+    known = [*change.events, *(told.document() for told in events)]
+    return msgspec.structs.replace(
+        change,
+        change=change.change if change.change in ("added", "removed") else main_kind(details + change.changes),
+        changes=details + change.changes,
+        events=tuple(known[:MAX_EVENTS]),
+    )
+
+
+def deeper(above: Names, name: str) -> Names:
+    """The names down to a world."""
+    return shortened((*above, name))
+
+
+def shortened(names: Names) -> Names:
+    """Names with the middle left out where there are very many."""
+    if len(names) <= MAX_PATH_NAMES:
+        return names
+    return (*names[:_KEPT_OUTERMOST], "…", *names[_KEPT_OUTERMOST + 1 - MAX_PATH_NAMES :])

@@ -1,0 +1,53 @@
+"""Events beside the worlds that they changed: those of a container that its members do not account for, by commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from worlddb import Change
+
+Event = dict[str, Any]
+
+
+class Told(NamedTuple):
+    """What one commit did to a world: its events in words, who made it, when and why."""
+
+    side: str
+    seq: int
+    what: str
+    author: str
+    ingested_at: int
+    why: str
+
+
+def own_events(changes: Sequence[Change]) -> list[list[Event]]:
+    """For every change its events, without those that worlds inside it account for; containers come first."""
+    listed = {change.ref: number for number, change in enumerate(changes)}
+    accounted: list[set[tuple[str, int, int]]] = [set() for _ in changes]
+    own: list[list[Event]] = [[] for _ in changes]
+    for number in reversed(range(len(changes))):
+        change = changes[number]
+        own[number] = [event for event in change.events if _place(event) not in accounted[number]]
+        container = listed.get(change.within, number)
+        if container < number:
+            accounted[container].update(map(_place, change.events))
+    return own
+
+
+def by_commit(events: Iterable[Event]) -> list[Told]:
+    """Events put together that were committed together."""
+    told: list[Told] = []
+    for (side, seq), group in groupby(events, key=lambda event: (event["side"], event["seq"])):
+        listed = list(group)
+        counts = Counter(event["event"] for event in listed)
+        what = ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts.items())
+        why = next((event["why"] for event in listed if event["why"]), "")
+        told.append(Told(side, seq, what, listed[0]["author"], listed[0]["ingested_at"], why))
+    return told
+
+
+def _place(event: Event) -> tuple[str, int, int]:
+    return event["side"], event["seq"], event["index"]
