@@ -15,6 +15,7 @@ from worlddb.projections.tables.asof import (
 )
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
+from worlddb.query.ontology import holds
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 
@@ -79,7 +80,7 @@ def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec) -> tuple[s
         if code is None:
             continue
         for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
-            if edge_seen(tables, place, row, moment):
+            if edge_seen(tables, place, row, moment) and holds(snapshot, spec, type_name, "show_conflicts", row.home):
                 found[place.edge] = row.target if place.source == node else place.source
     return tuple(tables.node(found[edge]).lineage.hex() for edge in sorted(found))
 

@@ -20,6 +20,8 @@ from worlddb.query.snapshot import Reader
 PAGE = 256
 POLL_SECONDS = 0.02
 """How often a follower looks for news: one read of the log's head, without a lock."""
+_NO_REFS = ("nonce", "digest")
+"""Bytes of an event that name nothing."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +113,7 @@ def named_by(event: ev.Event) -> tuple[str, ...]:
 
 
 def _ids(event: ev.Event) -> list[bytes]:
-    values = (getattr(event, name) for name in event.__struct_fields__ if name != "nonce")
+    values = (getattr(event, name) for name in event.__struct_fields__ if name not in _NO_REFS)
     return [value for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES]
 
 

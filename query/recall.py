@@ -16,6 +16,7 @@ from worlddb.query.lanes.text import TextLane, matched
 from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope, containers_at, members_below
 from worlddb.query.sight import Sight
+from worlddb.query.spec import Spec
 from worlddb.query.window import Window
 
 MAX_K: Final = 10_000
@@ -23,6 +24,14 @@ SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index; above, hits are filtered afterwards."""
 _OVERFETCH: Final = 4
 _FIRST_FETCH: Final = 64
+
+_STATISTICS: Final = (
+    "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
+    " would give"
+)
+_REWRITES: Final = (
+    "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
+)
 
 
 class Passed(NamedTuple):
@@ -52,21 +61,24 @@ def recall(window: Window, text: str, *, world: Any, k: int, exact: bool, includ
             inside = _inside(snapshot, world)
             lane = window.exact_lane(snapshot, include_superseded)
             hits = _best(window, snapshot, lane, text, inside, k, include_superseded)
-        return records.Recall(hits=hits, exact=True, indexed=lane.indexed, lanes=("text",), note="")
+        note = _note(window.spec, at_present=False)
+        return records.Recall(hits=hits, exact=True, indexed=lane.indexed, lanes=("text",), note=note)
     present = window.present_lane()
     # The index catches up here, outside of any transaction.
     present.search(text, limit=1, through=seq)
     with window.sight() as snapshot:
         hits = _best(window, snapshot, present, text, _inside(snapshot, world), k, include_superseded)
-    note = (
-        ""
-        if seq >= present.indexed
-        else (
-            "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed"
-            " store would give"
-        )
-    )
+    note = _note(window.spec, at_present=seq < present.indexed)
     return records.Recall(hits=hits, exact=False, indexed=present.indexed, lanes=("text",), note=note)
+
+
+def _note(spec: Spec, *, at_present: bool) -> str:
+    """What a reader of the answer should know about how it was made."""
+    notes = [_STATISTICS] if at_present else []
+    unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
+    if unseen:
+        notes.append(_REWRITES.format(", ".join(unseen)))
+    return "; ".join(notes)
 
 
 def _inside(snapshot: Sight, world: Any) -> int:

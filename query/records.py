@@ -77,6 +77,29 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge type in force in ``world`` and in all that it contains, since commit ``seq`` (0: it is built in).
+
+    ``ended`` is the commit that took it back or replaced it, 0 if the view knows of none.
+
+    ``digest`` stands for the handler's code and is made of its ``source``, or of its ``name`` and version where no
+    source was to be had, as ``digest_of`` says; of a built-in type it is empty. ``rewrites`` are what the type asks of
+    queries. ``available``: this process has that code, so that it can write edges of the type.
+    """
+
+    name: str
+    version: int
+    digest: str
+    digest_of: str
+    rewrites: tuple[str, ...]
+    functional: bool
+    world: str
+    seq: int
+    ended: int
+    why: str
+    available: bool
+
+
 class Version(msgspec.Struct, frozen=True, kw_only=True):
     """One version in a lineage's history, with its validity as known to the view."""
 

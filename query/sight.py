@@ -10,6 +10,7 @@ from worlddb.log.model.commit import Header
 from worlddb.log.model.events import NONE, Proposed
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
+from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
@@ -72,6 +73,40 @@ class Sight:
     def staged_in(self, seq: int) -> list[bytes]:
         """The proposals of a commit, in the order in which they were staged."""
         return [event.proposal for event in self._snapshot.log.events(seq).events if isinstance(event, Proposed)]
+
+    def registration(self, type_name: str, home: int) -> Registration | None:
+        """The registration of an edge type that holds for edges at home in a world."""
+        tables, seq = self._snapshot.tables, self.place.moment.seq
+        found = Nearest(tables, type_name, seq).at(home, self._above)
+        return None if found is None else self._as_seen(found)
+
+    def _above(self, node: int) -> list[int]:
+        """The containers of a node whose registrations count here: of what is inside, those inside.
+
+        Above the world that is everything here all count: what holds for it holds for everything in it.
+        """
+        found = list(containers_known(self._snapshot.tables, self.place.moment.seq)(node))
+        if not self.place.is_confined or node == self.place.top or not self._is_inside(node):
+            return found
+        return [container for container in found if self._is_inside(container)]
+
+    def registered(self, *, ended: bool = False) -> list[Registration]:
+        """Every registration inside, and those from outside that hold for the world that is everything here."""
+        known = registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        if not self.place.is_confined:
+            return known
+        inside = [one for one in known if self._is_inside(one.world)]
+        inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
+        return inside + [one for one in inherited if one is not None and one not in inside]
+
+    def _as_seen(self, known: Registration) -> Registration:
+        """What holds here from outside holds for everything here; by whose reason is not told."""
+        if not self.place.is_confined or self._is_inside(known.world):
+            return known
+        return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
+
+    def _is_inside(self, node: int) -> bool:
+        return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None
 
     def inhabitants(self, world: int | None = None) -> Iterator[int]:
         """Every node inside a world (default: the top) at the moment, in log order."""

@@ -15,6 +15,19 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     lattice_types: frozenset[str] = frozenset()
     crossing_types: frozenset[str] = frozenset()
     identity_types: frozenset[str] = frozenset()
+    scoped_types: frozenset[str] = frozenset()
+    """Types whose rewrite holds for some worlds only: of their edges, the home says whether it does."""
+    missing_types: tuple[str, ...] = ()
+    """Registered types whose registered code this process does not have."""
+    built_in: tuple[tuple[str, int], ...] = ()
+    """Names and versions of the built-in types."""
+    codes: frozenset[tuple[str, int, bytes]] = frozenset()
+    """Type, version and digest of the handlers that the process was given."""
+
+    @property
+    def rewriting_types(self) -> frozenset[str]:
+        """Types that change how queries see their edges."""
+        return self.conflict_types | self.lattice_types | self.crossing_types | self.identity_types
 
     def hide_closed(self) -> Spec:
         return msgspec.structs.replace(self, hides_closed=True)
@@ -36,9 +49,9 @@ Rewrite = Callable[[Spec], Spec]
 """An edge type's rewrite, handed to the query by the façade as a value."""
 
 
-def rewritten(rewrites: tuple[Rewrite, ...]) -> Spec:
-    """The specification after every registered edge type has rewritten it."""
-    spec = Spec()
+def rewritten(rewrites: tuple[Rewrite, ...], built_in: tuple[tuple[str, int], ...]) -> Spec:
+    """The specification after every built-in edge type has rewritten it."""
+    spec = Spec(built_in=built_in)
     for rewrite in rewrites:
         spec = rewrite(spec)
     return spec

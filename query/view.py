@@ -22,6 +22,7 @@ from worlddb.query import build, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.journal import Entry, journal
+from worlddb.query.ontology import edge_types, holds
 from worlddb.query.recall import recall
 from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope
@@ -125,7 +126,7 @@ class View:
         with self._sight() as snapshot:
             inside = self._node(snapshot, world)
             scope = Scope(snapshot.tables, inside, self.moment)
-            wanted = None if type is None else type_filter(snapshot, type, self.moment, self.spec)
+            wanted = None if type is None else type_filter(snapshot, type, self.moment, self.spec, inside)
             for node in self._candidates(snapshot, inside, name, wanted):
                 if limit is not None and len(found) >= limit:
                     break
@@ -232,7 +233,32 @@ class View:
 
     def conflicts(self, ref: Any) -> list[records.Edge]:
         """The edges that record contradictions of a world."""
-        return [edge for type_name in sorted(self.spec.conflict_types) for edge in self.edges(ref, type=type_name)]
+        found = [edge for type_name in sorted(self.spec.conflict_types) for edge in self.edges(ref, type=type_name)]
+        with self._sight() as snapshot:
+            homes = [find_node(snapshot.tables, bytes.fromhex(edge.home), self.seq) for edge in found]
+            return [
+                edge
+                for edge, home in zip(found, homes, strict=True)
+                if holds(snapshot, self.spec, edge.type, "show_conflicts", home)
+            ]
+
+    def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
+        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
+
+        The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
+        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
+        the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
+        """
+        if include_ended and world is not None:
+            raise InputError("Both world and include_ended were given", "Leave one of them out")
+        with self._sight() as snapshot:
+            node = None if world is None else find_node(snapshot.tables, as_ref(world), self.seq)
+            return edge_types(snapshot, self.spec, node, ended=include_ended)
+
+    @property
+    def missing_edge_types(self) -> tuple[str, ...]:
+        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
+        return self.spec.missing_types
 
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from worlddb.query.lanes.text import ExactTextLane, TextLane
+from worlddb.query.ontology import spec_of
 from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
 from worlddb.query.spec import Spec
@@ -18,16 +19,20 @@ MAX_KEPT: Final = 100_000
 class Window:
     """Opens a transaction for each read, as far as its place may see; kept by the view, and not handed out by it."""
 
-    def __init__(self, reader: Reader, place: Place, spec: Spec) -> None:
+    def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec) -> None:
         self.reader = reader
         self.place = place
         self.spec = spec
+        self._built_in = built_in
         self._exact_lanes: dict[bool, ExactTextLane] = {}
         self._inside: dict[int, bool] = {}
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
-        return Window(self.reader, self.place._replace(top=top), self.spec)
+        inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec)
+        with inner.sight() as sight:
+            inner.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        return inner
 
     @contextmanager
     def sight(self) -> Iterator[Sight]:

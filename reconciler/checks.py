@@ -169,6 +169,18 @@ def _import(command: cmd.Import) -> None:
         _ref(command.into, "into")
 
 
+def _register(command: cmd.Register) -> None:
+    _scoped(command)
+    if not isinstance(command.functional, bool):
+        raise InputError(f"functional is {type(command.functional).__name__}, not a boolean", "Give True or False")
+
+
+def _scoped(command: cmd.Register | cmd.Unregister) -> None:
+    checked_text(command.type, "the edge type", MAX_TYPE_BYTES, empty=False)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -185,6 +197,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Undo: _decision,
     cmd.Bookmark: _bookmark,
     cmd.Import: _import,
+    cmd.Register: _register,
+    cmd.Unregister: _scoped,
 }
 
 

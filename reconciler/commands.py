@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from worlddb.log.model import codec
+from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import COMMAND_KEY, keyed
 
 Ref = bytes | str | int
@@ -186,6 +187,27 @@ class Import(Command, frozen=True, kw_only=True):
     into: Ref | None = None
 
 
+class Register(Command, frozen=True, kw_only=True):
+    """Let an edge type hold for a world and all that it contains, or say of a built-in one whether it is functional."""
+
+    CODE: ClassVar[str] = "register"
+    type: str
+    handler_version: int
+    digest: bytes
+    digest_of: ev.DigestOf
+    rewrites: tuple[ev.RewriteName, ...] = ()
+    functional: bool = False
+    world: Ref | None = None
+
+
+class Unregister(Command, frozen=True, kw_only=True):
+    """Take the registration of an edge type in a world back."""
+
+    CODE: ClassVar[str] = "unregister"
+    type: str
+    world: Ref | None = None
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -202,12 +224,14 @@ ALL: tuple[type[Command], ...] = (
     Undo,
     Bookmark,
     Import,
+    Register,
+    Unregister,
 )
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
-    """The fields that hold caller text. The type of a link is vocabulary, not text."""
-    body = () if kind is Link else _BODY_FIELDS
+    """The fields that hold caller text. The type of an edge is vocabulary, not text."""
+    body = () if kind in (Link, Register, Unregister) else _BODY_FIELDS
     return tuple(name for name in kind.__struct_fields__ if name in body or name in DETAIL_FIELDS)
 
 

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.apply import pair_key
-from worlddb.projections.tables.schema import LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
+from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
 from worlddb.reconciler.bundle_contents import Contents
 from worlddb.reconciler.draft import Draft
-from worlddb.reconciler.handler import Edge, EdgeHandler, Insert
+from worlddb.reconciler.functional import record_conflicts
+from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
+from worlddb.reconciler.handler_context import Written
+from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Refusal
+from worlddb.reconciler.reading import Reading
+from worlddb.reconciler.scopes import Scopes
 
 if TYPE_CHECKING:
     from worlddb.reconciler.erasing import Plan
 
+SAME_AS = "same_as"
 MAX_CHAIN = 64
 """How deep handlers may chain writes before the command is refused."""
 
 
-class Written(NamedTuple):
-    """What became of an edge: its id, or the id of the proposal that was staged in its place."""
-
-    id: bytes
-    staged: bool
-
-
-class Context:
+class Context(Reading):
     """What a handler may read and do inside the transaction that its edge is written in."""
 
-    def __init__(self, draft: Draft, handlers: dict[str, EdgeHandler], secret: bytes) -> None:
-        self.draft = draft
-        self.tables = draft.tables
-        self.now = draft.ingest_time
-        self._handlers = handlers
+    def __init__(self, draft: Draft, ontology: Ontology, secret: bytes) -> None:
+        super().__init__(draft)
+        self.scopes = Scopes(draft.tables, ontology, draft.seq)
+        self.stopped: Exception | None = None
+        """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
         self.secret = secret
         self.arriving: Contents | None = None
         """The bundle that a command of this request imports."""
@@ -48,62 +44,6 @@ class Context:
         self.forbids: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self._depth = 0
-
-    # -- what a handler may read
-
-    def begins(self, node: int) -> int:
-        """Where the newest version of a node begins to be valid; commit time for the root world."""
-        if node == ROOT_NODE:
-            return self.now
-        return self.tables.version(node, self.tables.node(node).versions).valid_from
-
-    def shown(self, node: int) -> str:
-        """The node's reference as people are shown it."""
-        return short(self.tables.node(node).lineage)
-
-    def live_edges(self, node: int, type_name: str) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges of a type from a node that have not been unlinked, in log order."""
-        code = self.tables.type_code(type_name)
-        if code is not None:
-            for place, row in self.tables.outgoing(node, code):
-                if row.unlinked == LIVE:
-                    yield place, row
-
-    def reaches(self, start: int, goal: int, type_name: str) -> bool:
-        """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
-        tables, code = self.tables, self.tables.type_code(type_name)
-        if code is None or (goal >= tables.first_new_node and not tables.has_incoming(goal, code)):
-            return start == goal
-        seen, pending = {start}, [start]
-        while pending:
-            node = pending.pop()
-            if node == goal:
-                return True
-            for target in tables.live_targets(node, code):
-                if target not in seen:
-                    seen.add(target)
-                    pending.append(target)
-        return False
-
-    def inside(self, node: int, world: int) -> bool:
-        """True if ``world`` is the node or contains it, at any depth."""
-        if world == ROOT_NODE:
-            return True
-        seen, pending = {node}, [node]
-        while pending:
-            here = pending.pop()
-            if here == world:
-                return True
-            for container in self.tables.containers(here):
-                if container not in seen:
-                    seen.add(container)
-                    pending.append(container)
-        return False
-
-    def home_of(self, node: int) -> int:
-        """The world that holds a node's edges by default: its first container."""
-        containers = self.tables.containers(node)
-        return containers[0] if containers else ROOT_NODE
 
     # -- what a handler may do
 
@@ -116,11 +56,13 @@ class Context:
         home: int | None = None,
         valid_from: int | None = None,
         valid_to: int = FOREVER,
+        properties: dict[str, Any] | None = None,
         details: int = ev.NONE,
         key: str | None = None,
     ) -> Written:
         """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
-        handler = self.handler(type_name)
+        where = self._home(source, type_name, home)
+        handler = self.scopes.handler(self, type_name, where)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
         if valid_to != FOREVER:
             checked_interval(begins, valid_to)
@@ -129,14 +71,19 @@ class Context:
             nonce, found = self._under_key(key)
             if found is not None:
                 return Written(found, staged=False)
-        edge = Edge(type_name, source, target, self._home(source, type_name, home), begins, valid_to, details, key)
+        if properties:
+            details = self.draft.add_details(properties=properties)
+        edge = HandledEdge(type_name, source, target, where, begins, valid_to, details, key)
         self._depth += 1
         if self._depth > MAX_CHAIN:
             self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
         try:
             if handler.on_insert(self, edge) is Insert.STAGE:
-                return Written(self.stage(source, target, type_name, edge=edge), staged=True)
-            return Written(self._write(edge, handler, nonce), staged=False)
+                return Written(self.stage(source, target, edge=edge), staged=True)
+            written = self._write(edge, handler, nonce)
+            if (scope := self.scopes.functional(type_name, where)) is not None:
+                record_conflicts(self, edge._replace(id=written), scope)
+            return Written(written, staged=False)
         finally:
             self._depth -= 1
 
@@ -148,10 +95,10 @@ class Context:
         if row.unlinked != LIVE:
             self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
         self.draft.emit(ev.Unlinked(edge))
-        type_name = self.tables.type_name(place.type)
-        self.handler(type_name).on_delete(
-            self, Edge(type_name, place.source, row.target, row.home, row.valid_from, row.valid_to, id=edge)
-        )
+        seen = self.handled(place, row)
+        handler = self.scopes.handler_of_old(self, seen.type, row.home)
+        if handler is not None:
+            handler.on_delete(self, seen)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
         """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
@@ -196,19 +143,19 @@ class Context:
         self,
         source: int,
         target: int,
-        type_name: str = "same_as",
         *,
         evidence: dict[str, Any] | None = None,
-        edge: Edge | None = None,
+        edge: HandledEdge | None = None,
     ) -> bytes:
         """Stage a proposal that two nodes are one; its id is the id that the edge will have if accepted."""
-        details = self.draft.add_details(properties=evidence) if edge is None else edge.details
-        handler = self.handler(type_name)
+        handler = self.scopes.handler(self, SAME_AS, ROOT_NODE)
         if edge is None:
             begins = handler.default_valid_from(self, source, target)
-            edge = Edge(type_name, source, target, self._home(source, type_name, None), begins, details=details)
+            details = self.draft.add_details(properties=evidence)
+            home = self._home(source, SAME_AS, None)
+            edge = HandledEdge(SAME_AS, source, target, home, begins, details=details)
         nonce = self.draft.nonce()
-        ends = one, other, home = self._ends(edge)
+        ends = one, other, where = self._ends(edge)
         proposal = self._identity(edge, ends, nonce)
         self.draft.emit(
             ev.Proposed(
@@ -217,9 +164,9 @@ class Context:
                 one.versions,
                 other.lineage,
                 other.versions,
-                home.lineage,
+                where.lineage,
                 edge.valid_from,
-                details,
+                edge.details,
                 nonce,
                 handler.version,
             )
@@ -227,9 +174,11 @@ class Context:
         self.note("proposal_staged", proposal)
         return proposal
 
-    def conflict(self, one: int, other: int, *, details: int = ev.NONE) -> bytes:
+    def conflict(
+        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+    ) -> bytes:
         """Record that two nodes contradict each other; both stay, and reads show it."""
-        return self.link(one, "contradicts", other, details=details).id
+        return self.link(one, "contradicts", other, home=home, valid_from=valid_from, valid_to=valid_to).id
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something in the receipt."""
@@ -237,27 +186,10 @@ class Context:
 
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         """Stop: nothing of the whole commit is written."""
-        raise Refusal(code, reason, remedy)
+        self.stopped = Refusal(code, reason, remedy)
+        raise self.stopped
 
     # -- for the reconciler itself
-
-    def handler(self, type_name: str) -> EdgeHandler:
-        """The handler of an edge type.
-
-        Raises:
-            UnknownEdgeType: there is none; the message lists those there are.
-        """
-        found = self._handlers.get(type_name)
-        if found is None:
-            raise UnknownEdgeType(
-                f"No handler is registered for the edge type {str(type_name)[:80]!r}",
-                f"Use one of: {', '.join(sorted(self._handlers))}",
-            )
-        return found
-
-    def latest_proposal(self, one: int, other: int) -> bytes | None:
-        """The latest proposal about an unordered pair of nodes."""
-        return self.tables.pairs.get(pair_key(one, other))
 
     def write_accepted(self, proposal: bytes, row: ProposalRow) -> None:
         """Write the edge of an accepted proposal, exactly as it was staged and under the id given then."""
@@ -265,7 +197,7 @@ class Context:
         self.draft.emit(
             ev.Linked(
                 proposal,
-                "same_as",
+                SAME_AS,
                 lineages[0],
                 row.source_version,
                 lineages[1],
@@ -287,9 +219,8 @@ class Context:
         there: nothing new is decided about the edge.
         """
         self.draft.emit(ev.Unlinked(row.edge))
-        type_name = self.tables.type_name(place.type)
         details = self.draft.copy_details(row.seq, row.details)
-        edge = Edge(type_name, place.source, row.target, home, row.valid_from, row.valid_to, details)
+        edge = self.handled(place, row)._replace(home=home, details=details)
         source = self._as_of(place.source, row.source_version)
         target = self._as_of(row.target, row.target_version)
         ends = (source, target, self.tables.node(home))
@@ -299,14 +230,20 @@ class Context:
         """The lineage that a caller's key stands for in this store."""
         return keyed_lineage(self.secret, key.encode())
 
-    def _write(self, edge: Edge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
+    def _write(self, edge: HandledEdge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
         nonce = keyed_nonce or self.draft.nonce()
         return self._emit_linked(
             edge, self._ends(edge), nonce, keyed=bool(keyed_nonce), handler_version=handler.version
         )
 
     def _emit_linked(
-        self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes, *, keyed: bool, handler_version: int
+        self,
+        edge: HandledEdge,
+        ends: tuple[NodeRow, NodeRow, NodeRow],
+        nonce: bytes,
+        *,
+        keyed: bool,
+        handler_version: int,
     ) -> bytes:
         identity = self._identity(edge, ends, nonce)
         source, target, home = ends
@@ -328,7 +265,7 @@ class Context:
         self.draft.emit_linked(event, edge.source, edge.target, edge.home)
         return identity
 
-    def _ends(self, edge: Edge) -> tuple[NodeRow, NodeRow, NodeRow]:
+    def _ends(self, edge: HandledEdge) -> tuple[NodeRow, NodeRow, NodeRow]:
         """The rows of source, target and home."""
         node = self.tables.node
         source = node(edge.source)
@@ -338,7 +275,7 @@ class Context:
         """The row of a node as it was when a version was its newest."""
         return self.tables.node(node)._replace(versions=version, body=self.tables.version(node, version).body)
 
-    def _identity(self, edge: Edge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
+    def _identity(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
         source, target, home = ends
         properties = b"" if edge.details == ev.NONE else self.draft.blobs.blob_id(edge.details)
         return edge_id(
@@ -354,7 +291,7 @@ class Context:
         )
 
     def _home(self, source: int, type_name: str, home: int | None) -> int:
-        if type_name == "contains":
+        if type_name == CONTAINS:
             return source
         return self.home_of(source) if home is None else home
 

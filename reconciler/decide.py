@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, NoReturn
 
-from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.errors import AmbiguousReference, UnknownReference
@@ -22,6 +21,7 @@ from worlddb.reconciler.erasing import erase as erase_planned
 from worlddb.reconciler.erasing import refuse_forbidden
 from worlddb.reconciler.importing import import_bundle
 from worlddb.reconciler.references import edge_ref, node_or_edge_ref, node_ref, proposal_ref
+from worlddb.reconciler.registering import register_type, unregister_type
 from worlddb.reconciler.resolver import Match
 
 
@@ -260,12 +260,7 @@ def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
 
 def current_body(ctx: Context, node: int) -> Body | None:
     """The newest body of a node, in this draft or in the log; ``None`` once erased."""
-    row = ctx.tables.version(node, ctx.tables.node(node).versions)
-    if row.seq == ctx.draft.seq:
-        return ctx.draft.blobs.body(row.position)
-    stored = ctx.draft.log.blob(row.seq, row.position)
-    body = None if stored is None else codec.decode_blob(stored, row.seq)
-    return body if isinstance(body, Body) else None
+    return ctx.body(node)
 
 
 # -- edges
@@ -345,6 +340,17 @@ def import_(ctx: Context, command: cmd.Import, details: int) -> Decided:
     return Decided(import_bundle(ctx, command))
 
 
+# -- the ontology
+
+
+def register(ctx: Context, command: cmd.Register, details: int) -> Decided:
+    return Decided(register_type(ctx, command, details))
+
+
+def unregister(ctx: Context, command: cmd.Unregister, details: int) -> Decided:
+    return Decided(unregister_type(ctx, command, details))
+
+
 _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
     cmd.Revise: revise,
     cmd.Retire: retire,
@@ -360,4 +366,6 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Undo: undo,
     cmd.Bookmark: bookmark,
     cmd.Import: import_,
+    cmd.Register: register,
+    cmd.Unregister: unregister,
 }

@@ -1,25 +1,33 @@
-"""The protocol of edge types: an edge is a write-time program (paper §2.2, equation 3)."""
+"""The protocol of edge types: an edge is a write-time program (paper §2.2, equation 3).
+
+The built-in types in ``edges/`` and the types that users register are written against this one protocol.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from worlddb.log.model.times import FOREVER
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.context import Context
+from worlddb.reconciler.handler_context import HandlerContext
 
 
 class Insert(Enum):
-    """What a handler decided about an edge that is being inserted; to refuse it calls ``ctx.refuse``."""
+    """What a handler decided about an edge that is being inserted; to refuse it calls ``ctx.refuse``.
+
+    ``STAGE`` is for ``same_as`` alone: no other edge waits for a decision.
+    """
 
     WRITE = "write"
     STAGE = "stage"
 
 
-class Edge(NamedTuple):
-    """An edge as its handler sees it. Ends are node numbers of this transaction's tables."""
+class HandledEdge(NamedTuple):
+    """An edge as its handler sees it. Ends and home are worlds of this transaction, times are microseconds.
+
+    ``id`` is empty and ``seq`` 0 while it is being inserted. For its properties ask the context; ``details`` is where
+    they are kept. ``key`` is the caller's, and known only while it is being inserted.
+    """
 
     type: str
     source: int
@@ -30,10 +38,15 @@ class Edge(NamedTuple):
     details: int = -1
     key: str | None = None
     id: bytes = b""
+    seq: int = 0
 
 
 class Rewritable(Protocol):
-    """What a handler can do to a query: each method returns the changed query."""
+    """What a handler can do to a query: each method returns the changed query.
+
+    A type that is registered may ask for the first three, and only for edges of its own. The last two are for built-in
+    types, because what they do would break the containment or the identity of others.
+    """
 
     def hide_closed(self) -> Any:
         """Leave out what is no longer valid, unless the query asks for it."""
@@ -55,18 +68,21 @@ Q = TypeVar("Q", bound=Rewritable)
 
 
 class EdgeHandler(Protocol):
-    """An edge type. Handlers are stateless; what they decide depends on the transaction's state alone."""
+    """An edge type. Handlers are stateless; what they decide depends on the transaction's state alone.
+
+    ``name`` is the edge type, ``version`` a number from 1 up that its author raises when the rules change.
+    """
 
     name: str
     version: int
 
-    def default_valid_from(self, ctx: Context, source: int, target: int) -> int:
+    def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         """Where the edge's validity begins if the caller did not say, in microseconds."""
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         """Enforce the type's laws before the edge is written; may close, chain, stage or refuse."""
 
-    def on_delete(self, ctx: Context, edge: Edge) -> None:
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
         """Clean up after the edge was unlinked; may chain or refuse."""
 
     def on_query_rewrite(self, query: Q) -> Q:
@@ -74,20 +90,23 @@ class EdgeHandler(Protocol):
 
 
 class PlainHandler:
-    """What edge types have in common: no self-reference, validity from the source's, nothing to clean up."""
+    """What edge types have in common: no self-reference, validity from the source's, nothing to clean up.
+
+    A type of one's own may begin with this class, and does not have to.
+    """
 
     name = ""
     version = 1
 
-    def default_valid_from(self, ctx: Context, source: int, target: int) -> int:
+    def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(source)
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.source == edge.target:
             ctx.refuse("self_reference", f"{ctx.shown(edge.source)} cannot have a {self.name} edge to itself")
         return Insert.WRITE
 
-    def on_delete(self, ctx: Context, edge: Edge) -> None:
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
         return None
 
     def on_query_rewrite(self, query: Q) -> Q:
@@ -97,7 +116,7 @@ class PlainHandler:
 class AcyclicHandler(PlainHandler):
     """An edge type that orders its ends strictly: following it never leads back."""
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
         if ctx.reaches(edge.target, edge.source, self.name):
             ctx.refuse(

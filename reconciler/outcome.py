@@ -52,6 +52,7 @@ NOTES = {
     "texts_arrived": "the texts of {}, which had been known by reference only, have come",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
     "left_erased": "{} were erased here, and were left so",
+    "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 

@@ -29,7 +29,7 @@ from worlddb.reconciler.details import add_details
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.erasing import plan
 from worlddb.reconciler.extraction import Ingest, commands_of
-from worlddb.reconciler.handler import EdgeHandler
+from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
 from worlddb.reconciler.resolver import Match
@@ -46,7 +46,7 @@ class Writer(NamedTuple):
     env: Environment
     clock: Clock
     entropy: Entropy
-    handlers: dict[str, EdgeHandler]
+    ontology: Ontology
     author: str
     max_clock_jump: int
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
@@ -156,7 +156,7 @@ def _committed(
     if repeated is not None:
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
-    ctx = Context(draft, writer.handlers, secret)
+    ctx = Context(draft, writer.ontology, secret)
     ctx.arriving = arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:

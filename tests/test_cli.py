@@ -59,7 +59,7 @@ def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
 
 def test_the_commands_are_those_that_are_promised():
     promised = (
-        *("demo", "ingest", "recall", "show", "history", "children", "hash", "blame", "log", "stats"),
+        *("demo", "ingest", "recall", "show", "history", "children", "hash", "blame", "types", "log", "stats"),
         *("at", "bookmark"),
         *("verify", "rebuild", "replay", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),

@@ -131,6 +131,19 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         ),
         "7f808fc576b646b7409762d02bd1174b36f3239c011d5e004d36f58ef94ec888",
     ),
+    "registered": (
+        ev.Registered(ONE, "employs", 2, HASH, "source", ["show_conflicts"], True, -1),
+        (
+            "99aa72656769737465726564c410000102030405060708090a0b0c0d0e0fa7656d706c6f797302c420404142434445464748494a"
+            "4b4c4d4e4f505152535455565758595a5b5c5d5e5fa6736f7572636591ae73686f775f636f6e666c69637473c3ff"
+        ),
+        "36d752877ba154499dbdeab06814c5041fa1fc980ce0ce92a652eca010caa7ef",
+    ),
+    "unregistered": (
+        ev.Unregistered(ONE, "employs", 3),
+        "94ac756e72656769737465726564c410000102030405060708090a0b0c0d0e0fa7656d706c6f797303",
+        "4d704daece42585942ba409e42bdbffba588d89607674ccfbd9d9db9f3c2f732",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

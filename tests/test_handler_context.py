@@ -1,28 +1,78 @@
-"""What a handler may do beside writing its own edge, tried with an edge type that is not in the default ontology."""
+"""What a handler may do beside writing its own edge, and what it may not, whatever it tries."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import worlddb
+from worlddb import HandledEdge, HandlerContext, Insert, PlainHandler
+from worlddb.reconciler import handler_context
 from worlddb.reconciler.context import Context
-from worlddb.reconciler.handler import Edge, Insert, PlainHandler
+from worlddb.reconciler.guard import GuardedContext
 
 
 class LivesIn(PlainHandler):
-    """A functional relation: nobody lives in two places, so a second one is a conflict of the two places."""
+    """Nobody lives in two places, so a second one is a conflict of the two places."""
 
     name = "lives_in"
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
-        for _, row in ctx.live_edges(edge.source, self.name):
-            ctx.conflict(edge.target, row.target)
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        for known in ctx.edges(edge.source, self.name):
+            ctx.conflict(edge.target, known.target)
         return super().on_insert(ctx, edge)
 
 
-def test_a_handler_records_a_conflict_in_the_commit_of_its_edge_and_reads_show_it(tmp_path: Path) -> None:
+class Scripted(PlainHandler):
+    """Does what a test tells it to."""
+
+    name = "scripted"
+
+    def __init__(self, insert: Callable[..., Any] | None = None, delete: Callable[..., Any] | None = None) -> None:
+        self.insert = insert
+        self.delete = delete
+
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        answer: Insert = Insert.WRITE if self.insert is None else self.insert(ctx, edge)
+        return answer
+
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+        if self.delete is not None:
+            self.delete(ctx, edge)
+
+
+class Store:
+    """A store with three worlds and a scripted edge type."""
+
+    def __init__(self, db: worlddb.Database) -> None:
+        self.db = db
+        self.handler = Scripted()
+        db.register(self.handler)
+        self.team = db.create("Topic", "Team", valid_from="2020-01-01").ref
+        made = {"world": self.team, "valid_from": "2021-01-01"}
+        self.ann = db.create("Person", "Ann", content="a person", **made).ref
+        self.bob = db.create("Person", "Bob", content="another", **made).ref
+
+    def link(self, insert: Callable[..., Any]) -> worlddb.Receipt:
+        self.handler.insert = insert
+        receipt = self.db.link(self.ann, "scripted", self.bob, properties={"role": "lead"})
+        assert isinstance(receipt, worlddb.Receipt)
+        return receipt
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
     with worlddb.open(tmp_path / "store") as db:
-        db._writer.handlers["lives_in"] = LivesIn()
+        yield Store(db)
+        assert db.verify(deep=True).ok
+
+
+def test_a_handler_records_a_conflict_in_the_commit_of_its_edge_and_reads_show_it(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", edge_types=[LivesIn()]) as db:
+        db.register(LivesIn())
         ann, lisbon, porto = (db.create("Entity", name) for name in ("Ann", "Lisbon", "Porto"))
         assert db.link(ann, "lives_in", lisbon).events == 1
         assert db.view().conflicts(lisbon) == []
@@ -37,3 +87,212 @@ def test_a_handler_records_a_conflict_in_the_commit_of_its_edge_and_reads_show_i
         # Without the handler everything is read and rebuilt, and only new writes of the type are refused.
         assert [edge.type for edge in db.view().edges(ann, type="lives_in")] == ["lives_in", "lives_in"]
         assert db.rebuild("tables").root == db.head().root
+
+
+def test_the_contexts_have_what_the_protocol_documents_and_the_guarded_one_no_more() -> None:
+    documented = {name for name in vars(handler_context.HandlerContext) if not name.startswith("_")}
+    assert {name for name in dir(GuardedContext) if not name.startswith("_")} == documented | {"end_call"}
+    assert documented - {"now", "root"} <= set(dir(Context))
+
+
+def test_a_handler_reads_what_its_edge_is_about(store: Store) -> None:
+    told: dict[str, Any] = {}
+
+    def look(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        team = ctx.home_of(edge.source)
+        told.update(
+            text=ctx.text(edge.source),
+            properties=ctx.properties(edge),
+            home=edge.home == team,
+            containers=list(ctx.containers(edge.target)) == [team],
+            inside=(ctx.inside(edge.source, team), ctx.inside(edge.source, ctx.root), ctx.inside(team, edge.source)),
+            reaches=(ctx.reaches(team, edge.target, "contains"), ctx.reaches(edge.target, team, "contains")),
+            lineage=ctx.lineage(edge.source).hex(),
+            shown=ctx.shown(edge.source),
+            begins=ctx.begins(edge.source) == edge.valid_from,
+            members=[known.target == end for known, end in zip(ctx.edges(team, "contains"), edge[1:3], strict=True)],
+            around=[known.source == ctx.root for known in ctx.edges(team, "contains", incoming=True)],
+            proposal=ctx.proposal(edge.source, edge.target),
+        )
+        ctx.link(edge.source, "same_as", edge.target)
+        staged = ctx.proposal(edge.source, edge.target)
+        told["staged"] = None if staged is None else (staged.status, staged.changed)
+        return Insert.WRITE
+
+    receipt = store.link(look)
+    assert len(receipt.proposals) == 1
+    assert told == {
+        "text": ("Person", "Ann", "a person"),
+        "properties": {"role": "lead"},
+        "home": True,
+        "containers": True,
+        "inside": (True, True, False),
+        "reaches": (True, False),
+        "lineage": store.ann,
+        "shown": store.ann[:12],
+        "begins": True,
+        "members": [True, True],
+        "around": [True],
+        "proposal": None,
+        "staged": ("pending", False),
+    }
+
+
+def test_a_handler_closes_chains_and_tells_within_the_laws(store: Store) -> None:
+    def act(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        first = ctx.link(edge.target, "refers_to", edge.source, properties={"by": "handler"}, valid_from=ctx.now)
+        assert ctx.close_edge(first.id, ctx.now + 5)
+        second = ctx.link(edge.target, "refers_to", edge.source)
+        ctx.unlink(second.id)
+        ctx.end(edge.target, ctx.now + 10, by=ctx.lineage(edge.source))
+        assert ctx.close(edge.source, ctx.now + 20) and not ctx.close(edge.source, ctx.now + 30)
+        ctx.note("told_by_handler", ctx.lineage(edge.source))
+        return Insert.WRITE
+
+    receipt = store.link(act)
+    at = receipt.ingest_time
+    view = store.db.view(valid=at)
+    ann, bob = view.get(store.ann), view.get(store.bob)
+    assert ann is not None and bob is not None
+    assert (ann.valid.end, bob.valid.end, bob.ended) == (at + 20, at + 10, True)
+    [made] = view.edges(store.bob, type="refers_to")
+    assert (made.properties, made.valid.end) == ({"by": "handler"}, at + 5)
+    assert [str(note) for note in receipt.notes] == ["told_by_handler"]
+
+
+def test_cleaning_up_after_an_unlink_sees_the_edge_as_it_was_written(store: Store) -> None:
+    edge = store.link(lambda ctx, edge: Insert.WRITE)
+    seen: list[Any] = []
+    store.handler.delete = lambda ctx, old: seen.append((old.id.hex(), ctx.properties(old), old.seq, old.key))
+    store.db.unlink(edge)
+    assert seen == [(edge.ref, {"role": "lead"}, edge.seq, None)]
+
+
+def _swallow(call: Callable[[HandlerContext, HandledEdge], Any]) -> Callable[[HandlerContext, HandledEdge], Insert]:
+    def insert(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        try:
+            call(ctx, edge)
+        except Exception:
+            pass
+        return Insert.WRITE
+
+    return insert
+
+
+def _raise(error: BaseException) -> Callable[..., Any]:
+    def insert(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        ctx.end(edge.target, ctx.now)
+        raise error
+
+    return insert
+
+
+def _without_end(edge: HandledEdge) -> Any:
+    return _without_end(edge)
+
+
+BROKEN: dict[str, Callable[..., Any]] = {
+    "raises": _raise(ZeroDivisionError("by nothing")),
+    "raises something empty": _raise(KeyError()),
+    "recurses": lambda ctx, edge: _without_end(edge),
+    "returns nothing": lambda ctx, edge: None,
+    "returns something true": lambda ctx, edge: True,
+    "stages its edge": lambda ctx, edge: Insert.STAGE,
+    "names no world": lambda ctx, edge: ctx.begins(10_000),
+    "names a world by its reference": lambda ctx, edge: ctx.text(ctx.lineage(edge.source)),
+    "names no edge": lambda ctx, edge: ctx.unlink(b"no edge"),
+    "gives a time as text": lambda ctx, edge: ctx.end(edge.target, "2020-01-01"),
+    "gives a code that is none": lambda ctx, edge: ctx.note("{} says who", ctx.lineage(edge.source)),
+    "refuses with a code that is none": lambda ctx, edge: ctx.refuse("No Way", "because"),
+    "notes what is no reference": lambda ctx, edge: ctx.note("fine", "who"),
+    "reaches for the tables": lambda ctx, edge: ctx.tables,
+    "reaches for the draft": lambda ctx, edge: ctx.draft.emit("anything"),
+    "sets something": lambda ctx, edge: setattr(ctx, "now", 0),
+    "calls what does not exist": lambda ctx, edge: ctx.delete(edge.target),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_handler_that_breaks_leaves_nothing_behind_and_is_named(store: Store, how: str) -> None:
+    before = store.db.head()
+    with pytest.raises(worlddb.HandlerFailed, match="handler of 'scripted'") as caught:
+        store.link(BROKEN[how])
+    assert caught.value.details["command"] == 0
+    assert caught.value.code == "handler_failed"
+    assert store.db.head() == before
+    assert store.link(lambda ctx, edge: Insert.WRITE).events == 1, "the store goes on"
+
+
+def test_what_a_handler_raises_is_the_cause_of_the_error(store: Store) -> None:
+    with pytest.raises(worlddb.HandlerFailed, match="on_insert: ZeroDivisionError: by nothing") as caught:
+        store.link(BROKEN["raises"])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_interrupt_is_not_swallowed_and_nothing_is_written(store: Store) -> None:
+    before = store.db.head()
+    with pytest.raises(KeyboardInterrupt):
+        store.link(_raise(KeyboardInterrupt()))
+    assert store.db.head() == before
+
+
+def test_one_bad_edge_of_a_batch_aborts_all_of_it(store: Store) -> None:
+    before = store.db.head()
+    store.handler.insert = BROKEN["raises"]
+    with pytest.raises(worlddb.HandlerFailed) as caught, store.db.batch() as tx:
+        tx.create("Note", "kept out")
+        tx.link(store.ann, "scripted", store.bob)
+    assert caught.value.details["command"] == 1
+    assert store.db.head() == before and store.db.view().find(name="kept out") == []
+
+
+SWALLOWED: dict[str, tuple[Callable[[Any, HandledEdge], Any], str]] = {
+    "its own refusal": (lambda ctx, edge: ctx.refuse("not_today", "It is Sunday"), "not_today"),
+    "another handler's refusal": (lambda ctx, edge: ctx.link(edge.source, "implies", edge.source), "self_reference"),
+    "the permanence of the root": (lambda ctx, edge: ctx.end(ctx.root, ctx.now), "root_is_permanent"),
+    "an endless chain": (lambda ctx, edge: ctx.link(edge.source, "scripted", edge.target), "chain_too_deep"),
+}
+
+
+@pytest.mark.parametrize("what", SWALLOWED)
+def test_a_handler_that_swallows_a_refusal_is_refused_all_the_same(store: Store, what: str) -> None:
+    call, code = SWALLOWED[what]
+    before = store.db.head()
+    receipt = store.link(_swallow(call))
+    assert isinstance(receipt.outcome, worlddb.Refused) and receipt.outcome.code == code
+    assert store.db.head() == before
+
+
+def test_a_handler_that_swallows_the_failure_of_a_write_fails_all_the_same(store: Store) -> None:
+    before = store.db.head()
+    with pytest.raises(worlddb.UnknownEdgeType):
+        store.link(_swallow(lambda ctx, edge: ctx.link(edge.source, "nothing_of_the_kind", edge.target)))
+    with pytest.raises(worlddb.InvalidInterval):
+        store.link(_swallow(lambda ctx, edge: ctx.link(edge.source, "implies", edge.target, valid_from=5, valid_to=1)))
+    assert store.db.head() == before
+
+
+def test_an_identity_that_somebody_accepted_is_not_a_handlers_to_undo(store: Store) -> None:
+    accepted = store.db.link(store.ann, "same_as", store.bob)
+    store.db.accept(accepted)
+    receipt = store.link(lambda ctx, edge: ctx.unlink(bytes.fromhex(accepted.ref)))
+    assert isinstance(receipt.outcome, worlddb.Refused) and receipt.outcome.code == "is_a_proposal"
+
+
+def test_a_context_that_was_kept_writes_nothing_after_its_call(store: Store) -> None:
+    kept: list[Any] = []
+
+    def keep(ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        kept.append(ctx)
+        return Insert.WRITE
+
+    store.link(keep)
+    before = store.db.head()
+    for use in (
+        lambda: kept[0].refuse("late", "too late"),
+        lambda: kept[0].link(1, "implies", 2),
+        lambda: kept[0].shown(1),
+    ):
+        with pytest.raises(worlddb.HandlerFailed, match="after the call"):
+            use()
+    assert store.db.head() == before

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.model.ontology import Tagged
 from tests.model.stores import new_store, worlds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables import schema
@@ -166,11 +167,15 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.accept(db.link(one, "same_as", other))
         db.retire(other, idempotency_key="i" * 4_000)
         db.bookmark("b" * 16_000)
+        db.register(Tagged("t" * 256, 1))
+        db.link(one, "t" * 256, other)
         db.erase(db.create("Thing", "brief"), reason="r", forbid=True)
         with db._env.read() as txn:
             sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
-    assert {name for name, found in sizes.items() if not found} == {"edge_types"}
-    assert max(max(found, default=0) for found in sizes.values()) < 64 < MAX_LMDB_KEY_BYTES
+    assert {name for name, found in sizes.items() if not found} == set()
+    named = [max(sizes.pop(name)) for name in ("edge_types", "registrations")]
+    assert max(named) == 2 + 256 + 8 + 8 < MAX_LMDB_KEY_BYTES
+    assert max(max(found) for found in sizes.values()) < 64
 
 
 def test_edge_types_have_the_codes_of_the_format_and_custom_ones_get_the_next() -> None:

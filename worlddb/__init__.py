@@ -14,6 +14,7 @@ from worlddb.log.model.errors import (
     Conflict,
     DamagedStore,
     ForkedProcess,
+    HandlerFailed,
     IdempotencyConflict,
     InputError,
     InvalidBundle,
@@ -48,9 +49,11 @@ from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.journal import Entry
-from worlddb.query.records import Bookmark, Edge, Erasure, Hit, Proposal, Recall, Valid, Version, World
+from worlddb.query.records import Bookmark, Edge, EdgeType, Erasure, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
+from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
+from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
@@ -67,6 +70,7 @@ __all__ = [
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
     "MAX_PROOF_BYTES",
+    "AcyclicHandler",
     "AlteredRecord",
     "AmbiguousReference",
     "Batch",
@@ -85,6 +89,8 @@ __all__ = [
     "Detail",
     "Difference",
     "Edge",
+    "EdgeHandler",
+    "EdgeType",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -96,10 +102,14 @@ __all__ = [
     "Extraction",
     "Extractor",
     "ForkedProcess",
+    "HandledEdge",
+    "HandlerContext",
+    "HandlerFailed",
     "Head",
     "Hit",
     "IdempotencyConflict",
     "InputError",
+    "Insert",
     "InvalidBundle",
     "InvalidInterval",
     "InvalidText",
@@ -112,7 +122,9 @@ __all__ = [
     "Node",
     "NotAStore",
     "Note",
+    "PairProposal",
     "Pending",
+    "PlainHandler",
     "ProofCheck",
     "Proposal",
     "Rebuilt",
@@ -122,6 +134,7 @@ __all__ = [
     "RefusedError",
     "Relation",
     "Replayed",
+    "Rewritable",
     "SeededEntropy",
     "Staged",
     "StoreClosed",
@@ -139,7 +152,9 @@ __all__ = [
     "View",
     "World",
     "WorldDBError",
+    "WorldText",
     "WriterBusy",
+    "Written",
     "check_bundle",
     "check_proof",
     "checked_text",

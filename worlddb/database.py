@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ from worlddb.query.spec import rewritten
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.extraction import Extractor, Ingest
+from worlddb.reconciler.handler import EdgeHandler
+from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, create_store, execute
 from worlddb.reconciler.turns import Turn
@@ -46,16 +48,18 @@ class Database(Writing, Keeping, Erasing, Interchange):
         max_clock_jump_days: float,
         clock: Clock,
         entropy: Entropy,
+        ontology: Ontology,
     ) -> None:
         self.path = folder
         self.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._clock = clock
+        self._ontology = ontology
         self._writer = Writer(
             self._env,
             clock,
             entropy,
-            {handler.name: handler for handler in DEFAULT_ONTOLOGY},
+            self._ontology,
             self.author,
             int(max_clock_jump_days * _DAY),
         )
@@ -69,7 +73,10 @@ class Database(Writing, Keeping, Erasing, Interchange):
         except BaseException:
             self._env.close()
             raise
-        self._spec = rewritten(tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY))
+        self._spec = rewritten(
+            tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
+            tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
+        )
 
     # -- writing
 
@@ -82,7 +89,7 @@ class Database(Writing, Keeping, Erasing, Interchange):
         Calls on ``tx`` return pending references that later calls in the batch may use. One refusal, or an exception
         in the block, aborts all of it; a refusal is raised as :class:`RefusedError` when the block ends.
         """
-        return Batch(self._execute, idempotency_key)
+        return Batch(self._execute, self._ontology, idempotency_key)
 
     def ingest(
         self,
@@ -147,6 +154,7 @@ def open(
     max_clock_jump_days: float = DEFAULT_CLOCK_JUMP_DAYS,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
+    edge_types: Iterable[EdgeHandler] = (),
 ) -> Database:
     """Open the store in a directory; it is created if there is none, unless ``create=False``.
 
@@ -155,9 +163,11 @@ def open(
         timeout_seconds: how long a write waits for another process's before :class:`WriterBusy`.
         max_clock_jump_days: how far the clock may be ahead of the last commit before :class:`ClockJump`.
         clock, entropy: where time and randomness come from; for tests and simulations.
+        edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
+        InputError, HandlerFailed: one of ``edge_types`` is no handler, or does not work.
     """
     return Database(
         folder_of(path),
@@ -167,7 +177,17 @@ def open(
         max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
+        ontology=_ontology(edge_types),
     )
+
+
+def _ontology(edge_types: object) -> Ontology:
+    if isinstance(edge_types, str | bytes) or not isinstance(edge_types, Iterable):
+        raise InputError(f"edge_types is {type(edge_types).__name__}", "Give a list: edge_types=[MyType()]")
+    ontology = Ontology(DEFAULT_ONTOLOGY)
+    for handler in edge_types:
+        ontology.add(handler)
+    return ontology
 
 
 def _turn(given: dict[str, Any], position: int) -> Turn:

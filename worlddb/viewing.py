@@ -11,14 +11,17 @@ from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.registrations import last_change, registered
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.query.bookmarks import marked_commit
+from worlddb.query.ontology import spec_of
 from worlddb.query.records import Bookmark, Proposal
 from worlddb.query.sight import Place
 from worlddb.query.snapshot import Snapshot
 from worlddb.query.spec import Spec
 from worlddb.query.view import View
 from worlddb.query.window import Window
+from worlddb.reconciler.ontology import Ontology
 from worlddb.store import StoreReader
 
 
@@ -30,6 +33,8 @@ class Viewing:
     _reader: StoreReader
     _clock: Clock
     _spec: Spec
+    _ontology: Ontology
+    _made_spec: tuple[int, Spec] | None = None
 
     def view(
         self,
@@ -54,12 +59,24 @@ class Viewing:
         with self._reader.snapshot() as snapshot:
             at = self._commit(snapshot, ingested, seq, bookmark)
             known = snapshot.log.header(at).ingest_time if at else 0
+            spec = self._spec_at(snapshot, at)
         if ingested is not None:
             known = parse_time(ingested, "ingested")
         default = known if past else max(self._clock.now(), known)
         true_at = default if valid is None else parse_time(valid, "valid")
-        view = View(Window(self._reader, Place(Moment(at, true_at), ROOT_NODE), self._spec), known)
+        view = View(Window(self._reader, Place(Moment(at, true_at), ROOT_NODE), self._spec, spec), known)
         return view if world is None else view.confined(world)
+
+    def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:
+        """How queries see edges at a commit. It is made again only when a registration or a handler was added."""
+        changed, codes = last_change(snapshot.tables), self._ontology.codes()
+        if not changed or seq < changed:
+            return spec_of(self._spec, registered(snapshot.tables, seq) if changed else [], codes)
+        made = self._made_spec
+        if made is None or made[0] != changed or made[1].codes != codes:
+            made = changed, spec_of(self._spec, registered(snapshot.tables, seq), codes)
+            self._made_spec = made
+        return made[1]
 
     def bookmarks(self) -> list[Bookmark]:
         """The named moments, in the order in which they were set."""

@@ -9,6 +9,8 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.query.references import as_ref
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.handler import EdgeHandler
+from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt
 
 Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
@@ -26,6 +28,8 @@ class Writing:
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
+
+    _ontology: Ontology
 
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
         raise InputError("This object takes no commands", "Use worlddb.open(path)")
@@ -252,13 +256,50 @@ class Writing:
         command = cmd.Bookmark(name=name, at=_time(at, "at"), seq=seq, move=move, why=why)
         return self._execute([command], idempotency_key)
 
+    def register(
+        self,
+        edge_type: EdgeHandler | str,
+        *,
+        world: Any = None,
+        functional: bool = False,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Let an edge type hold for a world (default: the whole store) and all that it contains, from now on.
+
+        Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
+        of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
+        Of several registrations the one nearest to an edge's home holds. What is registered already is no event; other
+        code takes the place of what was registered for the same world. The reference of the receipt is the world's.
+        """
+        told = self._ontology.described(edge_type)
+        command = cmd.Register(
+            type=told.type,
+            handler_version=told.handler_version,
+            digest=told.digest,
+            digest_of=told.digest_of,
+            rewrites=told.rewrites,
+            functional=functional,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def unregister(
+        self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
+        """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
+
 
 class Batch(Writing):
     """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
 
-    def __init__(self, execute: Execute, idempotency_key: str | None) -> None:
+    def __init__(self, execute: Execute, ontology: Ontology, idempotency_key: str | None) -> None:
         self._receipt: Receipt | None = None
         self._commit = execute
+        self._ontology = ontology
         self._idempotency_key = idempotency_key
         self._commands: list[cmd.Command] = []
         self._ended = False

@@ -9,6 +9,7 @@
     │   ├── UnknownReference       nothing in the store (or in this view) has that reference
     │   ├── AmbiguousReference     a prefix that several references share; the candidates are listed
     │   ├── UnknownEdgeType        no handler is registered for that edge type
+    │   ├── HandlerFailed          the handler of an edge type raised something, or broke its protocol
     │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
     │   └── InvalidBundle          a bundle that does not hold: cut short, changed, forged, or no bundle at all
     ├── RefusedError               the reconciler said no, and you used the result all the same
@@ -96,6 +97,12 @@ class UnknownEdgeType(InputError):
     """No handler is registered for the edge type; there is no other way to write an edge."""
 
     code = "unknown_edge_type"
+
+
+class HandlerFailed(InputError):
+    """The handler of a registered edge type raised something, or broke its protocol; the message names the type."""
+
+    code = "handler_failed"
 
 
 class MalformedFile(InputError):

@@ -203,6 +203,38 @@ class Filled(Event, frozen=True, tag="filled"):
     details: int
 
 
+DigestOf = Literal["built_in", "name", "source"]
+"""What the digest of a registered handler was made of."""
+
+RewriteName = Literal["hide_closed", "show_conflicts", "widen_types", "cross_worlds", "unify_identities"]
+"""What an edge type may ask of queries."""
+
+
+class Registered(Event, frozen=True, tag="registered"):
+    """An edge type holds for the edges at home in ``world`` and in all that it contains, from this commit on.
+
+    ``digest`` stands for the handler's code and is empty for a built-in type, whose registration says no more than
+    whether it is functional. ``rewrites`` are what the handler asks of queries.
+    """
+
+    world: bytes
+    type: str
+    handler_version: int
+    digest: bytes
+    digest_of: DigestOf
+    rewrites: list[RewriteName]
+    functional: bool
+    details: int
+
+
+class Unregistered(Event, frozen=True, tag="unregistered"):
+    """The registration of an edge type in ``world`` holds no longer."""
+
+    world: bytes
+    type: str
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -220,4 +252,6 @@ AnyEvent = (
     | Imported
     | Filled
     | Erased
+    | Registered
+    | Unregistered
 )

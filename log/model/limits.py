@@ -30,6 +30,9 @@ MAX_BUNDLE_FRAMES: Final = 1_000_000
 MAX_FRAME_BYTES: Final = 32 * 1024 * 1024
 MAX_BUNDLE_EDGE_TYPES: Final = 1_024
 """How many edge types one bundle may speak of; each gets a code of its own in the tables."""
+MAX_EDGE_TYPES: Final = 1_000
+"""How many different edge types may ever be registered in one store."""
+MAX_HANDLER_VERSION: Final = 65_535
 
 
 def checked_number(number: object, what: str, lowest: int, highest: int) -> int:

@@ -13,6 +13,7 @@ from worlddb.projections.tables.columns import create_all, link_all
 from worlddb.projections.tables.erasures import erased
 from worlddb.projections.tables.imports import filled, imported
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.registrations import apply_registered, apply_unregistered
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CLOSING_EDGE,
@@ -330,4 +331,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Imported: imported,
     ev.Filled: filled,
     ev.Erased: erased,
+    ev.Registered: apply_registered,
+    ev.Unregistered: apply_unregistered,
 }

@@ -27,12 +27,16 @@
 
 | ``erasures`` | u64 node | :class:`ErasureRow` of the last erasure |
 | ``forbidden`` | 32-byte keyed hash of a text | u64 seq of the erasure that forbade it first |
+| ``registrations`` | u16 length of an edge type, the type, u64 world, u64 seq | :class:`RegistrationRow` |
+| | ``00 00`` | u64 seq of the last change in this table |
 """
 
 from __future__ import annotations
 
 import struct
 from typing import Final, NamedTuple
+
+from worlddb.log.model.events import DigestOf, RewriteName
 
 TABLES: Final = (
     "progress",
@@ -58,6 +62,7 @@ TABLES: Final = (
     "log_tree",
     "erasures",
     "forbidden",
+    "registrations",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -249,3 +254,29 @@ class ErasureRow(NamedTuple):
 
 
 ERASURE = struct.Struct(">Qi")
+
+
+class RegistrationRow(NamedTuple):
+    """An edge type in force in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still).
+
+    ``digest_of`` and the bits of ``rewrites`` are places in :data:`DIGESTS` and :data:`REWRITES`.
+    """
+
+    digest: bytes
+    handler_version: int
+    digest_of: int
+    rewrites: int
+    functional: int
+    ended: int
+    details: int
+
+
+REGISTRATION = struct.Struct(">32sHBBBQi")
+DIGESTS: Final[tuple[DigestOf, ...]] = ("built_in", "name", "source")
+REWRITES: Final[tuple[RewriteName, ...]] = (
+    "hide_closed",
+    "show_conflicts",
+    "widen_types",
+    "cross_worlds",
+    "unify_identities",
+)

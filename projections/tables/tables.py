@@ -90,6 +90,7 @@ class Tables:
             self.log_tree,
             self.erasures,
             self.forbidden,
+            self.registrations,
         ) = self._all.values()
 
     # -- the whole

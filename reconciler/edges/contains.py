@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.reconciler.handler import Edge, Insert, PlainHandler
+from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler
 
 if TYPE_CHECKING:
-    from worlddb.reconciler.context import Context
+    from worlddb.reconciler.handler_context import HandlerContext
 
 
 class Contains(PlainHandler):
@@ -24,36 +23,36 @@ class Contains(PlainHandler):
 
     name = "contains"
 
-    def default_valid_from(self, ctx: Context, source: int, target: int) -> int:
+    def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(target)
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
-        if edge.target == ROOT_NODE:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        if edge.target == ctx.root:
             ctx.refuse("containment_cycle", "The root world contains everything and is contained in nothing")
         if edge.source == edge.target or self._leads_back(ctx, edge):
             ctx.refuse(
                 "containment_cycle",
                 f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
             )
-        if edge.source in ctx.tables.containers(edge.target):
+        if edge.source in ctx.containers(edge.target):
             ctx.refuse("already_member", f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}")
         return Insert.WRITE
 
-    def on_delete(self, ctx: Context, edge: Edge) -> None:
-        if ctx.tables.containers(edge.target):
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+        if ctx.containers(edge.target):
             return
-        if edge.source == ROOT_NODE:
+        if edge.source == ctx.root:
             ctx.refuse(
                 "last_container",
                 f"{ctx.shown(edge.target)} is in no other world than the root",
                 "Move it into another world, or retire it",
             )
-        ctx.link(ROOT_NODE, self.name, edge.target, valid_from=edge.valid_from)
-        ctx.note("adopted_by_root", ctx.tables.node(edge.target).lineage)
+        ctx.link(ctx.root, self.name, edge.target, valid_from=edge.valid_from)
+        ctx.note("adopted_by_root", ctx.lineage(edge.target))
 
     @staticmethod
-    def _leads_back(ctx: Context, edge: Edge) -> bool:
+    def _leads_back(ctx: HandlerContext, edge: HandledEdge) -> bool:
         """True if the new member already contains its container; a world without members cannot."""
-        if next(ctx.live_edges(edge.target, Contains.name), None) is None:
+        if not any(True for _ in ctx.edges(edge.target, Contains.name)):
             return False
         return ctx.inside(edge.source, edge.target)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.reconciler.handler import Edge, Insert, PlainHandler, Q
+from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler, Q
 
 if TYPE_CHECKING:
-    from worlddb.reconciler.context import Context
+    from worlddb.reconciler.handler_context import HandlerContext
 
 
 class Contradicts(PlainHandler):
@@ -21,10 +21,10 @@ class Contradicts(PlainHandler):
 
     name = "contradicts"
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
         for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            if any(row.target == other for _, row in ctx.live_edges(one, self.name)):
+            if any(known.target == other for known in ctx.edges(one, self.name)):
                 ctx.refuse(
                     "already_in_conflict",
                     f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",

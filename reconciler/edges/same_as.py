@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.schema import ACCEPTED, PENDING, REJECTED, ROOT_NODE
-from worlddb.reconciler.handler import Edge, Insert, PlainHandler, Q
+from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler, Q
 
 if TYPE_CHECKING:
-    from worlddb.reconciler.context import Context
+    from worlddb.reconciler.handler_context import HandlerContext, PairProposal
 
 
 class SameAs(PlainHandler):
@@ -24,13 +23,13 @@ class SameAs(PlainHandler):
 
     name = "same_as"
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
-        if ROOT_NODE in (edge.source, edge.target):
+        if ctx.root in (edge.source, edge.target):
             ctx.refuse("root_is_unique", "The root world is the same as nothing else")
-        latest = ctx.latest_proposal(edge.source, edge.target)
+        latest = ctx.proposal(edge.source, edge.target)
         if latest is not None:
-            self._refuse_repeated(ctx, latest, edge)
+            self._refuse_repeated(ctx, latest)
         return Insert.STAGE
 
     def on_query_rewrite(self, query: Q) -> Q:
@@ -38,19 +37,14 @@ class SameAs(PlainHandler):
         return unifying
 
     @staticmethod
-    def _refuse_repeated(ctx: Context, latest: bytes, edge: Edge) -> None:
-        row = ctx.tables.proposal(latest)
-        if row is None:
-            return
-        if row.status == PENDING:
-            ctx.refuse("already_proposed", f"The pair is already proposed as {short(latest)}", "Accept or reject it")
-        if row.status == ACCEPTED:
-            ctx.refuse("already_same", f"The pair was already accepted as {short(latest)}")
-        versions = {row.source: row.source_version, row.target: row.target_version}
-        changed = any(ctx.tables.node(end).versions != versions[end] for end in (edge.source, edge.target))
-        if row.status == REJECTED and not changed:
+    def _refuse_repeated(ctx: HandlerContext, latest: PairProposal) -> None:
+        if latest.status == "pending":
+            ctx.refuse("already_proposed", f"The pair is already proposed as {short(latest.id)}", "Accept or reject it")
+        if latest.status == "accepted":
+            ctx.refuse("already_same", f"The pair was already accepted as {short(latest.id)}")
+        if latest.status == "rejected" and not latest.changed:
             ctx.refuse(
                 "rejected_before",
-                f"The pair was rejected as {short(latest)} and nothing about it has changed since",
+                f"The pair was rejected as {short(latest.id)} and nothing about it has changed since",
                 "Revise one of them first, if something new is known",
             )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.reconciler.handler import AcyclicHandler, Edge, Insert, Q
+from worlddb.reconciler.handler import AcyclicHandler, HandledEdge, Insert, Q
 
 if TYPE_CHECKING:
-    from worlddb.reconciler.context import Context
+    from worlddb.reconciler.handler_context import HandlerContext
 
 
 class Supersedes(AcyclicHandler):
@@ -26,15 +25,15 @@ class Supersedes(AcyclicHandler):
 
     name = "supersedes"
 
-    def on_insert(self, ctx: Context, edge: Edge) -> Insert:
-        if edge.target == ROOT_NODE:
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        if edge.target == ctx.root:
             ctx.refuse("root_is_permanent", "The root world cannot be superseded")
         super().on_insert(ctx, edge)
-        ctx.end(edge.target, edge.valid_from, by=ctx.tables.node(edge.source).lineage)
+        ctx.end(edge.target, edge.valid_from, by=ctx.lineage(edge.source))
         return Insert.WRITE
 
-    def on_delete(self, ctx: Context, edge: Edge) -> None:
-        ctx.note("nothing_reopened", ctx.tables.node(edge.target).lineage)
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+        ctx.note("nothing_reopened", ctx.lineage(edge.target))
 
     def on_query_rewrite(self, query: Q) -> Q:
         hiding: Q = query.hide_closed()

@@ -137,7 +137,7 @@ class Reads:
         include_superseded: bool = False,
     ) -> list[dict[str, Any]]:
         inside = self.inside(world)
-        types, instances = self._widened(type) if type is not None else (set(), set())
+        types, instances = self._widened(type, world) if type is not None else (set(), set())
         found = []
         for number in self.state.worlds:
             record = self.get(number, include_superseded=include_superseded)
@@ -150,26 +150,47 @@ class Reads:
                 found.append(record)
         return found
 
-    def _widened(self, type_name: str) -> tuple[set[str], set[int]]:
-        """A type with its subtypes, and the instances of the worlds that stand for any of these."""
-        standing = set()
-        for number, world in self.state.worlds.items():
-            at = self.version_at(number)
-            if at is not None and (world.versions[at - 1].type, world.versions[at - 1].name) == ("Type", type_name):
-                standing.add(number)
+    def _widened(self, type_name: str, world: int) -> tuple[set[str], set[int]]:
+        """A type with its subtypes, and the instances of the worlds that stand for any of these, as a world sees them.
+
+        Seen is what is inside the world, the world itself, and what is directly in a world around it; of those that
+        stand for the type, the nearest do.
+        """
+        steps = self._steps(world)
+        called = {number: self._called(number) for number in self.state.worlds}
+        standing = {number for number in steps if called[number] == ("Type", type_name)}
+        standing = {number for number in standing if steps[number] == min(steps[other] for other in standing)}
         names = {type_name}
         for _ in self.state.worlds:
             for _, edge in self.state.edges_of("subtype_of"):
-                if edge.target in standing and self._in_force(edge):
+                if edge.target in standing and edge.source in steps and self._in_force(edge):
                     standing.add(edge.source)
-                    at = self.version_at(edge.source)
-                    names |= set() if at is None else {self.state.worlds[edge.source].versions[at - 1].name}
+                    names |= {name for _, name in [called[edge.source]] if name is not None}
         instances = {
             edge.source
             for _, edge in self.state.edges_of("instance_of")
             if edge.target in standing and self._in_force(edge)
         }
         return names, instances
+
+    def _called(self, number: int) -> tuple[str, str] | tuple[None, None]:
+        """The type and the name of a world at the moment."""
+        at = self.version_at(number)
+        version = None if at is None else self.state.worlds[number].versions[at - 1]
+        return (None, None) if version is None else (version.type, version.name)
+
+    def _steps(self, world: int) -> dict[int, int]:
+        """What is seen from a world: 0 for what is inside, else how many steps up something contains it directly."""
+        found = dict.fromkeys({world, *self.inside(world)}, 0)
+        membership = [edge for _, edge in self.state.edges_of("contains") if self._in_force(edge)]
+        around, reached = {world}, {world}
+        for steps in range(1, len(self.state.worlds) + 1):
+            around = {edge.source for edge in membership if edge.target in around} - reached
+            reached |= around
+            for edge in membership:
+                if edge.source in around:
+                    found.setdefault(edge.target, steps)
+        return found
 
     def equivalence_class(self, number: int) -> list[str]:
         one = {number}

@@ -82,6 +82,10 @@ def _event_line(entry: Entry) -> list[Span]:
         spans.append((f"{wire.short(entry.data['source'])} to {wire.short(entry.data['target'])}", "ref"))
     else:
         spans.append((wire.short(entry.refs[0]) if entry.refs else "", "ref"))
+    if entry.event in ("registered", "unregistered"):
+        spans.append((f"  {entry.data['type']}", "name"))
+    if entry.event == "registered":
+        spans.append(f"  version {entry.data['handler_version']}" + "  functional" * entry.data["functional"])
     if "decision" in entry.data:
         spans.append(f"  {entry.data['decision']}")
     said = one_line(entry.name or entry.text, 80)

@@ -23,6 +23,7 @@ from worlddb.tools.cli import (
     proving,
     recalling,
     story,
+    types,
     worlds,
 )
 from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
@@ -35,6 +36,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *recalling.COMMANDS,
     *worlds.COMMANDS,
     *blaming.COMMANDS,
+    *types.COMMANDS,
     *journal.COMMANDS,
     moments.at(lambda: COMMANDS),
     *moments.COMMANDS,

@@ -26,6 +26,7 @@ EDGE_TYPES: Final = (
     "refers_to",
 )
 """What ``show`` lists as edges, in this order; ``contains`` is shown as containers and members."""
+CONTAINS: Final = "contains"
 _SHOWN_EDGES: Final = 12
 _SHOWN_MEMBERS: Final = 6
 
@@ -42,9 +43,10 @@ def _show(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         world = _valid_world(db, view, args)
         superseded = args.include_superseded
+        registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
         edges = [
             edge
-            for type_name in EDGE_TYPES
+            for type_name in dict.fromkeys((*EDGE_TYPES, *registered))
             for edge in view.edges(world.ref, type=type_name, include_superseded=superseded)
         ]
         containers = view.containers(world.ref)

@@ -1,0 +1,192 @@
+"""Registered edge types: which registration holds for an edge, by the world that the edge is at home in.
+
+A registration in a world holds for that world and for all that it contains. Where several do, the nearest wins: the one
+that is the fewest steps of containment up from the edge's home. Of several that are equally near, the one of the
+earliest commit wins, and within one commit that of the world that was made first. Containment is taken as it is known
+at a commit, whatever the valid time: which edge types there are is a matter of what the store was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.projections.tables.asof import edge_known
+from worlddb.projections.tables.schema import (
+    CONTAINS_CODE,
+    DIGESTS,
+    LIVE,
+    REGISTRATION,
+    REWRITES,
+    ROOT_NODE,
+    U16,
+    U64,
+    U64_U64,
+    RegistrationRow,
+)
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.apply import Applier
+    from worlddb.projections.tables.tables import Tables
+
+Above = Callable[[int], Iterable[int]]
+"""The worlds that contain a world directly."""
+
+LAST_CHANGE: Final = U16.pack(0)
+"""The key under which the commit of the last change is kept. No type has an empty name."""
+MAX_LOADED: Final = 256
+"""Up to so many registrations of one type are read at once; of more, each is looked for where it may be."""
+
+
+class Registration(NamedTuple):
+    """An edge type as it was registered in ``world`` (a node) by commit ``seq``."""
+
+    type: str
+    world: int
+    seq: int
+    row: RegistrationRow
+
+    @property
+    def is_functional(self) -> bool:
+        return bool(self.row.functional)
+
+    @property
+    def is_built_in(self) -> bool:
+        return not self.row.digest_of
+
+    @property
+    def digest_of(self) -> ev.DigestOf:
+        return DIGESTS[self.row.digest_of]
+
+    @property
+    def rewrites(self) -> tuple[ev.RewriteName, ...]:
+        """What the handler asks of queries."""
+        return tuple(name for bit, name in enumerate(REWRITES) if self.row.rewrites >> bit & 1)
+
+
+# -- which are known
+
+
+def registration_in(tables: Tables, type_name: str, world: int, seq: int) -> Registration | None:
+    """The registration of a type in one world, as it was in force at a commit."""
+    prefix = _prefix(type_name) + U64.pack(world)
+    found = tables.registrations.last(prefix, prefix + U64.pack(seq))
+    known = None if found is None else _registration(*found)
+    return known if known is not None and known.row.ended > seq else None
+
+
+def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registration]:
+    """Every registration that was in force at a commit, by type and then by world; or also those that had ended."""
+    rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE)
+    return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
+
+
+def last_change(tables: Tables) -> int:
+    """The commit that last registered a type or took one back; 0 if none did."""
+    stored = tables.registrations.get(LAST_CHANGE)
+    return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+def type_names(tables: Tables) -> set[str]:
+    """The types that were ever registered, built-in ones included."""
+    return {_registration(key, value).type for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE}
+
+
+# -- which holds
+
+
+def containers_known(tables: Tables, seq: int) -> Above:
+    """Containment as it was known at a commit, whatever the valid time."""
+
+    def above(node: int) -> Iterator[int]:
+        return (place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, seq))
+
+    return above
+
+
+class Nearest:
+    """Which registration of a type holds for an edge, by its home; see the top of this file for the rule."""
+
+    def __init__(self, tables: Tables, type_name: str, seq: int) -> None:
+        self._tables = tables
+        self._type = type_name
+        self._seq = seq
+        rows = list(islice(tables.registrations.scan(_prefix(type_name)), MAX_LOADED + 1))
+        known = (_registration(key, value) for key, value in rows)
+        self._loaded = (
+            {one.world: one for one in known if one.seq <= seq < one.row.ended} if len(rows) <= MAX_LOADED else None
+        )
+
+    def at(self, home: int, above: Above) -> Registration | None:
+        """The registration in force for edges at home in a world; ``above`` is how containment is read."""
+        if self._loaded is not None:
+            if not self._loaded:
+                return None
+            if self._loaded.keys() == {ROOT_NODE}:
+                return self._loaded[ROOT_NODE]
+        seen, level = {home}, [home]
+        while level:
+            found = [known for node in level if (known := self._in(node)) is not None]
+            if found:
+                return min(found, key=lambda known: (known.seq, known.world))
+            level = [up for up in dict.fromkeys(up for node in level for up in above(node)) if up not in seen]
+            seen.update(level)
+        return None
+
+    def _in(self, world: int) -> Registration | None:
+        if self._loaded is not None:
+            return self._loaded.get(world)
+        return registration_in(self._tables, self._type, world, self._seq)
+
+
+# -- events
+
+
+def apply_registered(on: Applier, event: ev.Registered) -> None:
+    """A registration takes the place of the one before it in the same world."""
+    world = on.number(event.world)
+    _end(on, event.type, world)
+    rewrites = sum(1 << REWRITES.index(name) for name in event.rewrites)
+    row = RegistrationRow(
+        event.digest or bytes(HASH_BYTES),
+        event.handler_version,
+        DIGESTS.index(event.digest_of),
+        rewrites,
+        int(event.functional),
+        LIVE,
+        event.details,
+    )
+    _put(on.tables, Registration(event.type, world, on.seq, row))
+    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+
+
+def apply_unregistered(on: Applier, event: ev.Unregistered) -> None:
+    """A registration ends."""
+    _end(on, event.type, on.number(event.world))
+    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+
+
+def _end(on: Applier, type_name: str, world: int) -> None:
+    before = registration_in(on.tables, type_name, world, on.seq)
+    if before is not None:
+        _put(on.tables, before._replace(row=before.row._replace(ended=on.seq)))
+
+
+def _put(tables: Tables, known: Registration) -> None:
+    key = _prefix(known.type) + U64_U64.pack(known.world, known.seq)
+    tables.registrations.put(key, REGISTRATION.pack(*known.row))
+
+
+def _prefix(type_name: str) -> bytes:
+    """What the keys of a type begin with; its length comes first, so that no type is the beginning of another."""
+    name = type_name.encode()
+    return U16.pack(len(name)) + name
+
+
+def _registration(key: bytes, value: bytes) -> Registration:
+    end = U16.size + U16.unpack_from(key)[0]
+    world, seq = U64_U64.unpack_from(key, end)
+    return Registration(key[U16.size : end].decode(), world, seq, RegistrationRow._make(REGISTRATION.unpack(value)))
