@@ -140,8 +140,19 @@ def test_a_view_says_what_it_is_confined_to_and_keeps_its_moment_when_it_is_narr
 
 
 LOOKED_THROUGH = {
-    *("bookmarks", "children", "confined", "conflicts", "containers", "counts", "edge", "edges", "equivalence_class"),
-    *("find", "get", "hash", "history", "log", "proposals", "recall"),
+    *(
+        "blame",
+        "bookmarks",
+        "children",
+        "confined",
+        "conflicts",
+        "containers",
+        "counts",
+        "edge",
+        "edges",
+        "equivalence_class",
+    ),
+    *("edge_types", "find", "get", "hash", "history", "log", "proposals", "recall"),
 }
 """Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here."""
 

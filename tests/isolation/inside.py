@@ -88,6 +88,7 @@ class Inside:
         for type_name in TYPE_NAMES:
             assert all_fields(view.find(type=type_name)) == reads.find(type=type_name, world=top)
         assert view.containers(self.names.refs[top]) == []
+        assert {known.world for known in view.edge_types(include_ended=True)} == {self.names.refs[top]}
         assert view.counts() == {
             "worlds": len(self.state.worlds),
             "edges": len(self.state.edges),
@@ -197,6 +198,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
         view.conflicts,
         view.containers,
         view.equivalence_class,
+        view.edge_types,
     )
     yield view.confined
     yield lambda ref: view.get(ref, include_superseded=True)
