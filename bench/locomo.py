@@ -1,8 +1,9 @@
-"""Evidence retrieval on LoCoMo with the text lane: which of the turns that hold the answer are recalled.
+"""Evidence retrieval on LoCoMo: which of the turns that hold the answer are recalled.
 
 Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
 recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions. Evidence that
-names no turn of the conversation is left out, and so is a question that has no other; both are counted. No model runs.
+names no turn of the conversation is left out, and so is a question that has no other; both are counted. All of the
+variants in bench/_retrieval.py are asked the same questions in the same run. No model runs but the embedder.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any, Final, NamedTuple
 
 import worlddb
 from bench._report import p50, p95, parser, report
-from worlddb import Database, View
+from bench._retrieval import VARIANTS, interval
+from worlddb import LANES, Database, View
 from worlddb.tools.importers import files
 from worlddb.tools.importers.run import ingest_files
 
@@ -44,6 +46,7 @@ def main() -> None:
     key = f"recall@{arguments.k}"
     rows = [(name, found["n"], found[key]) for name, found in result["by_category"].items()]
     rows.append(("all", result["n"], result[key]))
+    rows.extend((f"all, {name}", result["n"], told[key]) for name, told in result["variants"].items())
     notes = (
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
@@ -57,6 +60,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
+    arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=int, default=10)
     return arguments.parse_args()
 
@@ -69,18 +73,25 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         began = perf_counter()
         ingested = ingest_files(db, [arguments.file])
         seconds = perf_counter() - began
-        assert db.catch_up(), "nobody else has the index of this store"
+        db.embed()
+        assert db.catch_up(), "nobody else has the indexes of this store"
         view = db.view()
         worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
+        others: defaultdict[str, list[float]] = defaultdict(list)
         for question in questions:
             began = perf_counter()
-            found = view.recall(question.text, world=worlds[question.conversation], k=arguments.k)
+            found = view.recall(
+                question.text, world=worlds[question.conversation], k=arguments.k, lanes=arguments.lanes
+            )
             taken.append(1000 * (perf_counter() - began))
-            recalled = question.evidence & {hit.source.get("id", hit.name) for hit in found.hits}
-            scores[question.category].append(len(recalled) / len(question.evidence))
+            scores[question.category].append(_share(question, found))
+            for variant, options in VARIANTS.items():
+                asked = view.recall(question.text, world=worlds[question.conversation], k=arguments.k, **options)
+                others[variant].append(_share(question, asked))
     key = f"recall@{arguments.k}"
+    spans = {variant: interval(found, arguments.seed) for variant, found in others.items()}
     every = [score for found_scores in scores.values() for score in found_scores]
     return {
         "n": len(every),
@@ -89,6 +100,10 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             name: {"n": len(scores[name]), key: round(statistics.fmean(scores[name]), 4)}
             for name in CATEGORIES.values()
             if scores[name]
+        },
+        "variants": {
+            variant: {key: round(statistics.fmean(found), 4), f"{key}_95": [round(end, 4) for end in spans[variant]]}
+            for variant, found in others.items()
         },
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
@@ -99,6 +114,11 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "left_out": left_out,
         "k": arguments.k,
     }
+
+
+def _share(question: Question, found: worlddb.Recall) -> float:
+    recalled = question.evidence & {hit.source.get("id", hit.name) for hit in found.hits}
+    return len(recalled) / len(question.evidence)
 
 
 def _records(path: Path) -> list[dict[str, Any]]:

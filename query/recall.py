@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.projections.tables.asof import SeenVersion, newest_version, version_at
 from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.names import NO_TYPE
 from worlddb.query import build, records
+from worlddb.query.candidates import Gate, Passed
+from worlddb.query.fusion import FUSIONS
 from worlddb.query.lanes.text import TextLane, matched
+from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
+from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, fused
 from worlddb.query.references import as_ref
-from worlddb.query.scope import Scope, containers_at, members_below
+from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 from worlddb.query.window import Window
 
 MAX_K: Final = 10_000
-SMALL_WORLD: Final = 2_000
-"""Up to this many members, a world's filter is pushed into the index; above, hits are filtered afterwards."""
-_OVERFETCH: Final = 4
-_FIRST_FETCH: Final = 64
-
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
     " would give"
@@ -32,44 +28,136 @@ _STATISTICS: Final = (
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
 )
+NO_VECTORS: Final = "no text that is seen here has a vector yet"
 
 
-class Passed(NamedTuple):
-    """A hit of a lane that the view lets through."""
+class Request(NamedTuple):
+    """What is asked of a view; see :meth:`worlddb.query.view.View.recall`."""
 
-    node: int
-    seen: SeenVersion
-    score: float
+    text: str
+    world: Any
+    k: int
+    exact: bool
+    include_superseded: bool
+    lanes: tuple[str, ...]
+    fusion: str
+    asked: int
 
 
-def recall(window: Window, text: str, *, world: Any, k: int, exact: bool, include_superseded: bool) -> records.Recall:
-    """The ``k`` worlds in the view that answer ``text`` best, inside ``world`` if one is given.
+class _Found(NamedTuple):
+    """The hits, and the lanes that they come from."""
 
-    ``exact`` searches a scratch index of precisely what the view sees, so that the ranking is the same on any store
-    with the same history; otherwise candidates and term statistics come from the present index. A confined view is
+    ranked: list[Ranked]
+    lanes: tuple[str, ...]
+
+
+def recall(window: Window, request: Request) -> records.Recall:
+    """The worlds in the view that answer the request best.
+
+    ``exact`` searches scratch indexes of precisely what the view sees, so that the ranking is the same on any store
+    with the same history; otherwise candidates and term statistics come from the present indexes. A confined view is
     always exact: how rare a word is in the present index tells of what lies outside.
 
     Raises:
-        InputError: ``k`` is not between 1 and 10,000, or ``text`` is no text.
+        InputError: ``k`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or fusion.
     """
-    if not isinstance(text, str):
-        raise InputError(f"The query is {type(text).__name__}, not text", "Give it as str")
-    checked_number(k, "k", 1, MAX_K)
+    _check(request)
+    unavailable: dict[str, str] = {}
+    query: VectorQuery | None = None
+    if VECTOR in request.lanes:
+        prepared = window.reader.vector_query(request.text)
+        if isinstance(prepared, VectorQuery):
+            query = prepared
+        else:
+            unavailable[VECTOR] = prepared
+    if request.exact or window.place.is_confined:
+        return _exactly(window, request, query, unavailable)
     seq = window.place.moment.seq
-    if exact or window.place.is_confined:
-        with window.sight() as snapshot:
-            inside = _inside(snapshot, world)
-            lane = window.exact_lane(snapshot, include_superseded)
-            hits = _best(window, snapshot, lane, text, inside, k, include_superseded)
-        note = _note(window.spec, at_present=False)
-        return records.Recall(hits=hits, exact=True, indexed=lane.indexed, lanes=("text",), note=note)
-    present = window.present_lane()
-    # The index catches up here, outside of any transaction.
-    present.search(text, limit=1, through=seq)
+    text = window.present_lane()
+    # The indexes catch up here, outside of any transaction.
+    text.search(request.text, limit=1, through=seq)
+    vector = None if query is None else window.reader.vector_lane(query)
     with window.sight() as snapshot:
-        hits = _best(window, snapshot, present, text, _inside(snapshot, world), k, include_superseded)
-    note = _note(window.spec, at_present=seq < present.indexed)
-    return records.Recall(hits=hits, exact=False, indexed=present.indexed, lanes=("text",), note=note)
+        found = _find(window, snapshot, request, text, vector)
+        hits = _hits(window, snapshot, request.text, found)
+    note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
+    pending = window.reader.pending_vectors() if query is not None else 0
+    return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending)
+
+
+def _exactly(
+    window: Window, request: Request, query: VectorQuery | None, unavailable: dict[str, str]
+) -> records.Recall:
+    pending = 0
+    with window.sight() as snapshot:
+        text = window.exact_lane(snapshot, request.include_superseded)
+        vector: VectorLane | None = None
+        if query is not None:
+            seen = window.exact_vectors(snapshot, query, request.include_superseded)
+            pending = seen.pending
+            if len(seen.vectors):
+                vector = ExactVectorLane(seen, query)
+            else:
+                unavailable[VECTOR] = NO_VECTORS
+        found = _find(window, snapshot, request, text, vector)
+        hits = _hits(window, snapshot, request.text, found)
+    return _answer(hits, True, text.indexed, found.lanes, _note(window.spec, at_present=False), unavailable, pending)
+
+
+def _check(request: Request) -> None:
+    if not isinstance(request.text, str):
+        raise InputError(f"The query is {type(request.text).__name__}, not text", "Give it as str")
+    checked_number(request.k, "k", 1, MAX_K)
+    for lane in request.lanes:
+        if lane not in LANES:
+            raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
+    if not request.lanes:
+        raise InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
+    if request.fusion not in FUSIONS:
+        raise InputError(f"There is no fusion {request.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
+
+
+def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
+    """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
+    moment, top = snapshot.place
+    inside = top if request.world is None else find_node(snapshot.tables, as_ref(request.world), moment.seq)
+    gate = Gate(snapshot, inside, request.include_superseded)
+    wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
+    if wanted.text is not None and vector is None:
+        asked, seq = wanted.text, moment.seq
+        alone = gate.passing(lambda limit, nodes: asked.search(request.text, limit=limit, through=seq, nodes=nodes))
+        return _Found(_as_ranked(TEXT, islice(alone, request.k)), (TEXT,))
+    if vector is not None and request.lanes == (VECTOR,):
+        alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
+        return _Found(_as_ranked(VECTOR, islice(alone, request.k)), (VECTOR,))
+    question = Question(request.text, request.asked, window.spec.identity_types)
+    names = tuple(lane for lane, asked in zip(LANES, (wanted.text, vector, wanted.entity), strict=True) if asked)
+    return _Found(fused(snapshot, gate, wanted, question, request.k, request.fusion), names)
+
+
+def _as_ranked(lane: str, passing: Any) -> list[Ranked]:
+    found: list[Passed] = list(passing)
+    return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(found, 1)]
+
+
+def _answer(
+    hits: tuple[records.Hit, ...],
+    exact: bool,
+    indexed: int,
+    lanes: tuple[str, ...],
+    note: str,
+    unavailable: dict[str, str],
+    pending: int,
+) -> records.Recall:
+    return records.Recall(
+        hits=hits,
+        exact=exact,
+        indexed=indexed,
+        lanes=lanes,
+        note=note,
+        unavailable=unavailable,
+        pending=pending,
+    )
 
 
 def _note(spec: Spec, *, at_present: bool) -> str:
@@ -81,50 +169,14 @@ def _note(spec: Spec, *, at_present: bool) -> str:
     return "; ".join(notes)
 
 
-def _inside(snapshot: Sight, world: Any) -> int:
-    """The world that is searched: the one given, else the outermost."""
-    moment, top = snapshot.place
-    return top if world is None else find_node(snapshot.tables, as_ref(world), moment.seq)
+def _hits(window: Window, snapshot: Sight, text: str, found: _Found) -> tuple[records.Hit, ...]:
+    return tuple(_hit(window, snapshot, text, ranked) for ranked in found.ranked)
 
 
-def _best(
-    window: Window, snapshot: Sight, lane: TextLane, text: str, inside: int, k: int, include_superseded: bool
-) -> tuple[records.Hit, ...]:
-    """The first ``k`` hits that pass."""
-    passing = islice(_passing(snapshot, lane, text, inside, include_superseded), k)
-    return tuple(_hit(window, snapshot, text, rank, found) for rank, found in enumerate(passing, 1))
-
-
-def _passing(snapshot: Sight, lane: TextLane, text: str, inside: int, include_superseded: bool) -> Iterator[Passed]:
-    """Hits in rank order that are valid in the view and inside the world; fetches more until there are no more."""
-    tables, (moment, top) = snapshot.tables, snapshot.place
-    scope = Scope(tables, inside, moment)
-    nodes = None if inside == top else members_below(tables, inside, moment, SMALL_WORLD)
-    limit, done = _FIRST_FETCH, 0
-    given: set[int] = set()
-    while True:
-        hits = lane.search(text, limit=limit, through=moment.seq, nodes=nodes)
-        for hit in hits[done:]:
-            if hit.node in given or not scope.holds(hit.node):
-                continue
-            seen = version_at(tables, hit.node, moment)
-            if seen is None and include_superseded:
-                seen = newest_version(tables, hit.node, moment.seq)
-            if seen is None or seen.number != hit.version:
-                continue
-            if seen.row.type == NO_TYPE:
-                continue  # Erased, and another process's index still finds it.
-            given.add(hit.node)
-            yield Passed(hit.node, seen, hit.score)
-        if len(hits) < limit:
-            return
-        done, limit = len(hits), limit * _OVERFETCH
-
-
-def _hit(window: Window, snapshot: Sight, text: str, rank: int, found: Passed) -> records.Hit:
-    world = build.world_of(snapshot, found.node, found.seen, window.place.moment, window.spec)
-    containers = containers_at(snapshot.tables, found.node, window.place.moment)
-    words = matched(text, world.name, world.content)
+def _hit(window: Window, snapshot: Sight, text: str, found: Ranked) -> records.Hit:
+    node, seen, _ = found.passed
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec)
+    containers = containers_at(snapshot.tables, node, window.place.moment)
     return records.Hit(
         ref=world.ref,
         version=world.version,
@@ -132,8 +184,8 @@ def _hit(window: Window, snapshot: Sight, text: str, rank: int, found: Passed) -
         name=world.name,
         content=world.content,
         score=round(found.score, 6),
-        lanes={"text": rank},
-        reason=f"text: {', '.join(words)}" if words else "text",
+        lanes=found.ranks,
+        reason=_reason(text, world, found),
         world=snapshot.tables.node(containers[0]).lineage.hex() if containers else "",
         valid=world.valid,
         seq=world.seq,
@@ -141,4 +193,17 @@ def _hit(window: Window, snapshot: Sight, text: str, rank: int, found: Passed) -
         author=world.author,
         source=world.source,
         conflicts=world.conflicts,
+        scores={lane: round(part, 6) for lane, part in found.parts.items()},
     )
+
+
+def _reason(text: str, world: records.World, found: Ranked) -> str:
+    """In words why a hit was found: the words that it shares, and what else spoke for it."""
+    words = matched(text, world.name, world.content) if TEXT in found.parts else []
+    told = {
+        TEXT: f"text: {', '.join(words)}" if words else "text",
+        VECTOR: "close in meaning",
+        ENTITY: "by or about whom the question is about",
+        "when": "near the time that it names",
+    }
+    return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

@@ -146,7 +146,8 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``reason`` says in words why it was found."""
+    """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``scores`` what each kind of evidence
+    added to the score, ``reason`` says in words why it was found."""
 
     ref: str
     version: str
@@ -163,13 +164,15 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     author: str
     source: dict[str, Any]
     conflicts: tuple[str, ...]
+    scores: dict[str, float]
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """The hits, best first, and what the answer rests on.
 
     ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
-    index, which had applied commits up to ``indexed``, and the rest was searched as a tail.
+    index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
+    ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000).
     """
 
     hits: tuple[Hit, ...]
@@ -177,6 +180,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     indexed: int
     lanes: tuple[str, ...]
     note: str
+    unavailable: dict[str, str]
+    pending: int
 
     def __iter__(self) -> Any:
         return iter(self.hits)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.commit import Header
 from worlddb.log.model.events import NONE, Proposed
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
+from worlddb.projections.tables.vectors import vector_place
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
 from worlddb.query.records import Erasure
@@ -59,6 +61,15 @@ class Sight:
     def erasure(self, node: int) -> Erasure | None:
         """When the texts of a node were erased, by whom, and under which reference."""
         return erasure_of(self._snapshot, node)
+
+    def vector(self, space: int, node: int, version: int) -> bytes | None:
+        """The vector of a version that is seen, as stored, if it was recorded by the moment's commit."""
+        place = vector_place(self._snapshot.tables, space, node, version)
+        if place is None or place.seq > self.place.moment.seq:
+            return None
+        stored = self._snapshot.log.blob(place.seq, place.position)
+        found = None if stored is None else codec.decode_blob(stored, place.seq)
+        return found.values if isinstance(found, Vector) else None
 
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""

@@ -14,6 +14,7 @@ from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
     from worlddb.query.lanes.text import TextLane
+    from worlddb.query.lanes.vector import VectorLane, VectorQuery
 
 NO_DETAILS = Details(b"", [], "", {}, {})
 
@@ -42,10 +43,19 @@ class Snapshot(NamedTuple):
 
 
 class Reader(Protocol):
-    """Opens short read transactions on a store, and its text index."""
+    """Opens short read transactions on a store, and its indexes."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A snapshot for the length of one call."""
 
     def text_lane(self) -> TextLane:
         """The text index, up to the store's head."""
+
+    def vector_query(self, text: str) -> VectorQuery | str:
+        """The query as a vector, or in words why there is none."""
+
+    def vector_lane(self, query: VectorQuery) -> VectorLane:
+        """The vector index of the query's space, up to the store's head."""
+
+    def pending_vectors(self) -> int:
+        """How many texts have no vector yet; counted up to a bound."""

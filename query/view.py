@@ -6,14 +6,14 @@ that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
-from worlddb.log.model.times import format_time
+from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import Moment, edge_known, edge_seen, versions_as_of
 from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
@@ -21,9 +21,11 @@ from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NO
 from worlddb.query import build, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
+from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
 from worlddb.query.ontology import edge_types, holds
-from worlddb.query.recall import recall
+from worlddb.query.ranking import LANES
+from worlddb.query.recall import Request, recall
 from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope
 from worlddb.query.sight import Sight
@@ -309,9 +311,26 @@ class View:
         k: int = 10,
         exact: bool = False,
         include_superseded: bool = False,
+        lanes: Sequence[str] = LANES,
+        fusion: str = CONVEX,
+        asked: TimeLike | None = None,
     ) -> records.Recall:
-        """The ``k`` worlds that answer a text best; see :func:`worlddb.query.recall.recall`."""
-        return recall(self._window, text, world=world, k=k, exact=exact, include_superseded=include_superseded)
+        """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
+
+        Args:
+            exact: rank by precisely what the view sees, as a store with the same history would.
+            lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
+            fusion: ``convex`` (a weighted sum) or ``rrf`` (reciprocal ranks, paper §4.3).
+            asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
+
+        Raises:
+            InputError: ``k`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or fusion.
+        """
+        if isinstance(lanes, str):
+            raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
+        when = self.valid if asked is None else parse_time(asked, "asked")
+        request = Request(text, world, k, exact, include_superseded, tuple(lanes), fusion, when)
+        return recall(self._window, request)
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.

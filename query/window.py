@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from worlddb.query.lanes.text import ExactTextLane, TextLane
+from worlddb.query.lanes.vector import SeenVectors, VectorQuery
 from worlddb.query.ontology import spec_of
 from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
@@ -25,6 +26,7 @@ class Window:
         self.spec = spec
         self._built_in = built_in
         self._exact_lanes: dict[bool, ExactTextLane] = {}
+        self._exact_vectors: dict[tuple[int, bool], SeenVectors] = {}
         self._inside: dict[int, bool] = {}
 
     def narrowed(self, top: int) -> Window:
@@ -54,3 +56,13 @@ class Window:
             if self.place.is_confined:
                 self._exact_lanes[include_superseded] = lane
         return lane
+
+    def exact_vectors(self, snapshot: Sight, query: VectorQuery, include_superseded: bool) -> SeenVectors:
+        """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
+        key = (query.space, include_superseded)
+        seen = self._exact_vectors.get(key)
+        if seen is None:
+            seen = SeenVectors(snapshot, query.space, query.dimension, include_superseded)
+            if self.place.is_confined:
+                self._exact_vectors[key] = seen
+        return seen

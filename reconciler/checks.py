@@ -17,6 +17,7 @@ from worlddb.log.model.limits import (
     MAX_ALIASES,
     MAX_BATCH_COMMANDS,
     MAX_CONTENT_BYTES,
+    MAX_DIMENSION,
     MAX_KEY_BYTES,
     MAX_NAME_BYTES,
     MAX_REASON_BYTES,
@@ -181,6 +182,22 @@ def _scoped(command: cmd.Register | cmd.Unregister) -> None:
         _ref(command.world, "world")
 
 
+def _embed(command: cmd.Embed) -> None:
+    checked_text(command.space, "space", MAX_NAME_BYTES, empty=False)
+    checked_text(command.model, "model", MAX_NAME_BYTES, empty=False)
+    checked_number(command.dimension, "dimension", 1, MAX_DIMENSION)
+    checked_number(command.after, "after", 0, HIGHEST_SEQ)
+    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    if len(command.mean) != 4 * command.dimension:
+        raise InputError(f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each")
+    for position, (_, _, values) in enumerate(command.items):
+        if len(values) != 2 * command.dimension:
+            raise InputError(
+                f"Vector {position} is {len(values) // 2} numbers, not {command.dimension}",
+                "Give one a dimension",
+            )
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -199,6 +216,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Import: _import,
     cmd.Register: _register,
     cmd.Unregister: _scoped,
+    cmd.Embed: _embed,
 }
 
 

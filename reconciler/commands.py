@@ -20,6 +20,8 @@ Ref = bytes | str | int
 
 _BODY_FIELDS = ("type", "name", "content")
 DETAIL_FIELDS = frozenset({"aliases", "why", "source", "properties"})
+_EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
+"""They have blobs of their own, and what is made of a text must go with it."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -208,6 +210,23 @@ class Unregister(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class Embed(Command, frozen=True, kw_only=True, gc=False):
+    """Keep the vectors that a model made of texts. Written by the engine's own catch-up, not by callers.
+
+    ``items`` are (lineage, version, little-endian 16-bit floats). They are what there was to embed in the commits from
+    ``after`` (excluded) to ``through``; if the space has moved on from ``after`` meanwhile, nothing is written.
+    """
+
+    CODE: ClassVar[str] = "embed"
+    space: str
+    model: str
+    mean: bytes
+    dimension: int
+    after: int
+    through: int
+    items: tuple[tuple[bytes, int, bytes], ...]
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -226,13 +245,15 @@ ALL: tuple[type[Command], ...] = (
     Import,
     Register,
     Unregister,
+    Embed,
 )
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
     """The fields that hold caller text. The type of an edge is vocabulary, not text."""
     body = () if kind in (Link, Register, Unregister) else _BODY_FIELDS
-    return tuple(name for name in kind.__struct_fields__ if name in body or name in DETAIL_FIELDS)
+    apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
+    return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
 
 
 _TEXTS = {kind: _texts(kind) for kind in ALL}

@@ -15,7 +15,7 @@ from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
 from worlddb.reconciler import commands as cmd
-from worlddb.reconciler import marking
+from worlddb.reconciler import embedding, marking
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import erase as erase_planned
 from worlddb.reconciler.erasing import refuse_forbidden
@@ -351,6 +351,14 @@ def unregister(ctx: Context, command: cmd.Unregister, details: int) -> Decided:
     return Decided(unregister_type(ctx, command, details))
 
 
+# -- vectors
+
+
+def embed(ctx: Context, command: cmd.Embed, details: int) -> Decided:
+    embedding.embed(ctx, command)
+    return Decided(ctx.draft.log.chain(command.through))
+
+
 _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
     cmd.Revise: revise,
     cmd.Retire: retire,
@@ -368,4 +376,5 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Import: import_,
     cmd.Register: register,
     cmd.Unregister: unregister,
+    cmd.Embed: embed,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worlddb.log.model import codec
-from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret
+from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret, Space, Vector
 from worlddb.log.model.commit import Events, Header, Note, Record, events_hash
 from worlddb.log.model.environment import Entropy
 from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
@@ -154,6 +154,12 @@ class Draft:
 
     def add_secret(self, secret: bytes) -> int:
         return self.blobs.add(Secret(self.nonce(), secret))
+
+    def add_space(self, name: str, model: str, mean: bytes) -> int:
+        return self.blobs.add(Space(self.nonce(), name, model, mean))
+
+    def add_vector(self, values: bytes) -> int:
+        return self.blobs.add(Vector(self.nonce(), values))
 
     # -- events
 

@@ -1,8 +1,9 @@
 """Erasing: which texts belong to a world, wherever in the log they are, and which of them may not come back.
 
-Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; the details (reasons,
-provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its proposals; and those
-of commands about any of these. One pass over the log finds them, however many worlds are erased at once.
+Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; their vectors; the
+details (reasons, provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its
+proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are
+erased at once.
 """
 
 from __future__ import annotations
@@ -201,6 +202,7 @@ def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> 
         if owner is not None:
             yield (seq, getattr(event, "body", ev.NONE)), owner
             yield (seq, getattr(event, "details", ev.NONE)), owner
+            yield (seq, getattr(event, "vector", ev.NONE)), owner
     if not any(ref in owners for ref in events.refs):
         return
     stored = log.blob(seq, 0)
@@ -215,7 +217,7 @@ def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> 
 
 def _subject(event: ev.Event) -> bytes:
     """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
-    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled):
+    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
     if isinstance(event, ev.Linked):
         return event.edge

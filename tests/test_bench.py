@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from math import log2
 from pathlib import Path
 
 import pytest
 
 from bench import _recording
 from bench._report import p50, p95
+from bench._retrieval import VARIANTS, interval, ndcg, recall_all, recall_any, recall_share
 from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
 from tests.tidy.tree import ROOT
 from worlddb.log.store.environment import Environment
@@ -67,6 +69,35 @@ LOCOMO = [
 ]
 
 
+TRAVEL = [{"role": "user", "content": "My flight to Lisbon was late."}, {"role": "assistant", "content": ""}]
+
+LONGMEMEVAL = [
+    {
+        "question_id": f"q{number}",
+        "question_type": "single-session-user",
+        "question": question,
+        "question_date": "2023/05/30 (Tue) 22:36",
+        "answer": answer,
+        "answer_session_ids": [gold],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 10:00", "2023/05/21 (Sun) 10:00"],
+        "haystack_session_ids": ["pets", "travel", "travel"],
+        "haystack_sessions": [
+            [
+                {"role": "user", "content": "I adopted a greyhound called Comet.", "has_answer": number == 0},
+                {"role": "assistant", "content": "Congratulations!"},
+            ],
+            *(
+                [[{"role": "user", "content": "My flight to Lisbon was late."}, {"role": "assistant", "content": ""}]]
+                * 2
+            ),
+        ],
+    }
+    for number, (question, answer, gold) in enumerate(
+        [("Which dog did I adopt?", "a greyhound", "pets"), ("Where did I fly to?", 1, "travel")]
+    )
+]
+
+
 def run(name: str, *arguments: str) -> dict[str, object]:
     """The JSON object that a program prints last, after the lines for people."""
     command = [sys.executable, "-m", f"bench.{name}", "--json", "--seed", "3", *arguments]
@@ -81,7 +112,7 @@ def run(name: str, *arguments: str) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {*PROGRAMS, "locomo"}
+    assert programs == {*PROGRAMS, "locomo", "longmemeval"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -139,6 +170,29 @@ def test_locomo_finds_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
     assert (told["n"], told["left_out"], told["unknown_evidence"]) == (2, 1, 1)
     assert told["recall@10"] == 1.0
     assert told["by_category"] == {"multi-hop": {"n": 1, "recall@10": 1.0}, "single-hop": {"n": 1, "recall@10": 1.0}}
+
+
+def test_longmemeval_finds_the_sessions_and_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    for pooled in ((), ("--pooled",)):
+        told = run("longmemeval", str(file), "--granularity", "turn", *pooled)
+        assert (told["n"], told["recall_any@5"], told["recall_all@5"]) == (2, 100.0, 100.0)
+        variants = told["variants"]
+        assert isinstance(variants, dict)
+        assert variants.keys() == set(VARIANTS)
+        assert variants["default"]["session"]["recall_any@1"] == 100.0
+        assert variants["default"]["turn"]["ndcg@10_95"][0] <= variants["default"]["turn"]["ndcg@10"]
+
+
+def test_metrics_of_retrieval_are_those_of_their_authors() -> None:
+    found, gold = ["a", "b", "c", "d"], {"b", "d"}
+    assert [recall_any(found, gold, k) for k in (1, 2)] == [0.0, 1.0]
+    assert [recall_all(found, gold, k) for k in (3, 4)] == [0.0, 1.0]
+    assert recall_share(found, gold, 2) == 0.5
+    assert ndcg(found, gold, 4) == pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3)))
+    low, high = interval([0.0, 1.0] * 50, 1)
+    assert 0.35 < low < 0.5 < high < 0.65
 
 
 def test_the_mix_has_every_edge_type_and_is_the_same_for_the_same_seed() -> None:

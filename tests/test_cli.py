@@ -151,7 +151,7 @@ def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
         (["show", "Sarah", "--valid", "yesterday"], "yesterday"),
         (["show", "Sarah", "--valid", "2025-01-01T00:00:00"], "no time zone"),
         (["hash", "--ingested", "99"], "There is no commit 99"),
-        (["rebuild", "vectors"], "There is no projection 'vectors'"),
+        (["rebuild", "pictures"], "There is no projection 'pictures'"),
         (["proposals", "--status", "odd"], "odd"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -54,10 +54,10 @@ def test_an_import_makes_the_store_and_is_one_import_however_often_it_is_run(tmp
     run = Here(capsys, tmp_path / "new")
     first = run.json("ingest", talk, "--author", "importer")
     assert first.keys() >= {"events", "commits", "worlds", "seq", "root"}
-    assert (first["commits"], first["worlds"], first["turns"], first["seq"]) == (2, 3, 3, 3)
+    assert (first["commits"], first["worlds"], first["turns"], first["embedded"], first["seq"]) == (3, 3, 3, 3, 4)
     assert first["events"] == sum(entry["seq"] > 1 for entry in run("log", "--json").lines)
     assert run("log", "--json").lines[-1]["author"] == "importer"
-    assert run.json("stats")["checkpoints"]["text"] == 3
+    assert run.json("stats")["checkpoints"]["text"] == 4
     again = run.json("ingest", talk)
     assert (again["events"], again["commits"]) == (0, 0)
     assert (again["seq"], again["root"]) == (first["seq"], first["root"])
@@ -116,7 +116,7 @@ def test_a_rebuild_gives_the_same_root_and_the_same_answers(run):
     shutil.rmtree(run.store / "indexes", ignore_errors=True)
     made = run.json("rebuild")
     assert made.keys() >= {"rebuilt", "seconds", "root"}
-    assert made["rebuilt"] == ["tables", "text"]
+    assert made["rebuilt"] == ["tables", "text", "vectors"]
     assert made["seconds"] > 0
     assert (made["root"], run.json("recall", "office", "--exact")["hits"]) == before
     assert run.json("rebuild", "text")["rebuilt"] == ["text"]

@@ -9,7 +9,7 @@ from tests.model import hashes
 from tests.model.nodes import Nodes
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Cause, Details, Secret
+from worlddb.log.model.blobs import Body, Cause, Details, Secret, Space, Vector
 from worlddb.log.model.commit import Events, Header, Note, chain_hash, events_hash
 from worlddb.log.model.hashing import (
     IDEMPOTENCY,
@@ -144,6 +144,21 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94ac756e72656769737465726564c410000102030405060708090a0b0c0d0e0fa7656d706c6f797303",
         "4d704daece42585942ba409e42bdbffba588d89607674ccfbd9d9db9f3c2f732",
     ),
+    "space": (
+        ev.SpaceOpened(1, 256, 2),
+        "94a5737061636501cd010002",
+        "5199f228bba1b71684823438ef1ad9821d62ceb799a1eea790dcc3750470b8db",
+    ),
+    "embedded": (
+        ev.Embedded(1, ONE, 2, 3),
+        "95a8656d62656464656401c410000102030405060708090a0b0c0d0e0f0203",
+        "47558cf18b9c23a993b6f35e0ba46bf63ae87446a55924a5f62091f5dbb63a5a",
+    ),
+    "embedded_through": (
+        ev.EmbeddedThrough(1, 7),
+        "93b0656d6265646465645f7468726f7567680107",
+        "0f06a63baf95aae4850f020e247920efbb42b36e7af323b4bd038d1176aa4e95",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (
@@ -177,6 +192,16 @@ BLOBS: dict[str, tuple[object, str, str]] = {
             "5455565758595a5b5c5d5e5f"
         ),
         "9e65cfe705bab38f8fc69d0db71aca8c43c0c4e783d7c90461d9fdbbc51099d6",
+    ),
+    "space": (
+        Space(NONCE, "default", "letters/1", bytes(4)),
+        "95a57370616365c410606162636465666768696a6b6c6d6e6fa764656661756c74a96c6574746572732f31c40400000000",
+        "f5a402a554c4b4b894a6cfa205df014021b995136200d488634c2de257a5d1f5",
+    ),
+    "vector": (
+        Vector(NONCE, bytes(range(4))),
+        "93a6766563746f72c410606162636465666768696a6b6c6d6e6fc40400010203",
+        "ba8dd8ce8c88308cc46c23c2dc3965021b0bef05971ad5adde06cbffd67a1d07",
     ),
 }
 

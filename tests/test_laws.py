@@ -88,7 +88,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"checkpoint", "prove", "prove_consistency"}
         reading |= {"export", "export_jsonl", "export_lines"}
         writing |= {"import_bundle"}
-        assert public <= writing | keeping | reading | {"batch", "ingest"}
+        assert public <= writing | keeping | reading | {"batch", "ingest", "embed"}
 
 
 # -- law 2: projections = replay(log)
@@ -107,7 +107,7 @@ def test_every_answer_is_the_same_when_every_projection_was_derived_again(
     else:
         with worlddb.open(store, author="x") as db:
             if how == "rebuild":
-                assert set(db.rebuild().rebuilt) == {"tables", "text"}
+                assert set(db.rebuild().rebuilt) == {"tables", "text", "vectors"}
             else:
                 db.replay(tmp_path / "replayed")
     assert all_answers(tmp_path / "replayed" if how == "replay" else store, places) == expected

@@ -159,6 +159,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert (schema.TABLES[0], schema.TABLES[18], schema.FIRST_TABLE_BYTE) == ("progress", "keys", 0x40)
     assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
+    assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
@@ -170,6 +171,8 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.register(Tagged("t" * 256, 1))
         db.link(one, "t" * 256, other)
         db.erase(db.create("Thing", "brief"), reason="r", forbid=True)
+        db.create("Fact", "with a text", content="to embed")
+        db.embed()
         with db._env.read() as txn:
             sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
     assert {name for name, found in sizes.items() if not found} == set()

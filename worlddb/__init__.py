@@ -23,6 +23,7 @@ from worlddb.log.model.errors import (
     InvalidTime,
     LimitExceeded,
     MalformedFile,
+    ModelUnavailable,
     NewerFormat,
     NotAStore,
     RefusedError,
@@ -48,15 +49,20 @@ from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
+from worlddb.query.fusion import FUSIONS
 from worlddb.query.journal import Entry
+from worlddb.query.ranking import LANES
 from worlddb.query.records import Bookmark, Edge, EdgeType, Erasure, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
+from worlddb.reconciler.catchup import Embedding
+from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
 from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
 from worlddb.writing import Batch, Pending
 
@@ -65,7 +71,9 @@ __version__ = "0.1.0"
 __all__ = [
     "CHANGE_KINDS",
     "FOREVER",
+    "FUSIONS",
     "HISTORY_RELATIONS",
+    "LANES",
     "MAX_CHECKPOINT_BYTES",
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
@@ -91,6 +99,8 @@ __all__ = [
     "Edge",
     "EdgeHandler",
     "EdgeType",
+    "Embedder",
+    "Embedding",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -118,6 +128,7 @@ __all__ = [
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",
+    "ModelUnavailable",
     "NewerFormat",
     "Node",
     "NotAStore",
@@ -137,6 +148,7 @@ __all__ = [
     "Rewritable",
     "SeededEntropy",
     "Staged",
+    "StaticEmbedder",
     "StoreClosed",
     "StoreError",
     "SystemClock",

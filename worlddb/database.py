@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from worlddb.embedding import DEFAULT_EMBEDDER, Embeds
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
@@ -18,6 +19,7 @@ from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
+from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extractor, Ingest
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology
@@ -31,7 +33,7 @@ DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 
 
-class Database(Writing, Keeping, Erasing, Interchange):
+class Database(Writing, Embeds, Keeping, Erasing, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one
@@ -46,6 +48,7 @@ class Database(Writing, Keeping, Erasing, Interchange):
         create: bool,
         timeout_seconds: float,
         max_clock_jump_days: float,
+        embedder: Embedder | None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -55,6 +58,7 @@ class Database(Writing, Keeping, Erasing, Interchange):
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._clock = clock
         self._ontology = ontology
+        self._embedder = embedder
         self._writer = Writer(
             self._env,
             clock,
@@ -69,7 +73,7 @@ class Database(Writing, Keeping, Erasing, Interchange):
                     raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
             finish_erasures(self._env, wait_seconds=0.0)
-            self._reader = StoreReader(self._env)
+            self._reader = StoreReader(self._env, embedder)
         except BaseException:
             self._env.close()
             raise
@@ -132,7 +136,7 @@ class Database(Writing, Keeping, Erasing, Interchange):
 
     def close(self) -> None:
         """Let go of the store. Committed writes are durable whether or not it is called."""
-        self._reader.text.close()
+        self._reader.close()
         self._env.close()
 
     def __enter__(self) -> Database:
@@ -152,6 +156,7 @@ def open(
     create: bool = True,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     max_clock_jump_days: float = DEFAULT_CLOCK_JUMP_DAYS,
+    embedder: Embedder | None = DEFAULT_EMBEDDER,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -162,6 +167,7 @@ def open(
         author: who writes through this handle; recorded with every commit.
         timeout_seconds: how long a write waits for another process's before :class:`WriterBusy`.
         max_clock_jump_days: how far the clock may be ahead of the last commit before :class:`ClockJump`.
+        embedder: the model that gives texts vectors; ``None`` for none. Nothing is loaded before it is needed.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
 
@@ -175,6 +181,7 @@ def open(
         create=create,
         timeout_seconds=checked_amount(timeout_seconds, "timeout_seconds"),
         max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
+        embedder=embedder,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=_ontology(edge_types),

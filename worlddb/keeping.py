@@ -26,7 +26,8 @@ from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_en
 
 TABLES_NAME: Final = "tables"
 TEXT_NAME: Final = "text"
-PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME)
+VECTORS_NAME: Final = "vectors"
+PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME, VECTORS_NAME)
 
 Progress = Callable[[int, int], None]
 
@@ -131,11 +132,16 @@ class Keeping(Proving):
             self._env.write(lambda txn: rebuild_tables(LmdbLog(txn), Tables(txn), progress))
         if TEXT_NAME in wanted:
             self._reader.text.rebuild(self._reader.head())
+        if VECTORS_NAME in wanted:
+            for index in self._reader.vector_indexes():
+                index.rebuild(self._reader.head())
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
     def catch_up(self) -> bool:
         """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""
-        return self._reader.text.catch_up(self._reader.head())
+        head = self._reader.head()
+        level = self._reader.text.catch_up(head)
+        return all([index.catch_up(head) for index in self._reader.vector_indexes()]) and level
 
     def replay(
         self,

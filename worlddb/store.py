@@ -5,25 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import InputError, NotAStore, UnavailableError
+from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
-from worlddb.projections.indexes.feed import text_documents
+from worlddb.projections.indexes.feed import text_documents, vector_rows
 from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.indexes.vector_base import VectorRow
+from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
 from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.vectors import spaces
 from worlddb.query.lanes.text import PresentTextLane
+from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Snapshot
+from worlddb.reconciler.embedder import Embedder
+from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, pending, query_vector
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
+MAX_PENDING: Final = 1_000
+"""How far texts without a vector are counted."""
+NOTHING_EMBEDDED: Final = "no text has been embedded yet; call embed()"
 FEED_COMMITS: Final = 256
 """How many commits the text index is fed from one read transaction."""
 
@@ -86,10 +97,12 @@ def has_begun(env: Environment) -> bool:
 
 
 class StoreReader:
-    """Read transactions on one environment, and its text index."""
+    """Read transactions on one environment, its indexes, and the model that embeds questions."""
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, embedder: Embedder | None = None) -> None:
         self.env = env
+        self._embedder = embedder
+        self._vectors: dict[int, VectorFollower] = {}
         self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
@@ -124,10 +137,61 @@ class StoreReader:
     def text_lane(self) -> PresentTextLane:
         head = self.head()
         if self._generation != self.env.generation:
-            # What is held in memory may hold words that were erased.
+            # What is held in memory may hold words, and vectors of words, that were erased.
             self._generation = self.env.generation
-            self.text.close()
+            self.close()
         return PresentTextLane(self.text, head)
+
+    def vector_query(self, text: str) -> VectorQuery | str:
+        """The question as a vector of the default space, or in words why there is none (law 12)."""
+        with self.snapshot() as snapshot:
+            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
+        if space is None:
+            return NOTHING_EMBEDDED
+        if self._embedder is None:
+            return "the store was opened without an embedder"
+        try:
+            return VectorQuery(space.number, space.row.dimension, query_vector(self._embedder, space, text))
+        except (InputError, ModelUnavailable) as error:
+            return str(error)
+
+    def vector_lane(self, query: VectorQuery) -> PresentVectorLane:
+        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query)
+
+    def vectors(self, space: int, dimension: int) -> VectorFollower:
+        """The index of an embedding space."""
+        found = self._vectors.get(space)
+        if found is None:
+            folder = self.env.folder / INDEX_FOLDER / f"vectors-{space}"
+            feed = partial(self._vector_feed, space)
+            found = VectorFollower(folder, self.store_id, dimension, feed, self._chain_at)
+            self._vectors[space] = found
+        return found
+
+    def vector_indexes(self) -> list[VectorFollower]:
+        """The indexes of every embedding space."""
+        with self.snapshot() as snapshot:
+            opened = list(spaces(snapshot.tables))
+        return [self.vectors(number, row.dimension) for number, row in opened]
+
+    def pending_vectors(self) -> int:
+        """How many texts have no vector in the default space yet; counted up to :data:`MAX_PENDING`."""
+        with self.snapshot() as snapshot:
+            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
+            return sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, space), MAX_PENDING))
+
+    def close(self) -> None:
+        """Let go of the indexes' files."""
+        self.text.close()
+        for follower in self._vectors.values():
+            follower.close()
+
+    def _vector_feed(self, space: int, after: int, through: int) -> Iterator[VectorRow]:
+        for first in range(after, through, FEED_COMMITS):
+            with self.snapshot() as snapshot:
+                last = min(first + FEED_COMMITS, through)
+                rows = list(vector_rows(snapshot.log, snapshot.tables, space, first, last))
+            yield from rows
 
     def _feed(self, after: int, through: int) -> Iterator[TextDocument]:
         for first in range(after, through, FEED_COMMITS):

@@ -45,4 +45,24 @@ class Secret(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag
     secret: bytes
 
 
-Blob = Body | Details | Cause | Secret
+class Space(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="space"):
+    """What an embedding space is called, which model fills it, and the mean that its vectors had subtracted.
+
+    ``mean`` is as long as a vector, in little-endian 32-bit floats. It is fixed with the space: vectors that had
+    different means subtracted could not be compared.
+    """
+
+    nonce: bytes
+    name: str
+    model: str
+    mean: bytes
+
+
+class Vector(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="vector"):
+    """One version's vector, of length 1 (or all zeros), in little-endian 16-bit floats."""
+
+    nonce: bytes
+    values: bytes
+
+
+Blob = Body | Details | Cause | Secret | Space | Vector

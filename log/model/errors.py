@@ -23,7 +23,8 @@
         ├── WriterBusy             another writer held the store beyond the time limit
         ├── ForkedProcess          a handle opened before a fork was used after it
         ├── StoreClosed            the handle was closed
-        └── ClockJump              the clock is implausibly far ahead of the last commit
+        ├── ClockJump              the clock is implausibly far ahead of the last commit
+        └── ModelUnavailable       the embedding model is not there, or failed: recall goes on without its lane
 
 Every class has a stable ``code`` (scripts may match it) and an ``exit_code`` for the command line:
 1 the answer is no, 2 usage, 3 refused, 4 damaged, 5 busy or unavailable.
@@ -193,3 +194,9 @@ class ClockJump(UnavailableError):
     """The clock is further ahead of the last commit than the configured bound."""
 
     code = "clock_jump"
+
+
+class ModelUnavailable(UnavailableError):
+    """The embedding model is not installed, cannot be read, or failed."""
+
+    code = "model_unavailable"

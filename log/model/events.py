@@ -235,6 +235,30 @@ class Unregistered(Event, frozen=True, tag="unregistered"):
     details: int
 
 
+class SpaceOpened(Event, frozen=True, tag="space"):
+    """An embedding space was opened under the number ``space``; which model fills it is in the blob ``model``."""
+
+    space: int
+    dimension: int
+    model: int
+
+
+class Embedded(Event, frozen=True, tag="embedded"):
+    """A version's text was given a vector in a space; the vector is in the blob ``vector``."""
+
+    space: int
+    lineage: bytes
+    version: int
+    vector: int
+
+
+class EmbeddedThrough(Event, frozen=True, tag="embedded_through"):
+    """Every version written by commit ``through`` or before has its vector in a space, or no text to make one of."""
+
+    space: int
+    through: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -254,4 +278,7 @@ AnyEvent = (
     | Erased
     | Registered
     | Unregistered
+    | SpaceOpened
+    | Embedded
+    | EmbeddedThrough
 )

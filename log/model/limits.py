@@ -22,6 +22,8 @@ MAX_CHECKPOINT_BYTES: Final = 256 * 1024
 """A checkpoint with all its signatures."""
 MAX_PROOF_BYTES: Final = 64 * 1024 * 1024
 """A proof as it is written."""
+MAX_DIMENSION: Final = 8192
+"""Numbers in one vector of an embedding space."""
 HIGHEST_SEQ: Final = 2**63 - 1
 """The last sequence number that a log could have."""
 MAX_BUNDLE_BYTES: Final = 1024 * 1024 * 1024

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
 from worlddb.projections.indexes.analysis import Term, query_terms
-from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit
+from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.folder import damaged_files, locked, reset
 from worlddb.projections.indexes.tail import Feed, Tail
 from worlddb.projections.indexes.text import TextIndex
@@ -97,6 +97,19 @@ class TextFollower:
             f"the text index at {self._folder} cannot be read, not even after it was made anew",
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
+
+    def ceiling(self, terms: Sequence[Term], *, head: int, through: int) -> float:
+        """The highest score that any document could reach; see :func:`worlddb.projections.indexes.fields.ceiling`."""
+        with self._guard:
+            views = self._views(min(through, head), head)
+        corpus: Counts | None = None
+        try:
+            for view in views:
+                counts = view.counts(terms)
+                corpus = counts if corpus is None else corpus.plus(counts)
+        except IndexUnreadable:
+            return 0.0
+        return 0.0 if corpus is None else ceiling(terms, corpus)
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
         """Bring the index on disk to ``head``; False if another process has it, or the folder cannot be written.

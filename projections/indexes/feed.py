@@ -1,14 +1,16 @@
-"""What the log says to the text index: the texts of versions, in log order."""
+"""What the log says to the indexes: the texts of versions and their vectors, in log order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from worlddb.log.model import codec
-from worlddb.log.model.blobs import Body
-from worlddb.log.model.events import Created, Filled, Imported, Revised
+from worlddb.log.model.blobs import Body, Vector
+from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.indexes.vector_base import VectorRow
+from worlddb.projections.tables.lookup import version_written
 from worlddb.projections.tables.tables import Tables
 
 
@@ -25,7 +27,7 @@ def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> It
                 body = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
                 if isinstance(body, Body) and node is not None:
-                    version = 1 if isinstance(event, Created) else _version(tables, node, seq, event.body)
+                    version = 1 if isinstance(event, Created) else version_written(tables, node, seq, event.body)
                     yield TextDocument(node, version, seq, body.name, body.content)
 
 
@@ -39,5 +41,13 @@ def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[T
         yield TextDocument(node, event.version, seq, body.name, body.content)
 
 
-def _version(tables: Tables, node: int, seq: int, position: int) -> int:
-    return next(number for number, row in tables.version_rows(node) if (row.seq, row.position) == (seq, position))
+def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: int) -> Iterator[VectorRow]:
+    """The vectors of a space that commits in ``(after, through]`` recorded and that have not been erased."""
+    for seq in range(after + 1, through + 1):
+        for event in log.events(seq).events:
+            if isinstance(event, Embedded) and event.space == space:
+                stored = log.blob(seq, event.vector)
+                blob = None if stored is None else codec.decode_blob(stored, seq)
+                node = tables.node_of(event.lineage)
+                if isinstance(blob, Vector) and node is not None:
+                    yield VectorRow(node, event.version, seq, blob.values)

@@ -91,6 +91,15 @@ class Counts(NamedTuple):
         return log(1 + (self.documents - having + 0.5) / (having + 0.5))
 
 
+BM25_K1: Final = 1.2
+"""Tantivy's own; no document has more than ``BM25_K1 + 1`` times the rarity of a term."""
+
+
+def ceiling(terms: Sequence[Term], counts: Counts) -> float:
+    """What no document's score by its words can exceed; names, which few documents have, come on top."""
+    return sum(term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field != NAME)
+
+
 @cache
 def schema() -> Schema:
     """The fields; an index on disk with others is foreign."""

@@ -38,6 +38,7 @@ from worlddb.projections.tables.schema import (
 )
 from worlddb.projections.tables.settle import Unsettled
 from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.vectors import apply_embedded, apply_embedded_through, apply_space_opened
 
 
 class CommitBlobs(Protocol):
@@ -333,4 +334,7 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Erased: erased,
     ev.Registered: apply_registered,
     ev.Unregistered: apply_unregistered,
+    ev.SpaceOpened: apply_space_opened,
+    ev.Embedded: apply_embedded,
+    ev.EmbeddedThrough: apply_embedded_through,
 }

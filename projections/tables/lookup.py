@@ -47,6 +47,11 @@ def find_node_or_edge(tables: Tables, ref: bytes | str, seq: int) -> int | bytes
     return _only(ref, iter(candidates), "world or edge")
 
 
+def version_written(tables: TableReads, node: int, seq: int, position: int) -> int:
+    """The version of a node that commit ``seq`` wrote with the body at ``position``."""
+    return next(number for number, row in tables.version_rows(node) if (row.seq, row.position) == (seq, position))
+
+
 def _only(ref: bytes | str, candidates: Iterator[tuple[T, bytes]], what: str) -> T:
     found: list[tuple[T, bytes]] = []
     for candidate in candidates:

@@ -29,6 +29,8 @@
 | ``forbidden`` | 32-byte keyed hash of a text | u64 seq of the erasure that forbade it first |
 | ``registrations`` | u16 length of an edge type, the type, u64 world, u64 seq | :class:`RegistrationRow` |
 | | ``00 00`` | u64 seq of the last change in this table |
+| ``spaces`` | u32 space | :class:`SpaceRow` |
+| ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ TABLES: Final = (
     "erasures",
     "forbidden",
     "registrations",
+    "spaces",
+    "vectors",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -280,3 +284,18 @@ REWRITES: Final[tuple[RewriteName, ...]] = (
     "cross_worlds",
     "unify_identities",
 )
+
+
+class SpaceRow(NamedTuple):
+    """An embedding space: the commit that opened it, its blob there, and up to which commit it is filled."""
+
+    seq: int
+    model: int
+    dimension: int
+    through: int
+
+
+SPACE = struct.Struct(">QiIQ")
+SPACE_KEY = struct.Struct(">I")
+VECTOR_KEY = struct.Struct(">IQI")
+VECTOR = struct.Struct(">Qi")

@@ -91,6 +91,8 @@ class Tables:
             self.erasures,
             self.forbidden,
             self.registrations,
+            self.spaces,
+            self.vectors,
         ) = self._all.values()
 
     # -- the whole

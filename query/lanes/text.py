@@ -8,7 +8,7 @@ from typing import Protocol
 
 from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
 from worlddb.projections.indexes.catchup import TextFollower
-from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit
+from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text import TextIndex
 from worlddb.projections.tables.asof import newest_version, version_at
 from worlddb.query.sight import Sight
@@ -32,6 +32,9 @@ class TextLane(Protocol):
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         """The best documents of commits up to ``through``, best first, ties in log order."""
 
+    def ceiling(self, text: str, *, through: int) -> float:
+        """The highest score that any document could reach by its words."""
+
 
 class PresentTextLane:
     """The index on disk, and what it has not applied yet as a tail."""
@@ -42,6 +45,9 @@ class PresentTextLane:
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        return self._follower.ceiling(_terms(text), head=self.indexed, through=through)
 
 
 class ExactTextLane:
@@ -57,6 +63,10 @@ class ExactTextLane:
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         return self._index.search(text, limit=limit, through=through, nodes=nodes)
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        view = self._index.view
+        return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
 
 
 def _visible_documents(snapshot: Sight, include_superseded: bool) -> Iterator[TextDocument]:

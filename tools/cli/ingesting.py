@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 import worlddb
-from worlddb import Database, Turn
+from worlddb import Database, Embedding, ModelUnavailable, Turn
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
@@ -36,7 +36,8 @@ class _MadeWhenWritten:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="LoCoMo or JSON Lines; .xz, .gz and .zst as they are")
+    formats = "LoCoMo, LongMemEval or JSON Lines; .xz, .gz and .zst as they are"
+    parser.add_argument("files", metavar="FILE", nargs="+", help=formats)
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
     parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
@@ -58,15 +59,18 @@ def _ingest(args: Namespace, out: Output) -> int:
             )
         db = store.opened()
         with out.progress("Indexing"):
+            embedding = _embed(db, out)
             db.catch_up()
         head = db.head()
     finally:
         store.close()
     document = {
-        "events": done.events,
-        "commits": done.commits,
+        "events": done.events + (embedding.events if embedding else 0),
+        "commits": done.commits + (embedding.commits if embedding else 0),
         "worlds": done.worlds,
         "turns": done.turns,
+        "embedded": embedding.embedded if embedding else 0,
+        "pending": embedding.pending if embedding else None,
         "seq": head.seq,
         "root": head.root,
     }
@@ -82,6 +86,15 @@ def _ingest(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return DONE
+
+
+def _embed(db: Database, out: Output) -> Embedding | None:
+    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
+    try:
+        return db.embed()
+    except ModelUnavailable as error:
+        out.hint(f"note: texts are found by their words, not by their meaning: {error}")
+        return None
 
 
 COMMANDS = (

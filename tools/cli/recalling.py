@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from worlddb import Hit, View
+from worlddb import FUSIONS, LANES, Hit, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
@@ -18,6 +18,8 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
     )
+    parser.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="what is asked (default: all of them)")
+    parser.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="how the lanes are brought together")
     parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -33,6 +35,8 @@ def _recall(args: Namespace, out: Output) -> int:
             k=args.k,
             exact=args.exact,
             include_superseded=args.include_superseded,
+            lanes=args.lanes,
+            fusion=args.fusion,
         )
 
         def write(page: Page) -> None:
@@ -52,6 +56,8 @@ def _recall(args: Namespace, out: Output) -> int:
             "indexed": found.indexed,
             "lanes": list(found.lanes),
             "note": found.note,
+            "unavailable": found.unavailable,
+            "pending": found.pending,
             "view": wire.view(view),
         }
         out.answer(document, write)

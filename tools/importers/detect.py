@@ -1,7 +1,7 @@
 """Which formats there are, and which one a file is written in.
 
 The order of ``FORMATS`` is the order of asking: the more particular a format's marks are, the earlier it
-stands. LongMemEval belongs before LoCoMo (both are JSON lists, and its records have marks of their own),
+stands. LongMemEval stands before LoCoMo (both are JSON lists, and its records have marks of their own),
 Markdown and plain text after JSON Lines (anything is text).
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.importers import files, jsonlines, locomo
+from worlddb.tools.importers import files, jsonlines, locomo, longmemeval
 from worlddb.tools.importers.conversation import Heard, Source
 from worlddb.tools.importers.malformed import Place, malformed
 
@@ -38,6 +38,7 @@ class Format(msgspec.Struct, frozen=True):
 
 
 FORMATS: Final = (
+    Format(longmemeval.NAME, "LongMemEval: JSON with haystack_sessions", longmemeval.recognises, longmemeval.load),
     Format(locomo.NAME, "LoCoMo: JSON with session_N and session_N_date_time", locomo.recognises, locomo.load),
     Format(
         jsonlines.NAME,

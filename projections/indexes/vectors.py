@@ -1,0 +1,196 @@
+"""Keeping a vector index level with the log, and searching what it has not reached yet.
+
+The base on disk ends at its marker; the vectors of later commits, the *tail*, are kept in memory and compared one by
+one, so a search sees every vector that was recorded. A base that is missing, torn, of another store or of another
+history counts as empty. A base is made anew by :meth:`VectorFollower.catch_up` alone, never by a search.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.vector_base import (
+    Base,
+    VectorHit,
+    VectorRow,
+    cosines,
+    load,
+    matrix_of,
+    stamp_of,
+    top,
+    write,
+)
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_base import Matrix, Numbers
+
+SHORT_TAIL: Final = 2_000
+"""A tail of fewer vectors, or of less than a tenth of the base, stays in memory."""
+REBUILD_PATIENCE_SECONDS: Final = 30.0
+
+Feed = Callable[[int, int], Iterable[VectorRow]]
+"""The vectors that the commits in ``(from_seq, to_seq]`` recorded, in log order."""
+
+ChainAt = Callable[[int], bytes | None]
+
+
+class VectorFollower:
+    """Searches the vectors of one embedding space up to the store's head. Threads and processes may share a folder."""
+
+    def __init__(self, folder: Path, store_id: bytes, dimension: int, feed: Feed, chain_at: ChainAt) -> None:
+        self._folder = folder
+        self._store_id = store_id
+        self._dimension = dimension
+        self._feed = feed
+        self._chain_at = chain_at
+        self._guard = threading.RLock()
+        self._base: Base | None = None
+        self._stamp: tuple[int, int] | None = None
+        self._tail_from = self._tail_to = 0
+        self._rows: Numbers | None = None
+        self._matrix: Matrix | None = None
+
+    def find(self, query: Matrix, *, head: int, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
+        of those worlds alone."""
+        import numpy as np
+
+        if limit < 1 or (nodes is not None and not nodes):
+            return []
+        with self._guard:
+            base, rows, matrix = self._level(head)
+        wanted = None if nodes is None else np.array(sorted(nodes), dtype=np.int64)
+        hits: list[VectorHit] = []
+        if base is not None:
+            selected = None if wanted is None else base.rows_of_nodes(wanted)
+            hits.extend(base.search(query, limit, selected))
+        if len(rows):
+            chosen = np.arange(len(rows)) if wanted is None else np.flatnonzero(np.isin(rows[:, 0], wanted))
+            scores = cosines(matrix[chosen], query)
+            for place in top(scores, limit).tolist():
+                node, version, seq = rows[chosen[place]].tolist()
+                hits.append(VectorHit(node, version, seq, float(scores[place])))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
+
+    def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int) -> dict[tuple[int, int], float]:
+        """The cosines of some (world, version) pairs; those without a vector are left out."""
+        import numpy as np
+
+        if not pairs:
+            return {}
+        with self._guard:
+            base, rows, matrix = self._level(head)
+        found: dict[tuple[int, int], float] = {}
+        if base is not None:
+            places = base.rows_of(np.array(pairs, dtype=np.int64))
+            held = np.flatnonzero(places >= 0)
+            for place, score in zip(held.tolist(), base.scores(query, places[held]).tolist(), strict=True):
+                found[pairs[place]] = score
+        missing = {pair for pair in pairs if pair not in found}
+        if missing and len(rows):
+            near = np.flatnonzero(np.isin(rows[:, 0], np.array([node for node, _ in missing], dtype=np.int64)))
+            scores = cosines(matrix[near], query)
+            for place, score in zip(near.tolist(), scores.tolist(), strict=True):
+                pair = (int(rows[place, 0]), int(rows[place, 1]))
+                if pair in missing:
+                    found[pair] = score
+        return found
+
+    def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
+        """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
+        written."""
+        import numpy as np
+
+        with self._guard:
+            base, rows, matrix = self._level(head)
+            if len(rows) < max(SHORT_TAIL, (base.count if base is not None else 0) // 10):
+                return True
+            chain = self._chain_at(head)
+            if chain is None:
+                return False
+            if base is not None:
+                old_rows, old = base.vectors()
+                rows, matrix = np.concatenate([old_rows, rows]), np.concatenate([old, matrix])
+            return self._written(Marker(self._store_id, head, chain), rows, matrix, wait_seconds)
+
+    def rebuild(self, head: int) -> None:
+        """Throw the base away and make it again from the log.
+
+        Raises:
+            WriterBusy: another process kept the index locked.
+            UnavailableError: the folder cannot be written.
+        """
+        with self._guard:
+            self.close()
+            try:
+                if self._folder.exists():
+                    shutil.rmtree(self._folder)
+            except OSError as error:
+                raise UnavailableError(
+                    f"The vector index at {self._folder} cannot be removed: {error}", "Check its permissions"
+                ) from error
+            if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS):
+                raise WriterBusy(
+                    f"The vector index at {self._folder} could not be written", "Try again, or check the disk"
+                )
+
+    def checkpoint(self) -> int:
+        """The commit that the base on disk has reached; 0 if there is none."""
+        with self._guard:
+            base = self._refreshed()
+            return 0 if base is None else base.marker.seq
+
+    def close(self) -> None:
+        """Let go of the files. A later call opens them again."""
+        with self._guard:
+            self._base = self._stamp = self._rows = self._matrix = None
+            self._tail_from = self._tail_to = 0
+
+    def _written(self, marker: Marker, rows: Numbers, matrix: Matrix, wait_seconds: float) -> bool:
+        from filelock import FileLock, Timeout
+
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
+                write(self._folder, marker, rows, matrix)
+        except (OSError, Timeout):
+            return False
+        return True
+
+    def _level(self, head: int) -> tuple[Base | None, Numbers, Matrix]:
+        """The base, and the tail from there to ``head``."""
+        import numpy as np
+
+        base = self._refreshed()
+        start = 0 if base is None else base.marker.seq
+        if self._rows is None or self._matrix is None or self._tail_from != start:
+            self._tail_from = self._tail_to = start
+            self._rows = np.zeros((0, 3), dtype=np.int64)
+            self._matrix = np.zeros((0, self._dimension), dtype=np.float32)
+        if head > self._tail_to:
+            fresh = list(self._feed(self._tail_to, head))
+            if fresh:
+                numbers = np.array([(row.node, row.version, row.seq) for row in fresh], dtype=np.int64)
+                added = matrix_of((row.values for row in fresh), self._dimension)
+                self._rows = np.concatenate([self._rows, numbers])
+                self._matrix = np.concatenate([self._matrix, added])
+            self._tail_to = head
+        return base, self._rows, self._matrix
+
+    def _refreshed(self) -> Base | None:
+        """The base in force, if it is one of this store's history."""
+        stamp = stamp_of(self._folder)
+        if stamp != self._stamp or stamp is None:
+            self._stamp = stamp
+            self._base = None if stamp is None else load(self._folder)
+            if self._base is not None:
+                marker = self._base.marker
+                if marker.store_id != self._store_id or self._chain_at(marker.seq) != marker.chain:
+                    self._base = None
+        return self._base

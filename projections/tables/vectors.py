@@ -1,0 +1,58 @@
+"""Embedding spaces and where the vectors in them are kept. The vectors themselves are blobs of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.schema import SPACE, SPACE_KEY, VECTOR, VECTOR_KEY, SpaceRow
+from worlddb.projections.tables.tables import Tables
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.apply import Applier
+
+
+class VectorPlace(NamedTuple):
+    """The blob that holds a vector."""
+
+    seq: int
+    position: int
+
+
+def apply_space_opened(on: Applier, event: ev.SpaceOpened) -> None:
+    """Number a space; nothing is in it yet."""
+    row = SpaceRow(on.seq, event.model, event.dimension, 0)
+    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row))
+
+
+def apply_embedded(on: Applier, event: ev.Embedded) -> None:
+    """Say where a version's vector is."""
+    key = VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
+    on.tables.vectors.put(key, VECTOR.pack(on.seq, event.vector))
+
+
+def apply_embedded_through(on: Applier, event: ev.EmbeddedThrough) -> None:
+    """Say how far a space is filled."""
+    row = space_row(on.tables, event.space)
+    if row is None:
+        raise KeyError(f"commit {on.seq} names the unknown embedding space {event.space}")
+    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row._replace(through=event.through)))
+
+
+def space_row(tables: Tables, space: int) -> SpaceRow | None:
+    """The row of a space."""
+    stored = tables.spaces.get(SPACE_KEY.pack(space))
+    return None if stored is None else SpaceRow._make(SPACE.unpack(stored))
+
+
+def spaces(tables: Tables) -> Iterator[tuple[int, SpaceRow]]:
+    """Every space by its number, in the order in which they were opened."""
+    for key, value in tables.spaces.scan(b""):
+        yield SPACE_KEY.unpack(key)[0], SpaceRow._make(SPACE.unpack(value))
+
+
+def vector_place(tables: Tables, space: int, node: int, version: int) -> VectorPlace | None:
+    """Where the vector of a version is; ``None`` if it has none in the space."""
+    stored = tables.vectors.get(VECTOR_KEY.pack(space, node, version))
+    return None if stored is None else VectorPlace._make(VECTOR.unpack(stored))

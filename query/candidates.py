@@ -1,0 +1,140 @@
+"""Candidates of a recall: what lanes propose and the view lets through (laws 7 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from worlddb.projections.tables.asof import SeenVersion, edge_seen, newest_version, version_at
+from worlddb.projections.tables.names import NO_NAME, name_digest
+from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.query.scope import Scope, members_below
+from worlddb.query.sight import Sight
+from worlddb.query.speakers import possible_names, sides
+
+SMALL_WORLD: Final = 2_000
+"""Up to this many members, a world's filter is pushed into the index; above, hits are filtered afterwards."""
+MAX_ENTITIES: Final = 2_000
+"""How many entities one question may name; a name that more share tells nothing."""
+_OVERFETCH: Final = 4
+_FIRST_FETCH: Final = 64
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+
+
+class Proposed(Protocol):
+    """What any lane's hit has."""
+
+    @property
+    def node(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def score(self) -> float: ...
+
+
+Fetch = Callable[[int, Collection[int] | None], Sequence[Proposed]]
+"""A lane's best hits: how many are wanted, and the worlds that they have to be among, if not any."""
+
+
+class Passed(NamedTuple):
+    """A hit of a lane that the view lets through."""
+
+    node: int
+    seen: SeenVersion
+    score: float
+
+
+class Gate:
+    """What the view lets through: valid in it, and inside the world that is searched."""
+
+    def __init__(self, snapshot: Sight, inside: int, include_superseded: bool) -> None:
+        self._snapshot = snapshot
+        self._inside = inside
+        self._include_superseded = include_superseded
+        self._scope = Scope(snapshot.tables, inside, snapshot.place.moment)
+        self._members: set[int] | None = None
+        self._counted = False
+
+    @property
+    def members(self) -> set[int] | None:
+        """The worlds that are searched, if they are few; ``None`` for any."""
+        moment, top = self._snapshot.place
+        if self._inside != top and not self._counted:
+            self._members = members_below(self._snapshot.tables, self._inside, moment, SMALL_WORLD)
+        self._counted = True
+        return self._members
+
+    def seen(self, node: int) -> SeenVersion | None:
+        """The version of a world that the view shows, if it lets it through at all."""
+        if not self._scope.holds(node):
+            return None
+        tables, moment = self._snapshot.tables, self._snapshot.place.moment
+        seen = version_at(tables, node, moment)
+        if seen is None and self._include_superseded:
+            seen = newest_version(tables, node, moment.seq)
+        return seen
+
+    def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:
+        """A lane's hits in rank order, as far as they pass; fetches ``first`` and then more until there are no more."""
+        limit, done = first, 0
+        given: set[int] = set()
+        while True:
+            hits = fetch(limit, self.members)
+            for hit in hits[done:]:
+                if hit.node in given:
+                    continue
+                seen = self.seen(hit.node)
+                if seen is None or seen.number != hit.version:
+                    continue
+                given.add(hit.node)
+                yield Passed(hit.node, seen, hit.score)
+            if len(hits) < limit:
+                return
+            done, limit = len(hits), limit * _OVERFETCH
+
+
+def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) -> set[int]:
+    """The worlds that a question is about: by name or alias, by side of the conversation, or one with such a world by
+    an accepted identity. Only worlds that something refers to count."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    found: set[int] = set()
+    for name in dict.fromkeys((*sides(text), *possible_names(text))):
+        digest = name_digest(name)
+        named = () if digest == NO_NAME else tables.named(digest)
+        found.update(node for node, first in named if first <= moment.seq)
+        if len(found) > MAX_ENTITIES:
+            break
+    pending = list(found)
+    codes = [code for code in map(tables.type_code, sorted(identity_types)) if code is not None]
+    while pending and codes:
+        node = pending.pop()
+        for code in codes:
+            for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
+                other = row.target if place.source == node else place.source
+                if other not in found and edge_seen(tables, place, row, moment):
+                    found.add(other)
+                    pending.append(other)
+    return {node for node in found if next(iter(tables.incoming(node, _REFERS_TO)), None) is not None}
+
+
+def refers_to_any(snapshot: Sight, node: int, entities: set[int]) -> bool:
+    """True if a world refers to one of the entities at the view's moment: said by it, or of it."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    return any(
+        row.target in entities and edge_seen(tables, place, row, moment)
+        for place, row in tables.outgoing(node, _REFERS_TO)
+    )
+
+
+def referring(snapshot: Sight, entities: set[int], most: int) -> list[int]:
+    """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
+    found: set[int] = set()
+    for entity in sorted(entities):
+        for place, row in snapshot.tables.incoming(entity, _REFERS_TO):
+            if edge_seen(snapshot.tables, place, row, snapshot.place.moment):
+                found.add(place.source)
+            if len(found) > most:
+                return []
+    return sorted(found)

@@ -1,0 +1,89 @@
+"""The vector lane: cosines of texts with the query, from the present index or of precisely what a view sees."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from worlddb.projections.indexes.vector_base import VectorHit
+from worlddb.projections.indexes.vector_set import VectorSet
+from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.projections.tables.asof import newest_version, version_at
+from worlddb.query.sight import Sight
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_base import Matrix
+
+
+class VectorQuery(NamedTuple):
+    """A query as a vector of length 1, and the embedding space that it belongs to. The façade makes it (law 12)."""
+
+    space: int
+    dimension: int
+    vector: Matrix
+
+
+class VectorLane(Protocol):
+    """Where a recall gets its vector hits."""
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        """The nearest versions, best first, ties in log order."""
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        """The cosines of some (world, version) pairs; those without a vector are left out."""
+
+
+class PresentVectorLane:
+    """The index of a space, up to the store's head."""
+
+    def __init__(self, follower: VectorFollower, head: int, query: VectorQuery) -> None:
+        self._follower = follower
+        self._head = head
+        self._query = query
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        return self._follower.find(self._query.vector, head=self._head, limit=limit, nodes=nodes)
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        return self._follower.scores(self._query.vector, pairs, head=self._head)
+
+
+class SeenVectors:
+    """The vectors of precisely what a view sees, as far as they were recorded by its commit (law 9).
+
+    ``pending`` counts the texts that are seen and have no vector yet.
+    """
+
+    def __init__(self, snapshot: Sight, space: int, dimension: int, include_superseded: bool) -> None:
+        tables, moment = snapshot.tables, snapshot.place.moment
+        self.pending = 0
+        pairs: list[tuple[int, int]] = []
+        values: list[bytes] = []
+        for node in snapshot.inhabitants():
+            seen = version_at(tables, node, moment)
+            if seen is None and include_superseded:
+                seen = newest_version(tables, node, moment.seq)
+            if seen is None:
+                continue
+            stored = snapshot.vector(space, node, seen.number)
+            if stored is not None:
+                pairs.append((node, seen.number))
+                values.append(stored)
+            else:
+                body = snapshot.body(seen.row)
+                self.pending += body is not None and bool(body.content)
+        self.vectors = VectorSet(pairs, values, dimension)
+
+
+class ExactVectorLane:
+    """Every vector that is seen, compared with the query one by one."""
+
+    def __init__(self, seen: SeenVectors, query: VectorQuery) -> None:
+        self._vectors = seen.vectors
+        self._query = query
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        return self._vectors.search(self._query.vector, limit, nodes)
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        return self._vectors.scores(self._query.vector, pairs)

@@ -1,0 +1,150 @@
+"""What the lanes say of each candidate, brought together: missing scores are looked up, then all are fused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+from itertools import islice
+from statistics import fmean
+from typing import Final, NamedTuple
+
+from worlddb.query.candidates import Gate, Passed, Proposed, entities_named, referring, refers_to_any
+from worlddb.query.dates import nearness, spans
+from worlddb.query.fusion import CONVEX, Evidence, reciprocal, weighted
+from worlddb.query.lanes.text import TextLane
+from worlddb.query.lanes.vector import VectorLane
+from worlddb.query.sight import Sight
+
+DEPTH: Final = 200
+"""How many candidates each lane proposes, or twice as many as hits are wanted."""
+
+TEXT: Final = "text"
+VECTOR: Final = "vector"
+ENTITY: Final = "entity"
+MAX_REFERRING: Final = 64
+"""What refers to an entity is proposed if it is no more than this; whatever more refers to tells little."""
+LANES: Final = (TEXT, VECTOR, ENTITY)
+
+
+class Lanes(NamedTuple):
+    """The lanes that are asked; ``None`` for one that is not wanted or not available."""
+
+    text: TextLane | None
+    vector: VectorLane | None
+    entity: bool
+
+
+class Question(NamedTuple):
+    """What is asked, and when: times such as "last week" are resolved against ``asked``."""
+
+    text: str
+    asked: int
+    identity_types: frozenset[str]
+
+
+class Ranked(NamedTuple):
+    """A candidate with its score, its rank in each lane that proposed it, and what each lane added."""
+
+    passed: Passed
+    score: float
+    ranks: dict[str, int]
+    parts: dict[str, float]
+
+
+def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int, fusion: str) -> list[Ranked]:
+    """The ``k`` best candidates of all lanes together, best first, ties in log order."""
+    depth = max(DEPTH, 2 * k)
+    moment = snapshot.place.moment
+    proposed: dict[str, list[Passed]] = {}
+    text, vector = lanes.text, lanes.vector
+    if text is not None:
+        by_words = partial(_by_words, text, question.text, moment.seq)
+        proposed[TEXT] = list(islice(gate.passing(by_words, depth), depth))
+    if vector is not None:
+        by_meaning = partial(_by_meaning, vector)
+        proposed[VECTOR] = list(islice(gate.passing(by_meaning, depth), depth))
+    entities = entities_named(snapshot, question.text, question.identity_types) if lanes.entity else set()
+    candidates = {passed.node: passed for found in proposed.values() for passed in found}
+    for node in referring(snapshot, entities, MAX_REFERRING):
+        seen = None if node in candidates else gate.seen(node)
+        if seen is not None:
+            candidates[node] = Passed(node, seen, 0.0)
+    evidence = _evidence(snapshot, lanes, question, proposed, candidates, entities)
+    ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
+    if lanes.entity:
+        about = [node for node in candidates if evidence[node].entity]
+        ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
+    parts = {node: weighted(evidence[node]) for node in candidates}
+    scores = {node: sum(parts[node].values()) for node in candidates} if fusion == CONVEX else reciprocal(ranks)
+    ordered = sorted(scores, key=lambda node: (-round(scores[node], 6), node))[:k]
+    places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
+    return [
+        Ranked(
+            candidates[node],
+            scores[node],
+            {lane: found[node] for lane, found in places.items() if node in found},
+            parts[node],
+        )
+        for node in ordered
+    ]
+
+
+def _by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+    return lane.search(text, limit=limit, through=through, nodes=nodes)
+
+
+def _by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+    return lane.search(limit=limit, nodes=nodes)
+
+
+def _evidence(
+    snapshot: Sight,
+    lanes: Lanes,
+    question: Question,
+    proposed: dict[str, list[Passed]],
+    candidates: dict[int, Passed],
+    entities: set[int],
+) -> dict[int, Evidence]:
+    texts = _texts(snapshot, lanes.text, question.text, proposed.get(TEXT, []), candidates)
+    cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
+    # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
+    middling = fmean(cosines.values()) if cosines else 0.0
+    named = spans(question.text, question.asked)
+    return {
+        node: Evidence(
+            texts.get(node, 0.0),
+            cosines.get(node, middling),
+            float(bool(entities) and refers_to_any(snapshot, node, entities)),
+            nearness(named, passed.seen.validity.start) if named else 0.0,
+        )
+        for node, passed in candidates.items()
+    }
+
+
+def _texts(
+    snapshot: Sight, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: dict[int, Passed]
+) -> dict[int, float]:
+    """BM25 of each candidate as a share of the most that the query could reach."""
+    if lane is None:
+        return {}
+    through = snapshot.place.moment.seq
+    most = lane.ceiling(text, through=through)
+    if most <= 0:
+        return {}
+    scores = {passed.node: passed.score for passed in proposed}
+    missing = [node for node in candidates if node not in scores]
+    if missing:
+        for hit in lane.search(text, limit=4 * len(missing), through=through, nodes=missing):
+            if hit.version == candidates[hit.node].seen.number:
+                scores.setdefault(hit.node, hit.score)
+    return {node: score / most for node, score in scores.items()}
+
+
+def _cosines(lane: VectorLane | None, proposed: Iterable[Passed], candidates: dict[int, Passed]) -> dict[int, float]:
+    """The cosine of each candidate that has a vector."""
+    if lane is None:
+        return {}
+    scores = {passed.node: passed.score for passed in proposed}
+    missing = [(node, passed.seen.number) for node, passed in candidates.items() if node not in scores]
+    scores.update({node: score for (node, _), score in lane.scores(missing).items()})
+    return scores

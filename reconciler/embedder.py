@@ -1,0 +1,87 @@
+"""Embedders: models that give texts vectors. A caller may bring any; what it returned is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from worlddb.log.model.errors import InputError, ModelUnavailable, WorldDBError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """A model that gives each text a vector; the closer in direction, the closer in meaning.
+
+    ``model`` names it with its version: vectors of different models are never compared. ``dimension`` is how many
+    numbers a vector has, 1 to 8,192.
+    """
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def mean(self) -> Any:
+        """What is subtracted from every vector before it is normalised; zeros for most models.
+
+        It is asked for once, when a space is opened, and recorded with it.
+        """
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        """One row of numbers for each text, in order. ``query`` tells questions from what is to be found."""
+
+
+def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, query: bool) -> Vectors:
+    """The texts' vectors as they are stored and compared: without the mean, of length 1 (zeros stay zeros).
+
+    Raises:
+        ModelUnavailable: the model raised an error.
+        InputError: what it gave is not one finite vector of its dimension for each text.
+    """
+    import numpy as np
+
+    try:
+        given = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except WorldDBError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(
+            f"The embedder {embedder.model!r:.80} failed: {error}", "Try again, or open the store with another embedder"
+        ) from error
+    if given.shape != (len(texts), embedder.dimension):
+        raise InputError(
+            f"The embedder {embedder.model!r:.80} gave vectors of shape {given.shape} for {len(texts)} texts",
+            f"Give {len(texts)} rows of {embedder.dimension} numbers",
+        )
+    if not np.isfinite(given).all():
+        raise InputError(
+            f"The embedder {embedder.model!r:.80} gave numbers that are not finite", "Correct the embedder"
+        )
+    silent = ~given.any(axis=1)
+    centred = given - mean
+    centred[silent] = 0.0
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    return np.asarray(centred / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
+
+
+def mean_of(embedder: Embedder) -> Vectors:
+    """What the embedder wants subtracted from its vectors.
+
+    Raises:
+        InputError: it is not one finite vector of its dimension.
+    """
+    import numpy as np
+
+    mean = np.asarray(embedder.mean(), dtype=np.float32)
+    if mean.shape != (embedder.dimension,) or not np.isfinite(mean).all():
+        raise InputError(
+            f"The mean of the embedder {embedder.model!r:.80} has shape {mean.shape}",
+            f"Give {embedder.dimension} finite numbers",
+        )
+    return mean

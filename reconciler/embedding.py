@@ -1,0 +1,162 @@
+"""Vectors follow texts: what has none yet is embedded outside of any write, and recorded as a commit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Space
+from worlddb.log.model.errors import InputError
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.feed import text_documents
+from worlddb.projections.tables.schema import SpaceRow
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.vectors import spaces, vector_place
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.embedder import Embedder, mean_of, unit_vectors
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.embedder import Vectors
+
+
+DEFAULT_SPACE: Final = "default"
+BATCH_TEXTS: Final = 2_000
+BATCH_CHARACTERS: Final = 8_000_000
+"""How much is embedded in one commit: more would hold other writers up."""
+
+
+class OpenSpace(NamedTuple):
+    """An embedding space as it was recorded."""
+
+    number: int
+    row: SpaceRow
+    name: str
+    model: str
+    mean: bytes
+
+
+class Pending(NamedTuple):
+    """A text that has no vector yet: the content of a version. A world that is only a name gets none."""
+
+    lineage: bytes
+    version: int
+    text: str
+
+
+class Batch(NamedTuple):
+    """Texts to embed, and the commits that they were found in: after one, up to another."""
+
+    texts: list[Pending]
+    after: int
+    through: int
+
+
+def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
+    """The space of a name."""
+    for number, row in spaces(tables):
+        stored = log.blob(row.seq, row.model)
+        blob = None if stored is None else codec.decode_blob(stored, row.seq)
+        if isinstance(blob, Space) and blob.name == name:
+            return OpenSpace(number, row, blob.name, blob.model, blob.mean)
+    return None
+
+
+def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
+    """(commit, text) of every version that has a text and no vector in the space, in log order."""
+    after = 0 if space is None else space.row.through
+    for found in text_documents(log, tables, after, log.head().seq):
+        if not found.content:
+            continue
+        if space is None or vector_place(tables, space.number, found.node, found.version) is None:
+            yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
+
+
+def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
+    """The next texts to embed, ``most`` at most. A commit that is larger than a batch is done in several."""
+    after = 0 if space is None else space.row.through
+    texts: list[Pending] = []
+    characters = 0
+    for seq, found in pending(log, tables, space):
+        if len(texts) >= most or characters >= BATCH_CHARACTERS:
+            return Batch(texts, after, max(after, seq - 1))
+        texts.append(found)
+        characters += len(found.text)
+    return Batch(texts, after, log.head().seq)
+
+
+def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: str) -> cmd.Embed:
+    """The command that keeps the vectors of a batch; the model runs here.
+
+    Raises:
+        InputError: the space was made by another model, or the embedder gave what is no vector.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    if space is not None:
+        check_model(space, embedder)
+    mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
+    vectors = unit_vectors(embedder, mean, [each.text for each in batch.texts], query=False)
+    stored = vectors.astype("<f2")
+    return cmd.Embed(
+        space=name,
+        model=embedder.model,
+        mean=np.asarray(mean, dtype="<f4").tobytes(),
+        dimension=embedder.dimension,
+        after=batch.after,
+        through=batch.through,
+        items=tuple((each.lineage, each.version, row.tobytes()) for each, row in zip(batch.texts, stored, strict=True)),
+    )
+
+
+def check_model(space: OpenSpace, embedder: Embedder) -> None:
+    """See that an embedder's vectors belong into a space.
+
+    Raises:
+        InputError: the space was made by another model.
+    """
+    if (space.model, space.row.dimension) != (embedder.model, embedder.dimension):
+        raise InputError(
+            f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
+            f" not by {embedder.model!r:.80} ({embedder.dimension})",
+            "Open the store with that embedder, or name another space",
+        )
+
+
+def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
+    """The vector that a question is looked up by in a space.
+
+    Raises:
+        InputError: the space was made by another model.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    check_model(space, embedder)
+    found: Vectors = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=True)[0]
+    return found
+
+
+def embed(ctx: Context, command: cmd.Embed) -> None:
+    """Decide what a batch of vectors comes to: nothing, if another process has embedded the same commits meanwhile."""
+    space = find_space(ctx.draft.log, ctx.tables, command.space)
+    at = 0 if space is None else space.row.through
+    if at != command.after or command.through > ctx.draft.head.seq:
+        return
+    if space is None:
+        number = 1 + sum(1 for _ in spaces(ctx.tables))
+        blob = ctx.draft.add_space(command.space, command.model, command.mean)
+        ctx.draft.emit(ev.SpaceOpened(number, command.dimension, blob))
+    else:
+        number = space.number
+        if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
+            ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
+    for lineage, version, values in command.items:
+        node = ctx.tables.node_of(lineage)
+        if node is not None and vector_place(ctx.tables, number, node, version) is None:
+            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values)))
+    if command.through > command.after:
+        ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

@@ -1,0 +1,266 @@
+"""Vectors: they follow the texts in commits of their own, are blobs of the log, and a rebuild never asks the model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import worlddb
+from worlddb import Database
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Space, Vector
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler import embedding
+from worlddb.reconciler.embedder import unit_vectors
+
+
+class Letters:
+    """A model that is easy to foresee: how often each of eight letters occurs."""
+
+    model = "letters/1"
+    dimension = 8
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def mean(self) -> Any:
+        return np.full(8, 0.5)
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        self.asked.extend(texts)
+        return [[text.count(letter) for letter in "abcdefgh"] for text in texts]
+
+
+@pytest.fixture
+def letters() -> Letters:
+    return Letters()
+
+
+def opened(folder: Path, embedder: Any) -> Database:
+    return worlddb.open(folder / "store", embedder=embedder)
+
+
+def stored(db: Database) -> dict[tuple[bytes, int], Any]:
+    """Every vector of the log, by lineage and version."""
+    found: dict[tuple[bytes, int], Any] = {}
+    with db._env.read() as txn:
+        log = LmdbLog(txn)
+        for seq in range(1, log.head().seq + 1):
+            for event in log.events(seq).events:
+                if isinstance(event, ev.Embedded):
+                    blob = codec.decode_blob(log.blob(seq, event.vector) or b"", seq)
+                    assert isinstance(blob, Vector)
+                    found[event.lineage, event.version] = np.frombuffer(blob.values, dtype="<f2")
+    return found
+
+
+def test_every_version_with_a_text_gets_one_vector_and_names_alone_get_none(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        made = db.create("Fact", "one", content="aab")
+        db.revise(made, content="bbb")
+        db.create("Entity", "Bob")
+        done = db.embed()
+        assert (done.embedded, done.pending, done.space, done.model) == (2, 0, "default", "letters/1")
+        found = stored(db)
+        lineage = bytes.fromhex(made.ref)
+        assert set(found) == {(lineage, 1), (lineage, 2)}
+        wanted = np.array([1.5, 0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5])
+        assert found[lineage, 1] == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-3)
+        assert letters.asked == ["aab", "bbb"]
+
+
+def test_embedding_again_asks_for_nothing_and_commits_nothing(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        db.create("Fact", "one", content="abc")
+        db.embed()
+        head = db.head()
+        assert db.embed().embedded == 0
+        assert db.head() == head
+        db.create("Fact", "two", content="cde")
+        assert db.embed().embedded == 1
+        assert letters.asked == ["abc", "cde"]
+
+
+def test_vectors_change_no_world_hash(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        db.create("Fact", "one", content="abc")
+        root = db.head().root
+        db.embed()
+        assert db.head().root == root
+
+
+def test_a_rebuild_and_a_deep_verification_do_not_ask_the_model(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        db.create("Fact", "one", content="abc")
+        db.embed()
+        letters.asked.clear()
+        with db._env.read() as txn:
+            before = {name: list(table.scan(b"")) for name, table in Tables(txn).by_name().items()}
+        db.rebuild()
+        with db._env.read() as txn:
+            assert {name: list(table.scan(b"")) for name, table in Tables(txn).by_name().items()} == before
+        assert before["vectors"] and before["spaces"]
+        assert db.verify(deep=True).ok
+        assert letters.asked == []
+
+
+def test_a_commit_larger_than_a_batch_is_embedded_in_several(
+    tmp_path: Path, letters: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worlddb.reconciler.catchup.BATCH_TEXTS", 3)
+    with opened(tmp_path, letters) as db:
+        with db.batch() as tx:
+            for number in range(8):
+                tx.create("Fact", f"f{number}", content="abcdefgh"[: number + 1])
+        before = db.head().seq
+        told: list[int] = []
+        assert db.embed(limit=4).pending == 4
+        assert db.embed(progress=told.append).embedded == 4
+        assert told[-1] == 4
+        assert db.head().seq - before == 4
+        assert len(stored(db)) == 8 == len(letters.asked)
+
+
+def test_what_another_process_has_embedded_meanwhile_is_not_written_twice(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db, opened(tmp_path, Letters()) as other:
+        db.create("Fact", "one", content="abc")
+        letters_embed = letters.embed
+
+        def slow(texts: Sequence[str], *, query: bool) -> Any:
+            other.embed()
+            return letters_embed(texts, query=query)
+
+        letters.embed = slow  # type: ignore[method-assign]
+        assert db.embed().embedded == 0
+        assert len(stored(db)) == 1
+        assert db.embed().pending == 0
+
+
+def test_threads_that_embed_at_once_leave_one_vector_each(tmp_path: Path) -> None:
+    with opened(tmp_path, Letters()) as db:
+        for number in range(20):
+            db.create("Fact", f"f{number}", content="abc" * (number + 1))
+        threads = [threading.Thread(target=db.embed) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+        assert len(stored(db)) == 20
+        assert db.verify(deep=True).ok
+
+
+def test_a_space_is_filled_by_one_model_only(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        db.create("Fact", "one", content="abc")
+        db.embed()
+        db.create("Fact", "two", content="abc")
+    other = Letters()
+    other.model = "letters/2"
+    with opened(tmp_path, other) as db, pytest.raises(worlddb.InputError, match=r"letters/1.*letters/2"):
+        db.embed()
+
+
+class Broken(Letters):
+    """Gives whatever it is told to."""
+
+    def __init__(self, gives: Any) -> None:
+        super().__init__()
+        self._gives = gives
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        if isinstance(self._gives, Exception):
+            raise self._gives
+        return self._gives
+
+
+@pytest.mark.parametrize(
+    ("gives", "error"),
+    [
+        ([[1.0] * 7], worlddb.InputError),
+        ([[1.0] * 8] * 2, worlddb.InputError),
+        ([[float("nan")] * 8], worlddb.InputError),
+        ([[float("inf")] * 8], worlddb.InputError),
+        (RuntimeError("out of memory"), worlddb.ModelUnavailable),
+    ],
+)
+def test_a_model_that_gives_no_vectors_is_a_typed_error_and_nothing_is_written(
+    tmp_path: Path, gives: Any, error: type[Exception]
+) -> None:
+    with opened(tmp_path, Broken(gives)) as db:
+        db.create("Fact", "one", content="abc")
+        head = db.head()
+        with pytest.raises(error, match="letters/1"):
+            db.embed()
+        assert db.head() == head
+
+
+def test_a_store_that_was_opened_without_an_embedder_says_so(tmp_path: Path) -> None:
+    with opened(tmp_path, None) as db, pytest.raises(worlddb.ModelUnavailable, match="without an embedder"):
+        db.embed()
+
+
+def test_the_default_model_that_is_not_installed_is_a_typed_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worlddb.reconciler.static_embedder.find_spec", lambda name: None)
+    with opened(tmp_path, worlddb.StaticEmbedder()) as db:
+        db.create("Fact", "one", content="abc")
+        with pytest.raises(worlddb.ModelUnavailable, match="not installed"):
+            db.embed()
+
+
+def test_the_default_model_that_cannot_be_read_is_a_typed_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worlddb.reconciler.static_embedder.PACKAGE", "rich")
+    with opened(tmp_path, worlddb.StaticEmbedder()) as db:
+        db.create("Fact", "one", content="abc")
+        with pytest.raises(worlddb.ModelUnavailable, match="cannot be read"):
+            db.embed()
+
+
+def test_the_default_model_puts_texts_of_one_meaning_close_together() -> None:
+    model = worlddb.StaticEmbedder()
+    texts = ["My dog is ill and went to the vet", "The puppy is sick", "Interest rates rose again", ""]
+    found = unit_vectors(model, model.mean(), texts, query=False)
+    assert found[0] @ found[1] > 0.3 > found[0] @ found[2]
+    assert not found[3].any()
+    assert np.linalg.norm(found[:3], axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+
+
+def test_the_mean_of_a_space_is_recorded_with_it(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        db.create("Fact", "one", content="abc")
+        db.embed()
+        with db._env.read() as txn:
+            space = embedding.find_space(LmdbLog(txn), Tables(txn), "default")
+        assert space is not None
+        assert np.frombuffer(space.mean, dtype="<f4") == pytest.approx(np.full(8, 0.5))
+        assert codec.decode_blob(codec.encode(Space(b"", "a", "b", b"")), 1) == Space(b"", "a", "b", b"")
+
+
+def test_an_erasure_reaches_the_vectors_of_every_version(tmp_path: Path, letters: Letters) -> None:
+    with opened(tmp_path, letters) as db:
+        gone = db.create("Fact", "one", content="abc")
+        db.revise(gone, content="bcd")
+        kept = db.create("Fact", "two", content="cde")
+        db.embed()
+        db.erase(gone, reason="request 7")
+        with db._env.read() as txn:
+            log = LmdbLog(txn)
+            left = [
+                event.lineage.hex()
+                for seq in range(1, log.head().seq + 1)
+                for event in log.events(seq).events
+                if isinstance(event, ev.Embedded) and log.blob(seq, event.vector) is not None
+            ]
+        assert left == [kept.ref]
+        assert db.verify(deep=True).ok
+        assert db.embed().embedded == 0

@@ -1,0 +1,128 @@
+"""LongMemEval (Wu et al. 2025): a list of questions, each with the sessions that it is asked about, as JSON.
+
+A record has ``question_id``, ``haystack_sessions`` (for each session its turns: ``role``, ``content``) and, as long,
+``haystack_dates`` such as "2023/05/30 (Tue) 22:36" and ``haystack_session_ids``. A question's haystack is one
+conversation. The data names no time zone: the times are taken as UTC. Some haystacks list a session twice; it is taken
+once. The question, its answer and the marks of the turns that have it are not part of what was said and are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from worlddb import MAX_CONTENT_BYTES, InvalidTime, Turn, checked_text, parse_time
+from worlddb.tools.importers import files
+from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Loaded, Session
+from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
+
+NAME: Final = "longmemeval"
+"""Part of every record's key: changing it would import everything a second time."""
+
+_MARK: Final = re.compile(rb'"(haystack_sessions|haystack_dates|haystack_session_ids|question_id)"\s*:')
+_DATE: Final = re.compile(r"(\d{4})/(\d{2})/(\d{2}) \([A-Za-z]{3}\) (\d{2}):(\d{2})", re.ASCII)
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    role: str
+    content: str
+
+
+class _Record(msgspec.Struct, frozen=True):
+    question_id: str
+    haystack_session_ids: list[str]
+    haystack_dates: list[str]
+    haystack_sessions: list[list[_Turn]]
+
+
+_RECORDS: Final = msgspec.json.Decoder(list[_Record])
+
+
+def recognises(head: bytes) -> bool:
+    """True if a file that begins so is LongMemEval's rather than another format's."""
+    return head[:1] == b"[" and _MARK.search(head) is not None
+
+
+def load(path: Path, heard: Heard | None = None) -> Loaded:
+    """Every haystack of the file as a conversation.
+
+    Raises:
+        MalformedFile: the file breaks the format; record and path are named.
+    """
+    place = Place(path, "record", None, "$")
+    loaded: dict[str, Conversation] = {}
+    turns = 0
+    for index, record in enumerate(decoded(place, _RECORDS.decode, files.whole(path))):
+        inside = Place(path, "record", index, f"$[{index}]")
+        conversation = _conversation(inside, record)
+        if conversation.name in loaded:
+            raise malformed(inside, f"the question {conversation.name[:80]!r} is there twice")
+        loaded[conversation.name] = conversation
+        turns += sum(len(session.turns) for session in conversation.sessions)
+        if heard is not None:
+            heard(turns)
+    return Loaded(list(loaded.values()))
+
+
+def parse_date(text: str) -> int:
+    """Microseconds UTC of LongMemEval's "2023/05/30 (Tue) 22:36".
+
+    Raises:
+        InvalidTime: it has another form, or there is no such day or hour.
+    """
+    found = _DATE.fullmatch(text.strip())
+    remedy = 'Write it as "2023/05/30 (Tue) 22:36"'
+    if found is None:
+        raise InvalidTime(f"the date {text[:80]!r} is not of LongMemEval's form", remedy)
+    try:
+        moment = datetime(*map(int, found.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    except ValueError as error:
+        raise InvalidTime(f"the date {text[:80]!r} does not exist: {error}", remedy) from None
+    return parse_time(moment)
+
+
+def _conversation(place: Place, record: _Record) -> Conversation:
+    name = judged(place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False))
+    names, dates, said = record.haystack_session_ids, record.haystack_dates, record.haystack_sessions
+    if not len(names) == len(dates) == len(said):
+        raise malformed(
+            place, f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; they have to be as many"
+        )
+    sessions: dict[str, Session] = {}
+    contents: dict[str, list[_Turn]] = {}
+    for position, (session, date, turns) in enumerate(zip(names, dates, said, strict=True)):
+        inside = place.at(f"{place.path}.haystack_sessions[{position}]")
+        if session in sessions:
+            if contents[session] != turns:
+                raise malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
+            continue
+        contents[session] = turns
+        label = judged(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
+        at = judged(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
+        sessions[session] = Session(label, at, [_turn(inside, label, each, turn) for each, turn in enumerate(turns)])
+    speakers = dict.fromkeys(turn.speaker for each in sessions.values() for turn in each.turns if turn.speaker)
+    return Conversation(NAME, name, list(speakers), list(sessions.values()))
+
+
+def _turn(session: Place, label: str, position: int, turn: _Turn) -> Turn:
+    place = session.at(f"{session.path}[{position}]")
+
+    def check() -> Turn:
+        return Turn(
+            text=checked_text(turn.content, "content", MAX_CONTENT_BYTES),
+            speaker=checked_text(turn.role.strip(), "role", MAX_LABEL_BYTES),
+            session=label,
+            source={
+                "file": files.file_name(place.file),
+                "record": place.record,
+                "path": place.path,
+                "id": f"{label}:{position}",
+            },
+        )
+
+    return judged(place, check)
