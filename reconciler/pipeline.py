@@ -10,9 +10,10 @@ import lmdb
 
 from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
-from worlddb.log.model.errors import ClockJump, InputError, NotAStore
+from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
+from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
@@ -149,6 +150,7 @@ def _committed(
     head = log.head()
     if not log.check_format():
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
+    _refuse_copy(writer, log)
     rebuild_unless_level(log, tables)
     secret = secret_of(log)
     key = key_digest(secret, idempotency_key)
@@ -174,6 +176,17 @@ def _committed(
     if not draft.events:
         return unchanged(log.header(head.seq), draft)
     return commit(writer, log, tables, draft, key)
+
+
+def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
+    """A backup that had commits of its own could not be brought up to date any more."""
+    kind = log.copy_kind()
+    if kind:
+        what = "a backup" if kind == BACKUP else "the beginning of a restore that broke off"
+        remedy = (
+            "Restore it first: `worlddb restore DIR --into NEW`" if kind == BACKUP else "Restore into another folder"
+        )
+        raise ReadOnlyBackup(f"{writer.env.folder} is {what} and was not written to", remedy)
 
 
 def _open_draft(writer: Writer, log: LmdbLog, tables: Tables) -> Draft:

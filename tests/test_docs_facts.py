@@ -29,6 +29,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     KeyPair MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     Bundle InvalidBundle check_bundle
+    BackedUp BackupMismatch ReadOnlyBackup Restored restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler

@@ -73,7 +73,7 @@ def appends(tree: ast.AST) -> list[int]:
 
 def test_only_the_reconciler_appends_to_the_log() -> None:
     callers = {source.path for source in sources() if appends(source.tree)}
-    assert callers == {"reconciler/pipeline.py", "reconciler/replay.py"}
+    assert callers == {"reconciler/pipeline.py", "reconciler/copying.py"}
     assert appends(ast.parse("LmdbLog(txn).append(record)")) == appends(ast.parse("x.append(a, 1, h)")) == [1]
     assert appends(ast.parse("rows.append(row)")) == []
 
@@ -82,7 +82,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
     with worlddb.open(tmp_path / "store", author="x") as db:
         public = {name for name in dir(db) if not name.startswith("_")}
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
-        keeping = {"catch_up", "rebuild", "replay", "verify", "close", "finish_erasures"}
+        keeping = {"backup", "catch_up", "rebuild", "replay", "verify", "close", "finish_erasures"}
         keeping |= {"erasure_plan", "erasure_receipt", "check_erasure"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"checkpoint", "prove", "prove_consistency"}

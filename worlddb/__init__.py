@@ -10,6 +10,7 @@ from worlddb.keeping import Rebuilt, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
+    BackupMismatch,
     ClockJump,
     Conflict,
     DamagedStore,
@@ -26,6 +27,7 @@ from worlddb.log.model.errors import (
     ModelUnavailable,
     NewerFormat,
     NotAStore,
+    ReadOnlyBackup,
     RefusedError,
     StoreClosed,
     StoreError,
@@ -54,6 +56,7 @@ from worlddb.query.journal import Entry
 from worlddb.query.ranking import LANES
 from worlddb.query.records import Bookmark, Edge, EdgeType, Erasure, Hit, Proposal, Recall, Valid, Version, World
 from worlddb.query.view import View
+from worlddb.reconciler.backups import BackedUp, Restored
 from worlddb.reconciler.catchup import Embedding
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
@@ -64,6 +67,7 @@ from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
+from worlddb.restoring import restore
 from worlddb.writing import Batch, Pending
 
 __version__ = "0.1.0"
@@ -81,6 +85,8 @@ __all__ = [
     "AcyclicHandler",
     "AlteredRecord",
     "AmbiguousReference",
+    "BackedUp",
+    "BackupMismatch",
     "Batch",
     "Blame",
     "BlamedEdge",
@@ -138,6 +144,7 @@ __all__ = [
     "PlainHandler",
     "ProofCheck",
     "Proposal",
+    "ReadOnlyBackup",
     "Rebuilt",
     "Recall",
     "Receipt",
@@ -145,6 +152,7 @@ __all__ = [
     "RefusedError",
     "Relation",
     "Replayed",
+    "Restored",
     "Rewritable",
     "SeededEntropy",
     "Staged",
@@ -175,5 +183,6 @@ __all__ = [
     "new_key",
     "open",
     "parse_time",
+    "restore",
     "sign_checkpoint",
 ]

@@ -11,7 +11,7 @@ from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
 from worlddb.log.model.times import TimeLike
-from worlddb.log.store.copies import Copy, note_copy
+from worlddb.log.store.copies import BACKUP, Copy, note_copy
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
@@ -20,6 +20,8 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.proving import Proving
 from worlddb.query.journal import Entry, followed, journal
 from worlddb.query.stats import counts
+from worlddb.reconciler.backups import BackedUp
+from worlddb.reconciler.backups import backup as back_up
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
@@ -142,6 +144,30 @@ class Keeping(Proving):
         head = self._reader.head()
         level = self._reader.text.catch_up(head)
         return all([index.catch_up(head) for index in self._reader.vector_indexes()]) and level
+
+    def backup(self, into: str | Path, *, progress: Progress | None = None) -> BackedUp:
+        """Bring a backup in a directory up to the last commit, or begin one there; others may write meanwhile.
+
+        A backup is a store directory that can be read and not written to. What it has is not copied again, what was
+        erased here is erased there, and what breaks off is gone on with by the next call. Make a store of it with
+        :func:`restore`.
+
+        Raises:
+            BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
+            DamagedStore: a commit is not what was written; the backup ends before it.
+        """
+        folder = folder_of(into)
+        place, head = str(folder.resolve()), self.head().seq
+        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        try:
+            if not has_begun(target):
+                note_copy(self.path, Copy(BACKUP, place, head, head))
+            made = back_up(self._env, target, progress)
+            if made.scrubbed:
+                note_copy(self.path, Copy(BACKUP, place, made.seq, made.head))
+            return made
+        finally:
+            target.close()
 
     def replay(
         self,

@@ -18,6 +18,8 @@
     │   ├── NotAStore              the directory is not a WorldDB store
     │   ├── DamagedStore           bytes on disk are not what was written
     │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
+    │   ├── ReadOnlyBackup         a backup was written to: restore it first
+    │   ├── BackupMismatch         a backup of another store, one that has parted from it, or none at all
     │   └── Conflict               the log's head is not the expected one
     └── UnavailableError           nothing is wrong with the call: try again, or elsewhere
         ├── WriterBusy             another writer held the store beyond the time limit
@@ -156,6 +158,18 @@ class NewerFormat(StoreError):
     """The store, or an event in it, was written by a newer WorldDB."""
 
     code = "newer_format"
+
+
+class ReadOnlyBackup(StoreError):
+    """A backup, or a restore that broke off, was to be written to; only reading it is possible."""
+
+    code = "read_only_backup"
+
+
+class BackupMismatch(StoreError):
+    """A directory is no backup of this store: ``details["since"]`` is the first commit in which both differ, or 0."""
+
+    code = "backup_mismatch"
 
 
 class Conflict(StoreError):

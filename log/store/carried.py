@@ -15,7 +15,7 @@ reference the erasure was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import lmdb
@@ -88,6 +88,14 @@ class CarriedErasures:
         self._txn.put(_FIRST + carried.chain, codec.encode(stored))
         for event in carried.erased:
             self._txn.put(_FIRST + event.lineage, carried.chain)
+
+    def replace(self, carried: Iterable[Carried]) -> None:
+        """Keep these, given oldest first, and no others."""
+        with self._txn.cursor() as cursor:
+            while cursor.set_range(_FIRST) and cursor.key()[:1] == _FIRST:
+                cursor.delete()
+        for each in carried:
+            self.put(each)
 
     def of(self, lineage: bytes) -> Carried | None:
         """The last later erasure of a lineage."""

@@ -15,6 +15,9 @@ import msgspec
 
 COPIES_FILE: Final = "copies.jsonl"
 
+BACKUP: Final = "backup"
+"""The kind of copy that is brought up to date again and again."""
+
 
 class Copy(msgspec.Struct, frozen=True):
     """A copy of the commits up to ``seq``, made when the store's last commit was ``head``."""
@@ -39,7 +42,7 @@ def note_copy(folder: Path, copy: Copy) -> None:
 
 
 def noted_copies(folder: Path) -> list[Copy]:
-    """The copies that were remembered, in the order in which they were made."""
+    """The copies that were remembered, in the order in which they were made; a backup as it was last."""
     try:
         lines = (folder / COPIES_FILE).read_bytes().splitlines()
     except OSError:
@@ -48,4 +51,6 @@ def noted_copies(folder: Path) -> list[Copy]:
     for line in lines:
         with suppress(msgspec.MsgspecError):
             found.append(_DECODER.decode(line))
-    return list(dict.fromkeys(found))
+    # A backup that was brought up to date has had the erasures that came before.
+    newest = {(copy.path if copy.kind == BACKUP else copy): copy for copy in found}
+    return list(newest.values())

@@ -5,6 +5,7 @@
 | 0x01 | ``format`` | msgpack ``["worlddb", format]`` |
 | 0x01 | ``head`` | 32-byte chain hash of the last commit, then its sequence number as u64 |
 | 0x01 | ``scrub`` | u64 sequence number of an erasure whose bytes may still lie in the files; else absent |
+| 0x01 | ``copy`` | ``backup`` or ``restoring``: nothing may be written but by copying; else absent |
 | 0x02 | u64 sequence number | 32-byte chain hash, then the header bytes |
 | 0x03 | u64 sequence number | the events bytes |
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
@@ -36,6 +37,7 @@ MAGIC: Final = "worlddb"
 _FORMAT_KEY: Final = b"\x01format"
 _HEAD_KEY: Final = b"\x01head"
 SCRUB_KEY: Final = b"\x01scrub"
+_COPY_KEY: Final = b"\x01copy"
 _COMMIT: Final = 0x02
 _EVENTS: Final = 0x03
 _BLOBS: Final = 0x04
@@ -169,6 +171,17 @@ class LmdbLog(Log):
         """The last erasure whose bytes may still lie in the store's files; ``None`` if all of them are gone."""
         stored = self._get(SCRUB_KEY)
         return None if stored is None else int(_U64.unpack(stored)[0])
+
+    def copy_kind(self) -> str:
+        """What this log is a copy for, if only copying may go on with it; empty for a store of its own."""
+        return (self._get(_COPY_KEY) or b"").decode("ascii", "replace")
+
+    def mark_copy(self, kind: str) -> None:
+        """Say that this log is a copy of some kind, or with an empty one, that it is a store of its own again."""
+        if kind:
+            self._txn.put(_COPY_KEY, kind.encode("ascii"))
+        else:
+            self._txn.delete(_COPY_KEY)
 
     @property
     def carried(self) -> CarriedErasures:

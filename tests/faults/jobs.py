@@ -19,6 +19,7 @@ from tests.faults.answers import QUERIES, answers
 from tests.faults.children import Acknowledged
 from tests.faults.points import Cut, install
 from tests.faults.script import Run
+from worlddb.reconciler import copying
 
 
 def cut_run(folder: Path, acknowledgements: Path, at: int, how: str) -> None:
@@ -286,3 +287,13 @@ def overwrite_pages(whole: Path, folder: Path, outcomes: Path) -> None:
             (store / "data.mdb").write_bytes(data[:at] + page + data[at + 4096 :])
             told(f"{at // 4096} {what} {_used_after_damage(store)}")
             shutil.rmtree(store)
+
+
+def cut_backup(folder: Path, into: Path, points: Path, at: int, how: str) -> None:
+    """Back a store up, but only to the ``at``-th point; with 0, to the end, and write the points passed to a file."""
+    with worlddb.open(folder, create=False) as db:
+        cut = Cut(at, how)
+        install(cut)
+        copying.CHUNK_COMMITS = 3  # type: ignore[misc]
+        db.backup(into)
+    points.write_text("\n".join(cut.passed), "utf-8")

@@ -11,6 +11,7 @@ from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import (
+    backups,
     blaming,
     comparing,
     erasing,
@@ -41,6 +42,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     moments.at(lambda: COMMANDS),
     *moments.COMMANDS,
     *keeping.COMMANDS,
+    *backups.COMMANDS,
     *erasing.COMMANDS,
     *proving.COMMANDS,
     *comparing.COMMANDS,

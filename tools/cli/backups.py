@@ -1,0 +1,79 @@
+"""``worlddb backup`` and ``restore``: a copy that is kept up to date, and a store made of it again."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import worlddb
+from worlddb.tools.cli import stores
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.page import Page
+
+
+def _backup_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("into", metavar="DIR", help="a new directory, or that of an earlier backup of this store")
+
+
+def _backup(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Copying commits") as told:
+        made = db.backup(args.into, progress=told)
+    document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
+
+    def write(page: Page) -> None:
+        new = f"{made.commits:,} commits copied" if made.commits else "it was up to date"
+        page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
+        if not made.scrubbed:
+            out.hint("Erased texts may still lie in its files, since it is in use: run this again when it is not.")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _restore_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("backup", metavar="DIR", help="the directory of a backup")
+    parser.add_argument("--into", metavar="NEW", required=True, help="a new directory for the store")
+    parser.add_argument(
+        "--erasures-from", metavar="STORE", help="leave out what this store, the original, has erased since"
+    )
+
+
+def _restore(args: Namespace, out: Output) -> int:
+    with out.steps("Restoring commits") as told:
+        made = worlddb.restore(
+            stores.there(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=told
+        )
+    document = {"seq": made.seq, "root": made.root, "erasures": made.erasures, "into": args.into}
+
+    def write(page: Page) -> None:
+        page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; root {made.root}")
+        if made.erasures:
+            page.line(f"{made.erasures:,} later erasures were applied to it")
+
+    out.answer(document, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "backup",
+        "copy the store into another directory, or bring such a copy up to date",
+        _backup_arguments,
+        _backup,
+        (
+            ("backup /mnt/disk/memory", "the first time all commits, later the new ones; writers may go on"),
+            ("backup /mnt/disk/memory --json", "for a program: the last commit and the root hash"),
+        ),
+    ),
+    Command(
+        "restore",
+        "make a store again of a backup",
+        _restore_arguments,
+        _restore,
+        (
+            ("restore /mnt/disk/memory --into memory", "every commit and text is checked on the way"),
+            ("restore /mnt/disk/memory --into memory --erasures-from old", "without what the original erased since"),
+        ),
+    ),
+)
