@@ -10,7 +10,7 @@ import lmdb
 
 from worlddb.log.model import codec
 from worlddb.log.model.errors import DamagedStore
-from worlddb.log.model.events import Erased
+from worlddb.log.model.events import Erased, Filled
 from worlddb.log.store.carried import Carried
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
@@ -25,6 +25,7 @@ SEARCH_COMMITS: Final = 4096
 
 _ERASED_TAG: Final = codec.encode(str(Erased.__struct_config__.tag))
 """Stands in the stored events of every commit that erases something, so that others need not be decoded."""
+_FILLED_TAG: Final = codec.encode(str(Filled.__struct_config__.tag))
 
 Progress = Callable[[int, int], None]
 
@@ -105,6 +106,8 @@ class Copier:
                 raise _uncopied(seq, "its header does not have the chain hash that was stored with it")
             for finding in findings:
                 raise _uncopied(seq, finding.problem)
+            if _FILLED_TAG in record.events:
+                _fill(source, log, tables, seq, gone)
             apply_commit(log, tables, seq)
         tables.flush()
         for each in within:
@@ -153,6 +156,17 @@ def _erase(log: LmdbLog, blobs: Iterator[tuple[int, int]], seq: int) -> int:
     if present:
         log.erase(present, seq)
     return len(present)
+
+
+def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tuple[int, int]]) -> None:
+    """Take texts along that commit ``seq`` brought into the places that earlier commits had kept for them."""
+    for event in log.events(seq).events:
+        node = tables.node_of(event.lineage) if isinstance(event, Filled) else None
+        if isinstance(event, Filled) and node is not None:
+            row = tables.version(node, event.version)
+            stored = source.blob(row.seq, row.position)
+            if stored is not None and (row.seq, row.position) not in gone and log.blob(row.seq, row.position) is None:
+                log.fill(row.seq, row.position, stored)
 
 
 def _uncopied(seq: int, problem: str) -> DamagedStore:

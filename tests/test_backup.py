@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
+from tests.bundling import told_store
 from tests.faults.children import Acknowledged, call, ended, start
 from tests.faults.growth import Growth
 from tests.faults.jobs import cut_backup, write_and_find
@@ -175,6 +176,24 @@ def test_a_process_that_is_killed_at_any_point_of_a_backup_leaves_one_that_holds
     db.backup(cut_short)
     same(cut_short, db)
     assert traces(cut_short, ["Perishable 0"]) == []
+
+
+def test_a_text_that_came_after_its_hash_comes_into_the_backup_too(tmp_path: Path, few: None) -> None:
+    told = told_store(tmp_path / "whole")
+    with worlddb.open(tmp_path / "whole") as db:
+        db.export(told.team, tmp_path / "team.bundle")
+        db.export(told.outer, tmp_path / "outer.bundle")
+    with worlddb.open(tmp_path / "store") as db:
+        db.import_bundle(tmp_path / "team.bundle")
+        db.backup(tmp_path / "backup")
+        db.import_bundle(tmp_path / "outer.bundle")
+        assert "filled" in [entry.event for entry in db.log()]
+        db.backup(tmp_path / "backup")
+        same(tmp_path / "backup", db)
+        db.backup(tmp_path / "at once")
+        same(tmp_path / "at once", db)
+        with worlddb.open(tmp_path / "backup") as copy:
+            assert copy.view().get(told.outer) == db.view().get(told.outer)
 
 
 # -- what is refused
