@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from worlddb.projections.tables.asof import SeenVersion, edge_seen, newest_version, version_at
@@ -95,19 +96,30 @@ class Gate:
             done, limit = len(hits), limit * _OVERFETCH
 
 
-def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) -> set[int]:
-    """The worlds that a question is about: by name or alias, by side of the conversation, or one with such a world by
+class Named(NamedTuple):
+    """The entities that a question is about, and the names that it calls them by."""
+
+    entities: frozenset[int]
+    sides: frozenset[int]
+    names: tuple[str, ...]
+
+
+def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) -> Named:
+    """Whom a question is about: by name or alias, by side of the conversation (``sides``), or one with such a world by
     an accepted identity. Only worlds that something refers to count."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: set[int] = set()
-    for name in dict.fromkeys((*sides(text), *possible_names(text))):
-        digest = name_digest(name)
-        named = () if digest == NO_NAME else tables.named(digest)
-        found.update(node for node, first in named if first <= moment.seq)
+    names: list[str] = []
+    for name in dict.fromkeys(possible_names(text)):
+        called = _called(snapshot, name)
+        if called:
+            found |= called
+            names.append(name)
         if len(found) > MAX_ENTITIES:
             break
-    pending = list(found)
+    asked = {node for side in sides(text) for node in _called(snapshot, side)}
     codes = [code for code in map(tables.type_code, sorted(identity_types)) if code is not None]
+    pending = list(found)
     while pending and codes:
         node = pending.pop()
         for code in codes:
@@ -116,10 +128,22 @@ def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) 
                 if other not in found and edge_seen(tables, place, row, moment):
                     found.add(other)
                     pending.append(other)
-    return {node for node in found if next(iter(tables.incoming(node, _REFERS_TO)), None) is not None}
+    return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
 
 
-def refers_to_any(snapshot: Sight, node: int, entities: set[int]) -> bool:
+def _called(snapshot: Sight, name: str) -> set[int]:
+    """The worlds of a name that something refers to."""
+    digest = name_digest(name)
+    named = () if digest == NO_NAME else snapshot.tables.named(digest)
+    seq = snapshot.place.moment.seq
+    return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
+
+
+def _is_referred_to(snapshot: Sight, node: int) -> bool:
+    return next(iter(snapshot.tables.incoming(node, _REFERS_TO)), None) is not None
+
+
+def refers_to_any(snapshot: Sight, node: int, entities: Set[int]) -> bool:
     """True if a world refers to one of the entities at the view's moment: said by it, or of it."""
     tables, moment = snapshot.tables, snapshot.place.moment
     return any(
@@ -128,7 +152,7 @@ def refers_to_any(snapshot: Sight, node: int, entities: set[int]) -> bool:
     )
 
 
-def referring(snapshot: Sight, entities: set[int], most: int) -> list[int]:
+def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
     """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
     found: set[int] = set()
     for entity in sorted(entities):

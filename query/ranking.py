@@ -8,7 +8,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.query.candidates import Gate, Passed, Proposed, entities_named, referring, refers_to_any
+from worlddb.query.candidates import Gate, Named, Passed, Proposed, referring, refers_to_any
 from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import CONVEX, Evidence, reciprocal, weighted
 from worlddb.query.lanes.text import TextLane
@@ -26,6 +26,9 @@ MAX_REFERRING: Final = 64
 LANES: Final = (TEXT, VECTOR, ENTITY)
 
 
+NOBODY: Final = Named(frozenset(), frozenset(), ())
+
+
 class Lanes(NamedTuple):
     """The lanes that are asked; ``None`` for one that is not wanted or not available."""
 
@@ -39,7 +42,7 @@ class Question(NamedTuple):
 
     text: str
     asked: int
-    identity_types: frozenset[str]
+    named: Named
 
 
 class Ranked(NamedTuple):
@@ -63,13 +66,13 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     if vector is not None:
         by_meaning = partial(_by_meaning, vector)
         proposed[VECTOR] = list(islice(gate.passing(by_meaning, depth), depth))
-    entities = entities_named(snapshot, question.text, question.identity_types) if lanes.entity else set()
+    named = question.named if lanes.entity else NOBODY
     candidates = {passed.node: passed for found in proposed.values() for passed in found}
-    for node in referring(snapshot, entities, MAX_REFERRING):
+    for node in referring(snapshot, named.entities | named.sides, MAX_REFERRING):
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
-    evidence = _evidence(snapshot, lanes, question, proposed, candidates, entities)
+    evidence = _evidence(snapshot, lanes, question, proposed, candidates, named)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]
@@ -103,22 +106,30 @@ def _evidence(
     question: Question,
     proposed: dict[str, list[Passed]],
     candidates: dict[int, Passed],
-    entities: set[int],
+    named: Named,
 ) -> dict[int, Evidence]:
     texts = _texts(snapshot, lanes.text, question.text, proposed.get(TEXT, []), candidates)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
-    named = spans(question.text, question.asked)
+    times = spans(question.text, question.asked)
     return {
         node: Evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
-            float(bool(entities) and refers_to_any(snapshot, node, entities)),
-            nearness(named, passed.seen.validity.start) if named else 0.0,
+            _about(snapshot, node, named),
+            nearness(times, passed.seen.validity.start) if times else 0.0,
         )
         for node, passed in candidates.items()
     }
+
+
+def _about(snapshot: Sight, node: int, named: Named) -> float:
+    """1 for what the side said that the question is about, half for what was said by or of somebody with a name: a name
+    in a question may be that of a bystander."""
+    if named.sides and refers_to_any(snapshot, node, named.sides):
+        return 1.0
+    return 0.5 if named.entities and refers_to_any(snapshot, node, named.entities) else 0.0
 
 
 def _texts(

@@ -9,7 +9,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
 from worlddb.projections.tables.lookup import find_node
 from worlddb.query import build, records
-from worlddb.query.candidates import Gate, Passed
+from worlddb.query.candidates import Gate, Passed, entities_named
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.lanes.text import TextLane, matched
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
@@ -17,6 +17,7 @@ from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, 
 from worlddb.query.references import as_ref
 from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
+from worlddb.query.speakers import without_names
 from worlddb.query.spec import Spec
 from worlddb.query.window import Window
 
@@ -65,7 +66,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     unavailable: dict[str, str] = {}
     query: VectorQuery | None = None
     if VECTOR in request.lanes:
-        prepared = window.reader.vector_query(request.text)
+        prepared = window.reader.vector_query(_meaning(window, request.text))
         if isinstance(prepared, VectorQuery):
             query = prepared
         else:
@@ -83,6 +84,14 @@ def recall(window: Window, request: Request) -> records.Recall:
     note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
     pending = window.reader.pending_vectors() if query is not None else 0
     return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending)
+
+
+def _meaning(window: Window, text: str) -> str:
+    """What of a question is compared by meaning: all but the names of those it is about. Names mean nothing that a
+    vector could hold, and would bring everything near in which they occur; entities are a lane of their own."""
+    with window.sight() as snapshot:
+        named = entities_named(snapshot, text, window.spec.identity_types)
+    return without_names(text, named.names)
 
 
 def _exactly(
@@ -130,7 +139,8 @@ def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vec
     if vector is not None and request.lanes == (VECTOR,):
         alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
         return _Found(_as_ranked(VECTOR, islice(alone, request.k)), (VECTOR,))
-    question = Question(request.text, request.asked, window.spec.identity_types)
+    named = entities_named(snapshot, request.text, window.spec.identity_types)
+    question = Question(request.text, request.asked, named)
     names = tuple(lane for lane, asked in zip(LANES, (wanted.text, vector, wanted.entity), strict=True) if asked)
     return _Found(fused(snapshot, gate, wanted, question, request.k, request.fusion), names)
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 ASKERS: Final = ("user", "human", "me")
@@ -42,3 +42,13 @@ def possible_names(question: str) -> Iterator[str]:
     for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             yield " ".join(words[start : start + length])
+
+
+def without_names(question: str, names: Sequence[str]) -> str:
+    """The question without the names and their possessives; all of it, if nothing else is in it."""
+    if not names:
+        return question
+    longest_first = sorted(names, key=len, reverse=True)
+    pattern = "|".join(re.escape(name) for name in longest_first)
+    rest = re.sub(rf"(?<!\w)(?:{pattern})(?:['’]s)?(?!\w)", " ", question)
+    return rest if _WORD.search(rest) else question

@@ -16,7 +16,7 @@ from tests.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
 from worlddb.query.dates import Span, nearness, spans
 from worlddb.query.fusion import Evidence, reciprocal, weighted
-from worlddb.query.speakers import ASKED, ASKERS, possible_names, sides
+from worlddb.query.speakers import ASKED, ASKERS, possible_names, sides, without_names
 
 SAID = [
     Turn(speaker="user", text="My dog Rex is ill since the weekend", at="2024-03-02"),
@@ -282,3 +282,25 @@ def test_what_was_erased_is_in_no_vector_index_and_found_by_no_lane(
             assert len(reader.view().recall("my sick dog", lanes=["vector"]).hits) == len(SAID) - 1
     db.embed()
     assert db.verify(deep=True).ok
+
+
+def test_names_of_entities_are_no_part_of_a_meaning() -> None:
+    assert without_names("What did Sarah Chen's brother buy?", ("Sarah Chen", "Sarah")).split() == [
+        *("What", "did", "brother", "buy?")
+    ]
+    assert without_names("Sarah", ("Sarah",)) == "Sarah"
+    assert without_names("Annual report", ("Ann",)) == "Annual report"
+    assert without_names("What now?", ()) == "What now?"
+
+
+def test_a_name_in_a_question_does_not_bring_near_all_that_it_stands_in(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        said = [
+            Turn(speaker="Caroline", text="Good morning to you"),
+            Turn(speaker="Caroline", text="Thanks, Melanie"),
+            Turn(speaker="Melanie", text="My puppy had to see the veterinarian again"),
+        ]
+        db.ingest(said)
+        db.embed()
+        found = db.view().recall("Did Caroline hear about the sick dog?", lanes=["vector"], k=1)
+        assert contents(found) == [said[2].text]
