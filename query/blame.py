@@ -24,6 +24,7 @@ from worlddb.projections.tables.asof import (
     versions_as_of,
 )
 from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.query.lineage import why_closed
 from worlddb.query.records import Valid
 from worlddb.query.sight import Sight
 
@@ -132,11 +133,11 @@ class _Blaming:
         yield self._field("valid_from", format_time(begins), seen.row.seq, self._reason(seen), version=seen.number)
         closed = closed_by(self._tables, self._node, seen.number, seen.row, self._moment.seq)
         if closed or ends != FOREVER:
-            why = self._why_closed(closed) if closed else self._reason(seen)
+            why = why_closed(self._sight, self._node, closed) if closed else self._reason(seen)
             yield self._field("valid_to", format_time(ends), closed or seen.row.seq, why, version=seen.number)
         ended = self._tables.node(self._node).ended
         if 0 < ended <= self._moment.seq:
-            yield self._field("ended", "yes", ended, self._why_closed(ended))
+            yield self._field("ended", "yes", ended, why_closed(self._sight, self._node, ended))
 
     def containers(self) -> Iterator[BlamedField]:
         for place, row in self._tables.incoming(self._node, CONTAINS_CODE):
@@ -188,15 +189,6 @@ class _Blaming:
     def _reason(self, seen: SeenVersion) -> str:
         """The reason that was given for a version."""
         return self._sight.details(seen.row.seq, seen.row.details).why
-
-    def _why_closed(self, seq: int) -> str:
-        """The reason of the commit that closed a version: for retiring it, for what replaced it, for its successor."""
-        tables = self._tables
-        reasons = list(self._sight.reasons(seq, tables.node(self._node).lineage))
-        edges = ((row.seq, row.details) for _, row in tables.incoming(self._node))
-        versions = ((row.seq, row.details) for _, row in tables.version_rows(self._node))
-        given = (self._sight.details(*made).why for made in (*edges, *versions) if made[0] == seq)
-        return next((why for why in (*reasons, *given) if why), "")
 
     def _name(self, node: int) -> str:
         seen = newest_version(self._tables, node, self._moment.seq)

@@ -8,14 +8,13 @@ from worlddb.projections.tables.asof import (
     SeenVersion,
     alias_known,
     decision_at,
-    edge_seen,
     edge_validity,
     newest_version,
-    version_at,
 )
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
 from worlddb.query.ontology import holds
+from worlddb.query.period import Period, edge_in, versions_in
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 
@@ -23,16 +22,24 @@ _ERASED = Body(b"", "", "", "")
 
 
 def world(
-    snapshot: Sight, node: int, moment: Moment, spec: Spec, *, include_superseded: bool = False
+    snapshot: Sight,
+    node: int,
+    moment: Moment,
+    spec: Spec,
+    *,
+    include_superseded: bool = False,
+    period: Period | None = None,
 ) -> records.World | None:
-    """A world at a moment, or ``None`` if no version of it is valid then."""
-    seen = version_at(snapshot.tables, node, moment)
-    if seen is None and (include_superseded or not spec.hides_closed):
+    """A world at a moment or in a period (its newest version there), or ``None`` if no version of it is valid then."""
+    seen = next(versions_in(snapshot.tables, node, moment, period), None)
+    if seen is None and period is None and (include_superseded or not spec.hides_closed):
         seen = newest_version(snapshot.tables, node, moment.seq)
-    return None if seen is None else world_of(snapshot, node, seen, moment, spec)
+    return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
 
 
-def world_of(snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec: Spec) -> records.World:
+def world_of(
+    snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec: Spec, period: Period | None = None
+) -> records.World:
     """The record of one version of a world."""
     row = snapshot.tables.node(node)
     body = snapshot.body(seen.row)
@@ -57,7 +64,7 @@ def world_of(snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec
         ended=bool(row.ended) and row.ended <= moment.seq,
         erased=body is None,
         erasure=None if body is not None else snapshot.erasure(node),
-        conflicts=conflicts(snapshot, node, moment, spec),
+        conflicts=conflicts(snapshot, node, moment, spec, period),
     )
 
 
@@ -71,16 +78,19 @@ def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec) -> tuple[str, ...]:
-    """The worlds that contradict this one at a moment, in log order."""
+def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None = None) -> tuple[str, ...]:
+    """The worlds that contradict this one at a moment, or at some instant of a period, in log order."""
     tables = snapshot.tables
+    asked = None if period is None else period.touched
     found: dict[int, int] = {}
     for type_name in sorted(spec.conflict_types):
         code = tables.type_code(type_name)
         if code is None:
             continue
         for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
-            if edge_seen(tables, place, row, moment) and holds(snapshot, spec, type_name, "show_conflicts", row.home):
+            if not edge_in(tables, place, row, moment, asked):
+                continue
+            if holds(snapshot, spec, type_name, "show_conflicts", row.home):
                 found[place.edge] = row.target if place.source == node else place.source
     return tuple(tables.node(found[edge]).lineage.hex() for edge in sorted(found))
 

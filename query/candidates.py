@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from worlddb.projections.tables.asof import SeenVersion, edge_seen, newest_version, version_at
+from worlddb.projections.tables.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.names import NO_NAME, name_digest
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.query.period import Choice
 from worlddb.query.scope import Scope, members_below
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import possible_names, sides
@@ -50,10 +51,10 @@ class Passed(NamedTuple):
 class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
-    def __init__(self, snapshot: Sight, inside: int, include_superseded: bool) -> None:
+    def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
         self._snapshot = snapshot
         self._inside = inside
-        self._include_superseded = include_superseded
+        self._choice = choice
         self._scope = Scope(snapshot.tables, inside, snapshot.place.moment)
         self._members: set[int] | None = None
         self._counted = False
@@ -71,11 +72,7 @@ class Gate:
         """The version of a world that the view shows, if it lets it through at all."""
         if not self._scope.holds(node):
             return None
-        tables, moment = self._snapshot.tables, self._snapshot.place.moment
-        seen = version_at(tables, node, moment)
-        if seen is None and self._include_superseded:
-            seen = newest_version(tables, node, moment.seq)
-        return seen
+        return self._choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
 
     def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:
         """A lane's hits in rank order, as far as they pass; fetches ``first`` and then more until there are no more."""

@@ -13,6 +13,7 @@ from worlddb.query.candidates import Gate, Passed, entities_named
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.lanes.text import TextLane, matched
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
+from worlddb.query.period import Choice
 from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, fused
 from worlddb.query.references import as_ref
 from worlddb.query.scope import containers_at
@@ -39,7 +40,7 @@ class Request(NamedTuple):
     world: Any
     k: int
     exact: bool
-    include_superseded: bool
+    choice: Choice
     lanes: tuple[str, ...]
     fusion: str
     asked: int
@@ -80,7 +81,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     vector = None if query is None else window.reader.vector_lane(query)
     with window.sight() as snapshot:
         found = _find(window, snapshot, request, text, vector)
-        hits = _hits(window, snapshot, request.text, found)
+        hits = _hits(window, snapshot, request, found)
     note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
     pending = window.reader.pending_vectors() if query is not None else 0
     return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending)
@@ -99,17 +100,17 @@ def _exactly(
 ) -> records.Recall:
     pending = 0
     with window.sight() as snapshot:
-        text = window.exact_lane(snapshot, request.include_superseded)
+        text = window.exact_lane(snapshot, request.choice)
         vector: VectorLane | None = None
         if query is not None:
-            seen = window.exact_vectors(snapshot, query, request.include_superseded)
+            seen = window.exact_vectors(snapshot, query, request.choice)
             pending = seen.pending
             if len(seen.vectors):
                 vector = ExactVectorLane(seen, query)
             else:
                 unavailable[VECTOR] = NO_VECTORS
         found = _find(window, snapshot, request, text, vector)
-        hits = _hits(window, snapshot, request.text, found)
+        hits = _hits(window, snapshot, request, found)
     return _answer(hits, True, text.indexed, found.lanes, _note(window.spec, at_present=False), unavailable, pending)
 
 
@@ -130,7 +131,7 @@ def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vec
     """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
     moment, top = snapshot.place
     inside = top if request.world is None else find_node(snapshot.tables, as_ref(request.world), moment.seq)
-    gate = Gate(snapshot, inside, request.include_superseded)
+    gate = Gate(snapshot, inside, request.choice)
     wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
     if wanted.text is not None and vector is None:
         asked, seq = wanted.text, moment.seq
@@ -179,13 +180,13 @@ def _note(spec: Spec, *, at_present: bool) -> str:
     return "; ".join(notes)
 
 
-def _hits(window: Window, snapshot: Sight, text: str, found: _Found) -> tuple[records.Hit, ...]:
-    return tuple(_hit(window, snapshot, text, ranked) for ranked in found.ranked)
+def _hits(window: Window, snapshot: Sight, request: Request, found: _Found) -> tuple[records.Hit, ...]:
+    return tuple(_hit(window, snapshot, request, ranked) for ranked in found.ranked)
 
 
-def _hit(window: Window, snapshot: Sight, text: str, found: Ranked) -> records.Hit:
+def _hit(window: Window, snapshot: Sight, request: Request, found: Ranked) -> records.Hit:
     node, seen, _ = found.passed
-    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec)
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, request.choice.period)
     containers = containers_at(snapshot.tables, node, window.place.moment)
     return records.Hit(
         ref=world.ref,
@@ -195,7 +196,7 @@ def _hit(window: Window, snapshot: Sight, text: str, found: Ranked) -> records.H
         content=world.content,
         score=round(found.score, 6),
         lanes=found.ranks,
-        reason=_reason(text, world, found),
+        reason=_reason(request.text, world, found),
         world=snapshot.tables.node(containers[0]).lineage.hex() if containers else "",
         valid=world.valid,
         seq=world.seq,

@@ -118,6 +118,22 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     erasure: Erasure | None
 
 
+class Learned(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of what was known about when a version of a lineage is valid.
+
+    ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that gave it an earlier end;
+    ``valid`` is the validity that it had from then on. The rest is of that commit.
+    """
+
+    number: int
+    change: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``."""
 

@@ -8,35 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any
 
 from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.projections.tables.asof import Moment, edge_known, edge_seen, versions_as_of
+from worlddb.projections.tables.asof import Moment, edge_known
 from worlddb.projections.tables.lookup import find_edge, find_node
-from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.schema import CONTAINS, EDGE_TYPE_CODES, ROOT_NODE, STATUS_NAMES
-from worlddb.query import build, records, stats
+from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
+from worlddb.query import build, lineage, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
+from worlddb.query.find import Wanted, find
 from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
+from worlddb.query.members import members
 from worlddb.query.ontology import edge_types, holds
+from worlddb.query.period import Choice, Span, edge_in, period_of, span_of
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
 from worlddb.query.references import as_ref
-from worlddb.query.scope import Scope
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
-from worlddb.query.types import TypeFilter, type_filter
 from worlddb.query.window import Window
 
 DIRECTIONS = ("both", "out", "in")
 MAX_LIMIT = 2**63 - 1
-PAGE = 512
-"""How many members or edges one transaction reads before it is given back."""
 
 
 class View:
@@ -95,16 +94,29 @@ class View:
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
 
-    def get(self, ref: Any, *, include_superseded: bool = False) -> records.World | None:
+    def get(
+        self,
+        ref: Any,
+        *,
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> records.World | None:
         """The world that a reference stands for, or ``None`` if no version of it is valid in this view.
+
+        ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
+        newest that is valid at some instant of it; :meth:`history` gives all of them.
 
         Raises:
             UnknownReference: the view knows nothing under the reference.
             AmbiguousReference: a prefix fits several worlds.
         """
+        period = period_of(during, overlaps, include_superseded=include_superseded)
         with self._sight() as snapshot:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
-            return build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
+            return build.world(
+                snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
+            )
 
     def find(
         self,
@@ -114,66 +126,59 @@ class View:
         world: Any = None,
         limit: int | None = None,
         include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
     ) -> list[records.World]:
         """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both, in log order.
 
-        With ``world``, only what that world contains at any depth.
+        With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
+        them, each world in the newest version that fits; what lies inside ``world`` stays a matter of the view's
+        moment, and so does which types a type stands for.
         """
-        found: list[records.World] = []
         for what, text in (("name", name), ("type", type)):
             if not isinstance(text, str | None):
                 raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
             checked_number(limit, "limit", 0, MAX_LIMIT)
+        period = period_of(during, overlaps, include_superseded=include_superseded)
         with self._sight() as snapshot:
-            inside = self._node(snapshot, world)
-            scope = Scope(snapshot.tables, inside, self.moment)
-            wanted = None if type is None else type_filter(snapshot, type, self.moment, self.spec, inside)
-            for node in self._candidates(snapshot, inside, name, wanted):
-                if limit is not None and len(found) >= limit:
-                    break
-                if not scope.holds(node):
-                    continue
-                record = build.world(snapshot, node, self.moment, self.spec, include_superseded=include_superseded)
-                if record is not None and self._fits(record, node, name, wanted):
-                    found.append(record)
-        return found
+            wanted = Wanted(name, type, self._node(snapshot, world))
+            found = find(snapshot, self.spec, wanted, include_superseded=include_superseded, period=period)
+            return list(islice(found, limit))
 
-    def children(self, ref: Any = None, *, include_superseded: bool = False) -> Iterator[records.World]:
+    def children(
+        self,
+        ref: Any = None,
+        *,
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> Iterator[records.World]:
         """The members of a world (default: the outermost one), in the order in which they joined.
 
-        Read in pages, so a world of any size costs little memory and no long transaction.
+        With ``during`` or ``overlaps`` as :meth:`get` has them: those that were members, and valid, throughout the
+        span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
+        transaction.
         """
-        after, more = 0, True
-        while more:
-            page: list[records.World] = []
-            with self._sight() as snapshot:
-                node = self._node(snapshot, ref)
-                more = False
-                edges = snapshot.tables.outgoing(node, EDGE_TYPE_CODES[CONTAINS], after)
-                for read, (place, row) in enumerate(edges, 1):
-                    seen = (
-                        edge_known(row, self.seq)
-                        if include_superseded
-                        else edge_seen(snapshot.tables, place, row, self.moment)
-                    )
-                    member = (
-                        build.world(snapshot, row.target, self.moment, self.spec, include_superseded=include_superseded)
-                        if seen
-                        else None
-                    )
-                    if member is not None:
-                        page.append(member)
-                    after = place.edge
-                    if read >= PAGE:
-                        more = True
-                        break
-            yield from page
+        period = period_of(during, overlaps, include_superseded=include_superseded)
+        return members(self._window, ref, include_superseded, period)
 
     def edges(
-        self, ref: Any, *, type: str | None = None, direction: str = "both", include_superseded: bool = False
+        self,
+        ref: Any,
+        *,
+        type: str | None = None,
+        direction: str = "both",
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
     ) -> list[records.Edge]:
-        """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for."""
+        """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for.
+
+        ``during=(a, b)`` gives those that are valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` those that are
+        valid at some instant of it.
+        """
+        period = period_of(during, overlaps, include_superseded=include_superseded)
         found: dict[int, records.Edge] = {}
         if type is not None:
             checked_text(type, "type", MAX_TYPE_BYTES)
@@ -192,7 +197,7 @@ class View:
                 for place, row in side:
                     if not edge_known(row, self.seq):
                         continue
-                    if include_superseded or edge_seen(tables, place, row, self.moment):
+                    if include_superseded or edge_in(tables, place, row, self.moment, period):
                         found[place.edge] = build.edge(snapshot, place, row, self.moment)
         return [found[number] for number in sorted(found)]
 
@@ -206,12 +211,24 @@ class View:
                 raise UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view")
             return build.edge(snapshot, place, row, self.moment)
 
-    def history(self, ref: Any) -> list[records.Version]:
-        """Every version known to the view, oldest first, with the validity that it has in the view."""
+    def history(
+        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
+    ) -> list[records.Version]:
+        """Every version known to the view, oldest first, with the validity that it has in the view.
+
+        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
+        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
+        """
+        learned = None if between is None else span_of(between, "between")
+        period = period_of(during, overlaps)
         with self._sight() as snapshot:
             node = find_node(snapshot.tables, as_ref(ref), self.seq)
-            versions = versions_as_of(snapshot.tables, node, self.seq)
-            return [build.version(snapshot, node, seen) for seen in versions][::-1]
+            return lineage.history(snapshot, node, between=learned, period=period)
+
+    def timeline(self, ref: Any) -> list[records.Learned]:
+        """What was learned about when the versions of a world are valid, step by step in log order."""
+        with self._sight() as snapshot:
+            return lineage.timeline(snapshot, find_node(snapshot.tables, as_ref(ref), self.seq))
 
     def blame(self, ref: Any) -> Blame:
         """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
@@ -233,9 +250,13 @@ class View:
                 raise UnknownReference("Nothing had been committed yet", "Look at a later view")
             return found[1][:HASH_BYTES].hex()
 
-    def conflicts(self, ref: Any) -> list[records.Edge]:
-        """The edges that record contradictions of a world."""
-        found = [edge for type_name in sorted(self.spec.conflict_types) for edge in self.edges(ref, type=type_name)]
+    def conflicts(self, ref: Any, *, during: Span | None = None, overlaps: Span | None = None) -> list[records.Edge]:
+        """The edges that record contradictions of a world; ``during`` and ``overlaps`` as :meth:`edges` has them."""
+        found = [
+            edge
+            for type_name in sorted(self.spec.conflict_types)
+            for edge in self.edges(ref, type=type_name, during=during, overlaps=overlaps)
+        ]
         with self._sight() as snapshot:
             homes = [find_node(snapshot.tables, bytes.fromhex(edge.home), self.seq) for edge in found]
             return [
@@ -314,6 +335,8 @@ class View:
         lanes: Sequence[str] = LANES,
         fusion: str = CONVEX,
         asked: TimeLike | None = None,
+        during: Span | None = None,
+        overlaps: Span | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -322,6 +345,7 @@ class View:
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum) or ``rrf`` (reciprocal ranks, paper §4.3).
             asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
+            during, overlaps: of each world what is valid in a span, as :meth:`get` has them.
 
         Raises:
             InputError: ``k`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or fusion.
@@ -329,8 +353,8 @@ class View:
         if isinstance(lanes, str):
             raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
         when = self.valid if asked is None else parse_time(asked, "asked")
-        request = Request(text, world, k, exact, include_superseded, tuple(lanes), fusion, when)
-        return recall(self._window, request)
+        choice = Choice(include_superseded, period_of(during, overlaps, include_superseded=include_superseded))
+        return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when))
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
@@ -359,27 +383,3 @@ class View:
     def _node(self, snapshot: Sight, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
-
-    def _candidates(self, snapshot: Sight, inside: int, name: str | None, wanted: TypeFilter | None) -> Iterator[int]:
-        """Nodes that may fit, in log order."""
-        if name is not None:
-            digest = name_digest(name)
-            rows = snapshot.tables.named(digest) if digest != NO_NAME else iter(())
-        elif wanted is not None and not snapshot.place.is_confined:
-            typed = {
-                node: first
-                for type_name in wanted.names
-                for node, first in snapshot.tables.typed(type_digest(type_name))
-            }
-            rows = iter(sorted((typed | dict.fromkeys(wanted.instances, 0)).items()))
-        else:
-            # What others have of a type is neither read nor waited for.
-            rows = ((node, 0) for node in snapshot.inhabitants(inside))
-        for node, first in rows:
-            if first <= self.seq and snapshot.tables.node(node).created <= self.seq:
-                yield node
-
-    def _fits(self, record: records.World, node: int, name: str | None, wanted: TypeFilter | None) -> bool:
-        if wanted is not None and record.type not in wanted.names and node not in wanted.instances:
-            return False
-        return name is None or normalised(name) in {normalised(text) for text in (record.name, *record.aliases)}

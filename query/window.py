@@ -9,6 +9,7 @@ from typing import Final
 from worlddb.query.lanes.text import ExactTextLane, TextLane
 from worlddb.query.lanes.vector import SeenVectors, VectorQuery
 from worlddb.query.ontology import spec_of
+from worlddb.query.period import Choice
 from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
 from worlddb.query.spec import Spec
@@ -25,8 +26,8 @@ class Window:
         self.place = place
         self.spec = spec
         self._built_in = built_in
-        self._exact_lanes: dict[bool, ExactTextLane] = {}
-        self._exact_vectors: dict[tuple[int, bool], SeenVectors] = {}
+        self._exact_lanes: dict[Choice, ExactTextLane] = {}
+        self._exact_vectors: dict[tuple[int, Choice], SeenVectors] = {}
         self._inside: dict[int, bool] = {}
 
     def narrowed(self, top: int) -> Window:
@@ -48,21 +49,24 @@ class Window:
         """The text index of the whole store, up to its head."""
         return self.reader.text_lane()
 
-    def exact_lane(self, snapshot: Sight, include_superseded: bool) -> ExactTextLane:
-        """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept."""
-        lane = self._exact_lanes.get(include_superseded)
+    def exact_lane(self, snapshot: Sight, choice: Choice) -> ExactTextLane:
+        """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.
+
+        Those of periods are not: there may be any number of them.
+        """
+        lane = self._exact_lanes.get(choice)
         if lane is None:
-            lane = ExactTextLane(snapshot, include_superseded)
-            if self.place.is_confined:
-                self._exact_lanes[include_superseded] = lane
+            lane = ExactTextLane(snapshot, choice)
+            if self.place.is_confined and choice.period is None:
+                self._exact_lanes[choice] = lane
         return lane
 
-    def exact_vectors(self, snapshot: Sight, query: VectorQuery, include_superseded: bool) -> SeenVectors:
+    def exact_vectors(self, snapshot: Sight, query: VectorQuery, choice: Choice) -> SeenVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
-        key = (query.space, include_superseded)
+        key = (query.space, choice)
         seen = self._exact_vectors.get(key)
         if seen is None:
-            seen = SeenVectors(snapshot, query.space, query.dimension, include_superseded)
-            if self.place.is_confined:
+            seen = SeenVectors(snapshot, query.space, query.dimension, choice)
+            if self.place.is_confined and choice.period is None:
                 self._exact_vectors[key] = seen
         return seen

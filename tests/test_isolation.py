@@ -22,6 +22,7 @@ from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlac
 from worlddb.query import journal, scope, stats
 from worlddb.query.confined import ConfinedTables, _Seen
 from worlddb.query.lanes.text import ExactTextLane
+from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
@@ -140,21 +141,12 @@ def test_a_view_says_what_it_is_confined_to_and_keeps_its_moment_when_it_is_narr
 
 
 LOOKED_THROUGH = {
-    *(
-        "blame",
-        "bookmarks",
-        "children",
-        "confined",
-        "conflicts",
-        "containers",
-        "counts",
-        "edge",
-        "edges",
-        "equivalence_class",
-    ),
-    *("edge_types", "find", "get", "hash", "history", "log", "proposals", "recall"),
+    *("blame", "bookmarks", "children", "confined", "conflicts", "containers", "counts", "edge", "edge_types", "edges"),
+    *("equivalence_class", "find", "get", "hash", "history", "log", "proposals", "recall", "timeline"),
 }
-"""Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here."""
+"""Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here.
+
+``edge_types`` is asked in ``tests/test_registration_confined.py``."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
@@ -190,8 +182,8 @@ def _names_are_shared(self: ConfinedTables, digest: bytes) -> Any:
     return self._tables.named(digest)
 
 
-def _statistics_are_shared(self: Window, snapshot: Sight, include_superseded: bool) -> ExactTextLane:
-    return ExactTextLane(Sight(snapshot._snapshot, self.place._replace(top=ROOT_NODE)), include_superseded)
+def _statistics_are_shared(self: Window, snapshot: Sight, choice: Choice) -> ExactTextLane:
+    return ExactTextLane(Sight(snapshot._snapshot, self.place._replace(top=ROOT_NODE)), choice)
 
 
 def _events_are_shared(tables: Any, events: Any) -> Any:

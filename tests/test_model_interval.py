@@ -25,6 +25,11 @@ def test_an_interval_holds_its_start_and_not_its_end(interval: Interval) -> None
 
 
 @given(one=intervals, other=intervals)
+def test_an_interval_covers_another_exactly_if_it_has_all_of_its_instants(one: Interval, other: Interval) -> None:
+    assert one.covers(other) == bool(instants(other) and instants(other) <= instants(one))
+
+
+@given(one=intervals, other=intervals)
 def test_two_intervals_overlap_exactly_if_they_share_an_instant(one: Interval, other: Interval) -> None:
     assert one.overlaps(other) == other.overlaps(one) == bool(instants(one) & instants(other))
 

@@ -54,7 +54,19 @@ from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, Erasur
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.journal import Entry
 from worlddb.query.ranking import LANES
-from worlddb.query.records import Bookmark, Edge, EdgeType, Erasure, Hit, Proposal, Recall, Valid, Version, World
+from worlddb.query.records import (
+    Bookmark,
+    Edge,
+    EdgeType,
+    Erasure,
+    Hit,
+    Learned,
+    Proposal,
+    Recall,
+    Valid,
+    Version,
+    World,
+)
 from worlddb.query.view import View
 from worlddb.reconciler.backups import BackedUp, Restored
 from worlddb.reconciler.catchup import Embedding
@@ -131,6 +143,7 @@ __all__ = [
     "InvalidText",
     "InvalidTime",
     "KeyPair",
+    "Learned",
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",

@@ -30,6 +30,10 @@ class Interval(NamedTuple):
         """True if some instant lies in both; an empty interval overlaps nothing."""
         return max(self.start, other.start) < min(self.end, other.end)
 
+    def covers(self, other: Interval) -> bool:
+        """True if every instant of ``other`` lies in this one; an empty interval is covered by nothing."""
+        return self.start <= other.start < other.end <= self.end
+
     def intersect(self, other: Interval) -> Interval:
         """The instants in both; empty intervals are normalised to ``[start, start)``."""
         start = max(self.start, other.start)

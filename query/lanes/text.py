@@ -10,7 +10,7 @@ from worlddb.projections.indexes.analysis import Term, matched_words, query_term
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.tables.asof import newest_version, version_at
+from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 
 
@@ -53,10 +53,10 @@ class PresentTextLane:
 class ExactTextLane:
     """A scratch index of precisely what a view sees, built in log order (law 9)."""
 
-    def __init__(self, snapshot: Sight, include_superseded: bool) -> None:
+    def __init__(self, snapshot: Sight, choice: Choice) -> None:
         self.indexed = snapshot.place.moment.seq
         self._index = TextIndex.in_memory()
-        documents = sorted(_visible_documents(snapshot, include_superseded), key=lambda doc: (doc.seq, doc.node))
+        documents = sorted(_visible_documents(snapshot, choice), key=lambda doc: (doc.seq, doc.node))
         self._index.apply(documents, Marker(b"", self.indexed, b""))
         # The first look is what makes the index ready for several threads.
         assert self._index.view is not None
@@ -69,12 +69,10 @@ class ExactTextLane:
         return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
 
 
-def _visible_documents(snapshot: Sight, include_superseded: bool) -> Iterator[TextDocument]:
+def _visible_documents(snapshot: Sight, choice: Choice) -> Iterator[TextDocument]:
     tables, moment = snapshot.tables, snapshot.place.moment
     for node in snapshot.inhabitants():
-        seen = version_at(tables, node, moment)
-        if seen is None and include_superseded:
-            seen = newest_version(tables, node, moment.seq)
+        seen = choice.seen(tables, node, moment)
         body = None if seen is None else snapshot.body(seen.row)
         if seen is not None and body is not None:
             yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

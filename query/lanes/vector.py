@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from worlddb.projections.indexes.vector_base import VectorHit
 from worlddb.projections.indexes.vector_set import VectorSet
 from worlddb.projections.indexes.vectors import VectorFollower
-from worlddb.projections.tables.asof import newest_version, version_at
+from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ class SeenVectors:
     ``pending`` counts the texts that are seen and have no vector yet.
     """
 
-    def __init__(self, snapshot: Sight, space: int, dimension: int, include_superseded: bool) -> None:
+    def __init__(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> None:
         tables, moment = snapshot.tables, snapshot.place.moment
         self.pending = 0
         pairs: list[tuple[int, int]] = []
         values: list[bytes] = []
         for node in snapshot.inhabitants():
-            seen = version_at(tables, node, moment)
-            if seen is None and include_superseded:
-                seen = newest_version(tables, node, moment.seq)
+            seen = choice.seen(tables, node, moment)
             if seen is None:
                 continue
             stored = snapshot.vector(space, node, seen.number)

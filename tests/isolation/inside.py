@@ -73,6 +73,7 @@ class Inside:
         self.outside(strangers)
         self.journal()
         self.blames()
+        self.timelines()
         if recall:
             self.recall()
 
@@ -104,6 +105,21 @@ class Inside:
             assert {edge.ref for edge in found.edges} == {edge.ref for edge in edges if edge.type != "contains"}
             named = {end for edge in found.edges for end in (edge.source, edge.target)}
             assert named | {field.ref for field in found.fields if field.ref} <= inside
+
+    def timelines(self) -> None:
+        """What was learned of ends ends with what is known, by commits that wrote here; spans see all of time."""
+        for number in self.state.worlds:
+            ref = self.names.refs[number]
+            versions, steps = self.view.history(ref), self.view.timeline(ref)
+            assert {step.number: step.valid for step in steps} == {each.number: each.valid for each in versions}
+            assert [step.seq for step in steps] == sorted(step.seq for step in steps)
+            assert self.view.history(ref, between=(None, None)) == versions
+        everything = (None, None)
+        known = self.view.find(include_superseded=True)
+        lasting = {
+            world.ref for world in known if any(v.valid.start < v.valid.end for v in self.view.history(world.ref))
+        }
+        assert {world.ref for world in self.view.find(overlaps=everything)} == lasting
 
     def prefixes(self) -> None:
         """A prefix is of what is inside, whoever else has it."""
@@ -193,6 +209,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
         view.get,
         view.edges,
         view.history,
+        view.timeline,
         view.blame,
         view.hash,
         view.conflicts,

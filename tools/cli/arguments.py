@@ -115,6 +115,22 @@ def add_superseded(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_spans(parser: argparse.ArgumentParser) -> None:
+    """``--during`` and ``--overlaps``, for commands that read what is valid."""
+    for name, told in (("during", "what is valid throughout this span"), ("overlaps", "what is at some time in it")):
+        parser.add_argument(
+            f"--{name}", metavar="A..B", type=span, help=f"{told}, from A on and before B; either may be left out"
+        )
+
+
+def span(text: str) -> tuple[str | None, str | None]:
+    """Two times with ``..`` between them, for ``type=``."""
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a span; write it as 2024-01-01..2024-07-01")
+    return start.strip() or None, end.strip() or None
+
+
 def add_author(parser: argparse.ArgumentParser) -> None:
     """``--author``, for commands that write."""
     parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")

@@ -23,6 +23,11 @@ class Output:
         self.json = json
         self.quiet = quiet
 
+    @property
+    def utf8(self) -> bool:
+        """True if standard output can show every character."""
+        return (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
+
     @cached_property
     def page(self) -> Page:
         """What a person reads the answer from."""
@@ -50,8 +55,7 @@ class Output:
 
     def document(self, document: Mapping[str, Any], *, indent: int | None = None) -> None:
         """A JSON document; without ``indent`` it is one line."""
-        encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent, default=_plain_value)
+        text = json.dumps(document, ensure_ascii=not self.utf8, indent=indent, default=_plain_value)
         sys.stdout.write(text + "\n")
 
     def hint(self, *spans: Span) -> None:

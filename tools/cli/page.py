@@ -24,6 +24,10 @@ class Branch(NamedTuple):
 class Page(Protocol):
     """Where a command's answer is written."""
 
+    @property
+    def width(self) -> int:
+        """How many characters a drawing may be wide."""
+
     def line(self, *spans: Span, indent: int = 0) -> None:
         """One line; a long one is wrapped to the terminal's width, below its indent."""
 

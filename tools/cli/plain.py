@@ -12,11 +12,19 @@ _PAGE_ROWS: Final = 200
 """Rows that are looked at to choose the widths of columns; later rows may be wider."""
 
 
+DRAWN_WIDTH: Final = 100
+"""How wide drawings are where there is no terminal to ask."""
+
+
 class PlainPage:
     """Writes to a stream as it goes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+
+    @property
+    def width(self) -> int:
+        return DRAWN_WIDTH
 
     def line(self, *spans: Span, indent: int = 0) -> None:
         self._write(" " * indent + _text(spans))

@@ -24,6 +24,7 @@ def _arguments(parser: ArgumentParser) -> None:
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
+    arguments.add_spans(parser)
 
 
 def _recall(args: Namespace, out: Output) -> int:
@@ -37,6 +38,7 @@ def _recall(args: Namespace, out: Output) -> int:
             include_superseded=args.include_superseded,
             lanes=args.lanes,
             fusion=args.fusion,
+            **stores.spans_of(args),
         )
 
         def write(page: Page) -> None:
@@ -104,6 +106,7 @@ COMMANDS = (
         (
             ('recall "where does Mara live?"', "the ten best hits of what is valid now"),
             ('recall "where does Mara live?" --valid 2024-05-01', "what was true then"),
+            ("recall lease --overlaps 2024-01-01..2025-01-01", "what was true at some time in 2024"),
             ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
             ('recall deposit --world "The new job" -k 3 --explain', "inside one world, with reasons"),
         ),

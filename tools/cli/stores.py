@@ -78,6 +78,18 @@ def view_of(db: Database, args: Namespace) -> View:
     return view if args.confine is None else view.confined(world_of(db, view, args.confine))
 
 
+class Spans(TypedDict):
+    """Spans of valid time, as the reads of a view take them."""
+
+    during: tuple[str | None, str | None] | None
+    overlaps: tuple[str | None, str | None] | None
+
+
+def spans_of(args: Namespace) -> Spans:
+    """What ``--during`` and ``--overlaps`` ask for."""
+    return {"during": args.during, "overlaps": args.overlaps}
+
+
 def top_of(db: Database, view: View) -> str:
     """The reference of the outermost world that a view sees: the root, unless it is confined."""
     return view.world or str(next(db.log(1, 1)).data["root"])

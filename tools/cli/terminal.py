@@ -35,6 +35,10 @@ class TerminalPage:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
 
+    @property
+    def width(self) -> int:
+        return self._console.width
+
     def line(self, *spans: Span, indent: int = 0) -> None:
         self._console.print(Padding(_text(spans), (0, 0, 0, indent), expand=False))
 

@@ -12,6 +12,7 @@ from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
+from worlddb.tools.cli.timeline import write_timeline
 
 EDGE_TYPES: Final = (
     "supersedes",
@@ -36,21 +37,22 @@ def _show_arguments(parser: ArgumentParser) -> None:
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
+    arguments.add_spans(parser)
 
 
 def _show(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         world = _valid_world(db, view, args)
-        superseded = args.include_superseded
+        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
         registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
         edges = [
             edge
             for type_name in dict.fromkeys((*EDGE_TYPES, *registered))
-            for edge in view.edges(world.ref, type=type_name, include_superseded=superseded)
+            for edge in view.edges(world.ref, type=type_name, **shown)
         ]
         containers = view.containers(world.ref)
-        members = list(islice(view.children(world.ref, include_superseded=superseded), _SHOWN_MEMBERS + 1))
+        members = list(islice(view.children(world.ref, **shown), _SHOWN_MEMBERS + 1))
         same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
         world_hash = view.hash(world.ref)
         document = {
@@ -81,18 +83,25 @@ def _show(args: Namespace, out: Output) -> int:
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
     """The world that was asked for; if no version of it is valid in the view, only when that was asked for too."""
     ref = stores.world_of(db, view, args.ref)
-    world = view.get(ref, include_superseded=args.include_superseded)
+    world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
     if world is None:
         spans = [version.valid for version in view.history(ref) if version.valid.start < version.valid.end]
         by = [edge.source for edge in view.edges(ref, type="supersedes", direction="in", include_superseded=True)]
         when = f"but {', '.join(map(wire.span, spans))}" if spans else "nor at any other time"
         because = f"; superseded by {', '.join(map(wire.short, by))}" if by else ""
         raise UnknownReference(
-            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid at {wire.moment(view.valid)},"
-            f" {when}{because}",
+            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid {_asked(view, args)}, {when}{because}",
             "See it all the same with --include-superseded" + (", or ask for that time with --valid" if spans else ""),
         )
     return world
+
+
+def _asked(view: View, args: Namespace) -> str:
+    """Which times a person asked about."""
+    for told, span in (("throughout", args.during), ("at any time in", args.overlaps)):
+        if span is not None:
+            return f"{told} {span[0] or ''}..{span[1] or ''}"
+    return f"at {wire.moment(view.valid)}"
 
 
 def _fields(
@@ -154,6 +163,14 @@ def _brief(view: View, ref: str) -> dict[str, Any]:
 
 def _history_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    parser.add_argument("--timeline", action="store_true", help="draw it: valid time across, ingest time down")
+    parser.add_argument(
+        "--between",
+        metavar="A..B",
+        type=arguments.span,
+        help="only versions of which something was learned from A on and before B",
+    )
+    arguments.add_spans(parser)
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 
@@ -162,9 +179,15 @@ def _history(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         ref = stores.world_of(db, view, args.ref)
-        versions = view.history(ref)
+        versions = view.history(ref, between=args.between, **stores.spans_of(args))
+        numbers = {version.number for version in versions}
+        learned = [step for step in view.timeline(ref) if step.number in numbers]
 
         def write(page: Page) -> None:
+            if args.timeline:
+                page.line((stores.name_of(view, ref), "name"), f"  {wire.short(ref)}")
+                write_timeline(page, view, versions, learned, utf8=out.utf8)
+                return
             page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
             for version in versions:
                 page.line(f"{version.number}  ", (wire.span(version.valid), "title"), indent=2)
@@ -177,6 +200,8 @@ def _history(args: Namespace, out: Output) -> int:
                 page.line((when, "dim"), indent=5)
 
         document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
+        if args.timeline:
+            document["timeline"] = [wire.record(step) for step in learned]
         out.answer(document, write)
     return DONE
 
@@ -187,13 +212,15 @@ def _children_arguments(parser: ArgumentParser) -> None:
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
+    arguments.add_spans(parser)
 
 
 def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         ref = stores.top_of(db, view) if args.ref is None else stores.world_of(db, view, args.ref)
-        listed = islice(view.children(ref, include_superseded=args.include_superseded), args.limit)
+        members = view.children(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
+        listed = islice(members, args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]
             out.document({"ref": ref, "children": children, "view": wire.view(view)}, indent=2)
@@ -245,6 +272,8 @@ COMMANDS = (
         _history,
         (
             ("history 3fa9c2d1", "oldest version first"),
+            ("history 3fa9c2d1 --timeline", "drawn: when each version is valid, and when that was learned"),
+            ("history 3fa9c2d1 --between 2025-06-01..2025-07-01", "what was learned about it in June"),
             ("history 3fa9c2d1 --ingested 2025-06-01", "what its history was known to be then"),
         ),
     ),
@@ -257,6 +286,7 @@ COMMANDS = (
             ("children", "what the store holds at the top"),
             ('children "Spring in Lisbon" --limit 5', "the first members of a world"),
             ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
+            ("children 3fa9c2d1 --during 2024-01-01..2025-01-01", "its members throughout 2024"),
         ),
     ),
     Command(

@@ -1,0 +1,52 @@
+"""The members of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worlddb.projections.tables.asof import edge_known, edge_validity
+from worlddb.projections.tables.lookup import find_node
+from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.query import build, records
+from worlddb.query.period import Period, edge_in
+from worlddb.query.references import as_ref
+from worlddb.query.sight import Sight
+from worlddb.query.window import Window
+
+PAGE: Final = 512
+"""How many edges one transaction reads before it is given back."""
+
+
+def members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
+    """The members of a world (``None``: the outermost one that is seen), in the order in which they joined."""
+    after, more = 0, True
+    while more:
+        page: list[records.World] = []
+        with window.sight() as sight:
+            moment, top = sight.place
+            node = top if ref is None else find_node(sight.tables, as_ref(ref), moment.seq)
+            more = False
+            for read, (place, row) in enumerate(sight.tables.outgoing(node, CONTAINS_CODE, after), 1):
+                member = _member(window, sight, place, row, include_superseded, period)
+                if member is not None:
+                    page.append(member)
+                after = place.edge
+                if read >= PAGE:
+                    more = True
+                    break
+        yield from page
+
+
+def _member(
+    window: Window, sight: Sight, place: EdgePlace, row: EdgeRow, include_superseded: bool, period: Period | None
+) -> records.World | None:
+    """The member that an edge leads to, if the read shows it."""
+    tables, moment = sight.tables, sight.place.moment
+    if include_superseded:
+        if not edge_known(row, moment.seq):
+            return None
+    elif not edge_in(tables, place, row, moment, period):
+        return None
+    together = None if period is None else period.along(edge_validity(tables, place, row, moment.seq))
+    return build.world(sight, row.target, moment, window.spec, include_superseded=include_superseded, period=together)

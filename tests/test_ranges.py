@@ -1,0 +1,284 @@
+"""Reads of a span of time equal what all the instants of it answer one by one, to the microsecond at its borders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import worlddb
+from tests.faults.growth import DAY, NAMES, TYPES, Growth
+from tests.running import small_store
+from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime, View
+
+QUERY = "team office"
+HISTORIES = 2
+SPANS = 6
+MANY_HISTORIES = 60
+ALL = 1_000
+
+
+class Shown(NamedTuple):
+    """What the instants of a span show under one reference: the number of the version at each of them."""
+
+    numbers: tuple[int | None, ...]
+
+    @property
+    def newest(self) -> int | None:
+        """The newest version that is shown at any instant."""
+        return max((number for number in self.numbers if number is not None), default=None)
+
+    @property
+    def throughout(self) -> int | None:
+        """The version that is shown at all of them."""
+        return self.numbers[0] if len(set(self.numbers)) == 1 else None
+
+
+class Oracle:
+    """Asks views of single instants: the start of a span, and every instant in it at which anything changes."""
+
+    def __init__(self, db: Database, seq: int) -> None:
+        self.db, self.seq = db, seq
+        whole = db.view(seq=seq)
+        self.refs = [world.ref for world in whole.find(include_superseded=True)]
+        validities = [version.valid for ref in self.refs for version in whole.history(ref)]
+        validities += [edge.valid for ref in self.refs for edge in whole.edges(ref, include_superseded=True)]
+        ends = {end for valid in validities for end in (valid.start, valid.end)}
+        self.changes = sorted(ends - {FOREVER})
+
+    def view(self, valid: int) -> View:
+        """The whole store at an instant; where a read looks is a matter of its own moment."""
+        return self.db.view(seq=self.seq, valid=valid)
+
+    def instants(self, start: int, end: int) -> list[int]:
+        return [start, *(at for at in self.changes if start < at < end)]
+
+    def shown(self, span: tuple[int, int], read: Callable[[View], Iterable[tuple[str, int]]]) -> dict[str, Shown]:
+        """For each reference that ``read`` gives anywhere, what it gives at each instant."""
+        answers = [dict(read(self.view(at))) for at in self.instants(*span)]
+        refs = dict.fromkeys(ref for answer in answers for ref in answer)
+        return {ref: Shown(tuple(answer.get(ref) for answer in answers)) for ref in refs}
+
+
+def some_span(rng: random.Random, changes: list[int]) -> tuple[int, int]:
+    start = rng.choice(changes) + rng.choice((-1, 0, 0, 1))
+    end = rng.choice(changes) + rng.choice((-1, 0, 0, 1))
+    return (start, end) if start < end else (end, max(start, end + 1))
+
+
+def numbered(worlds: Iterable[Any]) -> list[tuple[str, int]]:
+    return [(world.ref, world.number) for world in worlds]
+
+
+def expected(shown: dict[str, Shown], way: str, inside: set[str]) -> dict[str, int]:
+    chosen = {ref: each.throughout if way == "during" else each.newest for ref, each in shown.items() if ref in inside}
+    return {ref: number for ref, number in chosen.items() if number is not None}
+
+
+def compare(oracle: Oracle, view: View, span: tuple[int, int]) -> int:
+    """Every read of the span in both ways; how many things they gave."""
+    inside = {world.ref for world in view.find(include_superseded=True)} | {view.world or ""}
+    given = 0
+    gets = oracle.shown(span, lambda at: numbered(w for ref in oracle.refs if (w := at.get(ref)) is not None))
+    edges = oracle.shown(span, lambda at: [(edge.ref, 0) for ref in oracle.refs for edge in at.edges(ref)])
+    known = {e.ref: e for ref in inside - {""} for e in view.edges(ref, include_superseded=True)}
+    for way in ("during", "overlaps"):
+        chosen: dict[str, Any] = {way: span}
+        worlds = expected(gets, way, inside)
+        assert {ref: w.number for ref in inside - {""} if (w := view.get(ref, **chosen)) is not None} == worlds
+        fitting = set(expected(edges, way, set(known)))
+        for ref in sorted(inside - {""}):
+            assert {edge.ref for edge in view.edges(ref, **chosen)} == {
+                edge.ref for edge in known.values() if edge.ref in fitting and ref in (edge.source, edge.target)
+            }
+            seen = {version.number for version in view.history(ref, **chosen)}
+            shown = gets.get(ref)
+            numbers = {} if shown is None else {"during": [shown.throughout], "overlaps": shown.numbers}
+            assert seen == set(numbers.get(way, ())) - {None}
+            given += len(seen)
+        found = {world.ref: world.number for world in view.find(**chosen)}
+        assert found == {ref: number for ref, number in worlds.items() if ref != view.world}
+        given += len(found) + len(fitting)
+    return given
+
+
+def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], rng: random.Random) -> int:
+    inside = {world.ref for world in view.find(include_superseded=True)}
+    name, type_name = rng.choice(NAMES), rng.choice(TYPES)
+    lookups: list[dict[str, Any]] = [{"name": name}, {"type": type_name}, {"name": name, "type": type_name}]
+    hits = oracle.shown(span, lambda at: [(hit.ref, number_of(at, hit)) for hit in recalled(at, exact=True)])
+    everything = oracle.shown(span, lambda at: numbered(at.find()))
+    given = 0
+    for way in ("during", "overlaps"):
+        chosen: dict[str, Any] = {way: span}
+        for lookup in lookups:
+            shown = oracle.shown(span, lambda at, lookup=lookup: numbered(at.find(**lookup)))  # type: ignore[misc]
+            found = {world.ref: world.number for world in view.find(**lookup, **chosen)}
+            assert found == expected(shown, way, inside)
+        worlds = expected(everything, way, inside)
+        fitting = {ref: number for ref, number in worlds.items() if ref in hits and number in hits[ref].numbers}
+        for exact in (True, False):
+            answer = recalled(view, exact=exact, **chosen)
+            assert {hit.ref: number_of(view, hit) for hit in answer} == fitting
+            given += len(answer)
+    return given
+
+
+def recalled(view: View, **chosen: Any) -> list[worlddb.Hit]:
+    return list(view.recall(QUERY, k=ALL, **chosen).hits)
+
+
+def number_of(view: View, hit: worlddb.Hit) -> int:
+    (number,) = {version.number for version in view.history(hit.ref) if version.version == hit.version}
+    return number
+
+
+@pytest.mark.soak
+def test_reads_of_spans_of_many_histories(tmp_path: Path, seed: int) -> None:
+    for number in range(HISTORIES, MANY_HISTORIES):
+        test_a_read_of_a_span_is_what_its_instants_answer(number, tmp_path / str(number), seed)
+
+
+@pytest.mark.parametrize("number", range(HISTORIES))
+def test_a_read_of_a_span_is_what_its_instants_answer(number: int, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed * 31 + number)
+    clock = worlddb.ManualClock()
+    given = 0
+    with worlddb.open(tmp_path / "store", author="x", clock=clock, entropy=worlddb.SeededEntropy(seed)) as db:
+        Growth(db, clock, rng.randrange(2**32)).grow(70)
+        for turn in range(SPANS):
+            seq = rng.randint(db.head().seq // 2, db.head().seq)
+            oracle = Oracle(db, seq)
+            view = db.view(seq=seq, valid=rng.choice(oracle.changes))
+            tops = [ref for ref in oracle.refs if any(view.children(ref))]
+            confined = view.confined(rng.choice(tops)) if tops and turn % 2 else view
+            span = some_span(rng, oracle.changes)
+            given += compare(oracle, confined, span)
+            if turn % 3 == 0:
+                given += compare_names_and_texts(oracle, confined, span, rng)
+            compare_members(oracle, confined, span)
+            compare_learned(oracle, confined, rng)
+    assert given > 100
+
+
+def compare_members(oracle: Oracle, view: View, span: tuple[int, int]) -> None:
+    """A member fits a span if its edge and its version do together."""
+    top = view.world or str(next(oracle.db.log(1, 1)).data["root"])
+    points = [oracle.view(at) for at in oracle.instants(*span)]
+    stays = view.edges(top, type="contains", direction="out", include_superseded=True)
+    at_points = [
+        ({edge.ref for edge in point.edges(top, type="contains", direction="out")}, dict(numbered(point.children(top))))
+        for point in points
+    ]
+    for way in ("during", "overlaps"):
+        wanted = []
+        for stay in stays:
+            numbers = Shown(tuple(shown.get(stay.target) if stay.ref in refs else None for refs, shown in at_points))
+            number = numbers.throughout if way == "during" else numbers.newest
+            if number is not None:
+                wanted.append((stay.target, number))
+        assert numbered(view.children(**{way: span})) == wanted  # type: ignore[arg-type]
+
+
+def compare_learned(oracle: Oracle, view: View, rng: random.Random) -> None:
+    """What was learned between two moments of ingest time is what the commits between them changed."""
+    times = [oracle.db.view(seq=seq).ingested for seq in range(1, oracle.seq + 1)]
+    span = some_span(rng, times)
+    for world in view.find(include_superseded=True):
+        changed: set[int] = set()
+        steps: list[tuple[int, int, worlddb.Valid]] = []
+        before: dict[int, worlddb.Valid] = {}
+        for seq in range(1, oracle.seq + 1):
+            try:
+                after = {v.number: v.valid for v in oracle.db.view(seq=seq).history(world.ref)}
+            except worlddb.UnknownReference:
+                continue
+            new = {number for number, valid in after.items() if before.get(number) != valid}
+            steps += [(seq, number, after[number]) for number in sorted(new)]
+            if span[0] <= times[seq - 1] < span[1]:
+                changed |= new
+            before = after
+        assert {version.number for version in view.history(world.ref, between=span)} == changed
+        assert [(step.seq, step.number, step.valid) for step in view.timeline(world.ref)] == steps
+
+
+def content(world: worlddb.World | None) -> str:
+    assert world is not None
+    return world.content
+
+
+def test_a_member_is_shown_as_it_was_while_it_was_a_member(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        team = db.create("Topic", "team")
+        ada = db.create("Entity", "Ada", content="engineer", valid_from="2020-01-01")
+        stay = db.link(team, "contains", ada, valid_from="2020-06-01", valid_to="2021-01-01")
+        assert stay
+        db.revise(ada, content="director", valid_from="2021-01-01")
+        view = db.view()
+        assert [world.content for world in view.children(team, overlaps=("2020-01-01", "2022-01-01"))] == ["engineer"]
+        assert content(view.get(ada, overlaps=("2020-01-01", "2022-01-01"))) == "director"
+        assert not list(view.children(team, overlaps=("2021-01-01", None)))
+        assert not list(view.children(team, during=("2020-05-31", "2021-01-01")))
+        assert len(list(view.children(team, during=("2020-06-01", "2021-01-01")))) == 1
+
+
+def test_an_open_end_reaches_as_far_as_there_is_time(tmp_path: Path) -> None:
+    made = small_store(tmp_path / "store")
+    with worlddb.open(tmp_path / "store") as db:
+        view = db.view()
+        assert content(view.get(made.sarah, during=("2025-02-01", None))) == "VP of engineering"
+        assert view.get(made.sarah, during=("2025-01-31T23:59:59.999999Z", None)) is None
+        assert content(view.get(made.sarah, overlaps=(None, "2025-02-01"))) == "engineering lead"
+        assert view.get(made.sarah, overlaps=(None, "2024-01-01")) is None
+        lead, vp = view.history(made.sarah)
+        assert view.history(made.sarah, overlaps=vp.valid) == [vp]
+        assert view.history(made.sarah, during=lead.valid) == [lead]
+        assert content(view.get(made.lisbon, during=("2024-06-01", "2024-07-01"))) == "The office is in Lisbon."
+        offices = view.recall("office", during=("2024-06-01", "2025-03-01"))
+        assert [hit.content for hit in offices][:1] == ["The office is in Lisbon."]
+        assert made.porto not in {hit.ref for hit in offices}
+
+
+def test_an_end_that_was_learned_in_a_span_counts_as_learned_in_it(tmp_path: Path) -> None:
+    made = small_store(tmp_path / "store")
+    with worlddb.open(tmp_path / "store") as db:
+        closed_at = db.view(seq=7).ingested
+        for between, learned in (
+            ((closed_at, closed_at + 1), [1]),
+            ((closed_at + 1, None), []),
+            ((None, closed_at), [1]),
+            ((closed_at - DAY + 1, closed_at), []),
+        ):
+            assert [version.number for version in db.view().history(made.lisbon, between=between)] == learned
+        assert db.view(seq=6).history(made.lisbon, between=(closed_at, None)) == []
+        written, closed = db.view().timeline(made.lisbon)
+        assert (written.change, closed.change, closed.seq) == ("written", "closed", 7)
+        assert closed.valid.end == worlddb.parse_time("2025-03-01")
+
+
+@pytest.mark.parametrize(
+    ("spans", "error"),
+    [
+        ({"during": ("2024-01-01", "2024-01-01")}, InvalidInterval),
+        ({"overlaps": ("2024-01-02", "2024-01-01")}, InvalidInterval),
+        ({"overlaps": "2024"}, InputError),
+        ({"during": ("2024-01-01",)}, InputError),
+        ({"during": ("noon", None)}, InvalidTime),
+        ({"during": (None, None), "overlaps": (None, None)}, InputError),
+        ({"during": (None, None), "include_superseded": True}, InputError),
+    ],
+)
+def test_a_span_that_cannot_be_meant_is_refused(spans: dict[str, Any], error: type[Exception], tmp_path: Path) -> None:
+    made = small_store(tmp_path / "store")
+    with worlddb.open(tmp_path / "store") as db:
+        view = db.view()
+        reads: list[Callable[..., Any]] = [view.get, view.edges, view.children]
+        for read in reads:
+            with pytest.raises(error):
+                read(made.sarah, **spans)
+        for search in (lambda **given: view.find(name="Office", **given), lambda **given: view.recall("x", **given)):
+            with pytest.raises(error):
+                search(**spans)
