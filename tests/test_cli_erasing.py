@@ -42,7 +42,7 @@ def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp
 def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, small: Small) -> None:
     with worlddb.open(run.store) as db:
         db.create("Note", "Minutes", content="Sarah Chen spoke first.")
-    told = run("erase", small.sarah, "--reason", "request 7", "--dry-run")
+    told = run("erase", small.sarah, "--dry-run")
     assert told.code == 0 and "would erase" in told.out and "Minutes" in told.out
     assert run.json("head")["seq"] == 12
     told = run("erase", small.sarah, "--reason", "request 7")
@@ -84,7 +84,8 @@ def test_somebody_at_a_terminal_is_asked(
 
 
 def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, small: Small, tmp_path: Path) -> None:
-    assert run("erase", small.yes).error == "usage"
+    for asked in ((), ("--yes",), ("--json",)):
+        assert run("erase", small.yes, *asked).error == "usage"
     assert run("erase", small.yes, "--reason", " ").error == "invalid_text"
     assert run("erase", "nobody", "--reason", "r").error == "unknown_reference"
     assert run("erase", "root", "--reason", "r").code == 3

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from worlddb import Database, ErasurePlan, InputError
 from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, one_line
@@ -22,7 +23,8 @@ _SHOWN: Final = 8
 def _erase_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="a reference, its first digits, or a name")
     parser.add_argument(
-        "--reason", required=True, help="the reference under which it is done, such as a request's number; it stays"
+        "--reason",
+        help="the reference under which it is done, such as a request's number; it stays (not asked for by --dry-run)",
     )
     parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
@@ -33,6 +35,8 @@ def _erase_arguments(parser: ArgumentParser) -> None:
 
 
 def _erase(args: Namespace, out: Output) -> int:
+    if args.reason is None and not args.dry_run:
+        raise UsageError("The following argument is required: --reason", "Give the reference under which it is done")
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         refs = [stores.world_of(db, view, text) for text in args.refs]
@@ -146,7 +150,7 @@ COMMANDS = (
         _erase,
         (
             (
-                'erase "Tom Okafor" --reason "request 114" --turns --dry-run',
+                'erase "Tom Okafor" --turns --dry-run',
                 "what would go, and who still mentions him",
             ),
             ('erase "Tom Okafor" --reason "request 114" --turns', "he, and every turn that he spoke"),
