@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from worlddb.log.model import codec
-from worlddb.log.model.blobs import Details
+from worlddb.log.model.blobs import IMPORTED, Details, origin_in
 from worlddb.log.model.errors import LimitExceeded
 from worlddb.log.model.events import NONE
 from worlddb.log.model.plain import checked_record
 from worlddb.log.model.times import format_time
-from worlddb.reconciler.bundle_contents import Contents
+from worlddb.log.store.bundle_contents import Contents
 from worlddb.reconciler.draft import Draft
-
-IMPORTED: Final = "imported"
-"""Under this name the source of an imported version says which store, commit and author it came from."""
 
 
 class IncomingBlobs:
@@ -70,8 +67,7 @@ class IncomingBlobs:
 
     def _with_origin(self, given: Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Source and properties; the origin goes to where there is room for it."""
-        known = given.source.get(IMPORTED)
-        if isinstance(known, dict) and known.keys() == origin.keys():
+        if origin_in(given.source) is not None:
             return {"source": given.source, "properties": given.properties}
         told = given.source | {IMPORTED: origin}
         try:
@@ -85,7 +81,7 @@ class IncomingBlobs:
     def _origin(self, seq: int) -> dict[str, Any]:
         commit = self._contents.commits[seq]
         return {
-            "store": self._contents.bundle.store_id,
+            "store": self._contents.heading.store_id.hex(),
             "seq": seq,
             "ingested_at": format_time(commit.ingest_time),
             "author": commit.author,

@@ -16,6 +16,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES
+from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -26,7 +27,6 @@ from worlddb.projections.tables.schema import (
     VersionRow,
 )
 from worlddb.reconciler.bundle_blobs import IncomingBlobs
-from worlddb.reconciler.bundle_contents import Contents, IncomingWorld
 from worlddb.reconciler.bundle_held import Held
 from worlddb.reconciler.draft import Draft
 
@@ -97,7 +97,7 @@ class Merge:
             else:
                 later.append(ev.Revised(frame.lineage, position, ev.NONE, begins, ends))
 
-    def _world(self, world: IncomingWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
+    def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
         node = self._tables.node_of(frame.lineage)
         known: Sequence[VersionRow] = ()
@@ -139,7 +139,7 @@ class Merge:
                 )
         return known
 
-    def _known_versions(self, world: IncomingWorld, known: Sequence[VersionRow]) -> Iterator[ev.AnyEvent]:
+    def _known_versions(self, world: BundledWorld, known: Sequence[VersionRow]) -> Iterator[ev.AnyEvent]:
         """Texts that were missing, and ends that have come."""
         lineage = world.frame.lineage
         filled = False
@@ -154,7 +154,7 @@ class Merge:
         if filled:
             self.filled.append(lineage)
 
-    def _aliases(self, world: IncomingWorld, node: int | None) -> Iterator[ev.AnyEvent]:
+    def _aliases(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
         """Aliases are counted by name: one that was given here as often, or more often, is not given again."""
         given: Counter[bytes] = Counter()
         live: dict[bytes, int] = {}
@@ -184,7 +184,7 @@ class Merge:
 
     # -- edges and identity
 
-    def _retractions(self, world: IncomingWorld) -> Iterator[ev.AnyEvent]:
+    def _retractions(self, world: BundledWorld) -> Iterator[ev.AnyEvent]:
         for ids in world.retracted:
             for at in range(0, len(ids), HASH_BYTES):
                 edge = ids[at : at + HASH_BYTES]

@@ -9,8 +9,8 @@ from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
+from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
-from worlddb.reconciler.bundle_contents import Contents
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.functional import record_conflicts
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert

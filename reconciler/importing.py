@@ -7,13 +7,13 @@ either. What an import must hold by itself are the laws of containment, for the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
-from worlddb.reconciler.bundle_contents import Contents
 from worlddb.reconciler.bundle_merge import Merge
 from worlddb.reconciler.commands import Import
 from worlddb.reconciler.context import Context
@@ -24,13 +24,20 @@ _LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
 
 
+class Arrival(NamedTuple):
+    """A request to import: the command, and what the bundle holds that it names by hash."""
+
+    command: Import
+    contents: Contents
+
+
 def import_bundle(ctx: Context, command: Import) -> bytes:
     """Decide what the bundle at hand adds to this store; the lineage of its world.
 
     Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
     """
     contents = ctx.arriving
-    assert contents is not None and contents.bundle.hash == command.bundle.hex(), "the façade hands both in"
+    assert contents is not None, "a request to import brings them"
     into = None if command.into is None else node_ref(ctx, command.into)
     merge = Merge(ctx.draft, contents)
     events = merge.events()
@@ -75,8 +82,13 @@ def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
 
 
 def _imported(ctx: Context, command: Import, contents: Contents, merge: Merge) -> ev.Imported:
-    heading, bundle = contents.heading, contents.bundle
-    source = {"store": bundle.store_id, "seq": bundle.seq, "world": bundle.world, "bundle": bundle.hash}
+    heading = contents.heading
+    source = {
+        "store": heading.store_id.hex(),
+        "seq": heading.seq,
+        "world": heading.world.hex(),
+        "bundle": command.bundle.hex(),
+    }
     commits = [[commit.seq, commit.ingest_time, commit.author] for commit in contents.commits.values()]
     first = {group.frame.lineage: group.versions[0].seq for group in contents.worlds}
     # A membership that was written with its member says nothing that the member's version does not.

@@ -13,6 +13,7 @@ from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
+from worlddb.log.store.bundle_contents import Contents
 from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
@@ -22,7 +23,6 @@ from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
-from worlddb.reconciler.bundle_contents import Arrival, Contents
 from worlddb.reconciler.checks import check
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
@@ -30,6 +30,7 @@ from worlddb.reconciler.details import add_details
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.erasing import plan
 from worlddb.reconciler.extraction import Ingest, commands_of
+from worlddb.reconciler.importing import Arrival
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged

@@ -8,14 +8,15 @@ from typing import Any
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
+from worlddb.log.store.bundle_contents import read_contents
 from worlddb.log.store.bundles import Bundle, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
 from worlddb.query.references import as_ref
 from worlddb.query.view import View
-from worlddb.reconciler.bundle_contents import Arrival, read_contents
 from worlddb.reconciler.commands import Import
+from worlddb.reconciler.importing import Arrival
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.store import folder_of
@@ -103,10 +104,8 @@ class Interchange(Viewing):
             InvalidBundle: it does not hold; which frame, and why. Nothing was written.
             NewerFormat: it was made by a newer release.
         """
-        contents = read_contents(folder_of(path))
-        command = Import(
-            bundle=bytes.fromhex(contents.bundle.hash), into=None if into is None else as_ref(into), why=why
-        )
+        bundle, contents = read_contents(folder_of(path))
+        command = Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else as_ref(into), why=why)
         return execute(self._writer, Arrival(command, contents), idempotency_key)
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:

@@ -6,9 +6,19 @@ erasure cannot be guessed from the text that is gone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+
+IMPORTED: Final = "imported"
+"""Under this name the source of an imported version (or its properties) says where it was written first."""
+_ORIGIN: Final = {"store", "seq", "ingested_at", "author"}
+
+
+def origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
+    """The store, commit, time and author that an imported version comes from, if its source or properties say so."""
+    found = record.get(IMPORTED)
+    return found if isinstance(found, dict) and found.keys() == _ORIGIN else None
 
 
 class Body(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="body"):

@@ -1,5 +1,6 @@
 """Forensic diff: which worlds differ between two stores or moments, and which events made them differ (paper §2.1)."""
 
+from worlddb.query.diff.bundles import StoreMoment, diff_bundles
 from worlddb.query.diff.compare import Asked, compare, diff
 from worlddb.query.diff.records import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 
@@ -11,6 +12,8 @@ __all__ = [
     "Change",
     "Detail",
     "Difference",
+    "StoreMoment",
     "compare",
     "diff",
+    "diff_bundles",
 ]

@@ -11,9 +11,10 @@ import msgspec
 
 from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError
 from worlddb.query.diff.descent import Descent, EventDescent, TrieDescent
-from worlddb.query.diff.parting import Since, Told, last_common, relation_of
+from worlddb.query.diff.outside import outside_details
+from worlddb.query.diff.parting import Since, Told, last_common, relation_of, told_since
 from worlddb.query.diff.records import AlteredRecord, Change, Difference
-from worlddb.query.diff.side import Sides
+from worlddb.query.diff.side import LogSides
 from worlddb.query.diff.store import StoreSide
 from worlddb.query.diff.stored import MAX_FINDINGS, Altered, StoredBytes
 from worlddb.query.diff.strangers import BY, Content
@@ -59,7 +60,7 @@ def diff(a: Reader, b: Reader, asked: Asked) -> Difference:
         return compare(sides, asked, lambda: reads[0])
 
 
-def compare(sides: Sides, asked: Asked, trie_reads: Callable[[], int]) -> Difference:
+def compare(sides: LogSides, asked: Asked, trie_reads: Callable[[], int]) -> Difference:
     """What differs between any two sides."""
     comparison = _Comparison(sides, asked)
     with comparison.noting_damage():
@@ -72,7 +73,7 @@ def compare(sides: Sides, asked: Asked, trie_reads: Callable[[], int]) -> Differ
 class _Comparison:
     """One comparison in the making. Damage ends a part of it and is noted; what was found stays."""
 
-    def __init__(self, sides: Sides, asked: Asked) -> None:
+    def __init__(self, sides: LogSides, asked: Asked) -> None:
         self._sides = sides
         self._asked = asked
         self._parted = last_common(sides)
@@ -107,8 +108,8 @@ class _Comparison:
         strangers = self._relation == "strangers"
         if strangers:
             self._notes.append(_STRANGERS)
-        since = Since(self._sides, None if strangers else self._parted)
-        walk = Walk(self._sides, self._descent(since), since)
+        since = Since(() if strangers else told_since(self._sides, self._parted))
+        walk = Walk(self._sides, self._descent(since), since, outside_details(self._sides, since))
         world = self._world()
         # Strangers have different root worlds: one is only in a, the other only in b.
         for start in dict.fromkeys((side.root() for side in self._sides) if world is None else (world,)):

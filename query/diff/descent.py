@@ -14,7 +14,7 @@ from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.trie import difference
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.diff.parting import Since
-from worlddb.query.diff.side import EdgeState, Sides, both
+from worlddb.query.diff.side import EdgeState, LogSides, both
 
 
 class Differing(NamedTuple):
@@ -38,7 +38,7 @@ class Descent(Protocol):
 class TrieDescent(Descent):
     """By the Merkle tries of two heads: only subtrees whose hashes differ are read (paper §2.1)."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: LogSides) -> None:
         self._sides = sides
 
     def members(self, lineage: bytes) -> Iterator[Differing]:
@@ -59,7 +59,7 @@ class TrieDescent(Descent):
 class EventDescent(Descent):
     """By what the events after the parting name, and by the worlds around it as interval columns tell them."""
 
-    def __init__(self, sides: Sides, since: Since) -> None:
+    def __init__(self, sides: LogSides, since: Since) -> None:
         self._sides = sides
         self._members: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
         self._edges: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)

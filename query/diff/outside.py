@@ -26,7 +26,7 @@ def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
         if kinds & {"proposed", "decided"}:
             _proposal(sides, ref, found)
         # An edge that both histories made after they parted: one of them was forged, and may end it at another time.
-        if "edge_closed" in kinds or len({told.side for told in named}) == len(sides):
+        if "edge_closed" in kinds or len({told.side for told in named}) == len(sides) or since.is_silent(ref):
             _edge(sides, ref, found)
     _others(sides, since.others, found)
     _retold(since, found)

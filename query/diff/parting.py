@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.projections.tables.schema import CONTAINS
-from worlddb.query.diff.side import Side, Sides
+from worlddb.query.diff.side import LogSides, Side
 from worlddb.query.journal import Entry
 
 MAX_EVENTS: Final = 100
 """How many events a world lists, those of its members included."""
 
 
-def last_common(sides: Sides) -> int:
+def last_common(sides: LogSides) -> int:
     """The last commit that two histories share, found by halving: equal chain hashes mean equal histories."""
     low, high = 0, min(side.seq for side in sides)
     if _shared(sides, high):
@@ -29,13 +29,13 @@ def last_common(sides: Sides) -> int:
     return low
 
 
-def _shared(sides: Sides, seq: int) -> bool:
+def _shared(sides: LogSides, seq: int) -> bool:
     """A header names the chain hash before it: where headers agree, so do histories, whatever was altered since."""
     one, other = (side.stored_header(seq) for side in sides)
     return one[0] == other[0] or one[1] == other[1]
 
 
-def relation_of(sides: Sides, parted: int) -> str:
+def relation_of(sides: LogSides, parted: int) -> str:
     """One of :data:`worlddb.query.diff.records.HISTORY_RELATIONS`."""
     one, other = sides
     if parted == one.seq == other.seq:
@@ -48,10 +48,12 @@ def relation_of(sides: Sides, parted: int) -> str:
 
 
 class Told(NamedTuple):
-    """An event, and the side whose history has it."""
+    """An event, and the label of the side whose history has it."""
 
     side: str
     entry: Entry
+    worlds: tuple[str, ...] = ()
+    """The worlds that show an edge's end or retraction, of an event that names the edge alone."""
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -72,39 +74,62 @@ class Told(NamedTuple):
         }
 
 
-class Since:
-    """The events of both sides after the commit where they part, by everything that they name; none for strangers."""
+def told_since(sides: LogSides, parted: int) -> Iterator[Told]:
+    """The events of both histories after the commit where they part."""
+    for side in sides:
+        for seq in range(parted + 1, side.seq + 1):
+            for entry in side.entries(seq):
+                yield Told(side.label, entry, _worlds_of_edge((side,), entry))
 
-    def __init__(self, sides: Sides, parted: int | None) -> None:
+
+def told_by(side: Side, entry: Entry, others: Sequence[Side]) -> Told:
+    """An event of one side that may name an edge which only one of the others still has."""
+    return Told(side.label, entry, _worlds_of_edge(others, entry))
+
+
+class Since:
+    """What happened on either side since they had everything in common, by everything that the events name.
+
+    ``silent`` are worlds, edges and proposals that may differ although no event says so.
+    """
+
+    def __init__(self, told: Iterable[Told], silent: Iterable[bytes] = ()) -> None:
         self._by_ref: defaultdict[str, list[Told]] = defaultdict(list)
+        self._silent = dict.fromkeys(silent)
         self.others: list[Told] = []
         """Those that no world, edge or proposal shows the effect of."""
-        self.commits: dict[str, dict[int, list[Entry]]] = {side.label: {} for side in sides}
+        self.commits: dict[str, dict[int, list[Entry]]] = {"a": {}, "b": {}}
         """The events of each side by their commits."""
-        for side in sides if parted is not None else ():
-            self._read(side, parted or 0)
-
-    def _read(self, side: Side, parted: int) -> None:
-        for seq in range(parted + 1, side.seq + 1):
-            self.commits[side.label][seq] = list(side.entries(seq))
-            for entry in self.commits[side.label][seq]:
-                told = Told(side.label, entry)
-                for ref in dict.fromkeys((*entry.refs, *_worlds_of_edge(side, entry))):
-                    self._by_ref[ref].append(told)
-                if entry.event not in SHOWN_EVENTS:
-                    self.others.append(told)
+        for each in told:
+            self.commits[each.side].setdefault(each.entry.seq, []).append(each.entry)
+            for ref in dict.fromkeys((*each.entry.refs, *each.worlds)):
+                self._by_ref[ref].append(each)
+            if each.entry.event not in SHOWN_EVENTS:
+                self.others.append(each)
 
     def naming(self, ref: bytes) -> list[Told]:
         """The events that name a world, an edge or a proposal."""
         return self._by_ref.get(ref.hex(), [])
 
+    def is_suspect(self, ref: bytes) -> bool:
+        """True if a world, an edge or a proposal may differ apart from what its hash covers."""
+        return ref in self._silent or ref.hex() in self._by_ref
+
+    def is_silent(self, ref: bytes) -> bool:
+        """True if it may differ although no event says so."""
+        return ref in self._silent
+
     def worlds(self) -> list[bytes]:
-        """Everything of the length of a lineage that events name, in the order in which they do."""
-        return [bytes.fromhex(ref) for ref in self._by_ref if len(ref) == 2 * LINEAGE_BYTES]
+        """Every suspect of the length of a lineage, in the order in which events name them."""
+        return self._of_length(LINEAGE_BYTES)
 
     def edges(self) -> list[bytes]:
-        """Everything of the length of an edge's or proposal's id."""
-        return [bytes.fromhex(ref) for ref in self._by_ref if len(ref) == 2 * HASH_BYTES]
+        """Every suspect of the length of an edge's or proposal's id."""
+        return self._of_length(HASH_BYTES)
+
+    def _of_length(self, size: int) -> list[bytes]:
+        named = (bytes.fromhex(ref) for ref in self._by_ref)
+        return [ref for ref in dict.fromkeys((*named, *self._silent)) if len(ref) == size]
 
     def about(self, lineage: bytes, others: Iterable[bytes]) -> list[Told]:
         """The events that tell of a world itself, and those that name one of some edges and proposals."""
@@ -124,11 +149,11 @@ SHOWN_EVENTS: Final = frozenset(
 """Events whose effects the comparison reads from worlds, edges and proposals; every other event is listed itself."""
 
 
-def _worlds_of_edge(side: Side, entry: Entry) -> tuple[str, ...]:
+def _worlds_of_edge(sides: Sequence[Side], entry: Entry) -> tuple[str, ...]:
     """The worlds that tell of an edge, for events that name the edge alone."""
     if entry.event not in ("unlinked", "edge_closed"):
         return ()
-    edge = side.edge(bytes.fromhex(entry.refs[0]))
+    edge = next(filter(None, (side.edge(bytes.fromhex(entry.refs[0])) for side in sides)), None)
     if edge is None:
         return ()
     return (edge.source.hex(), edge.target.hex()) if edge.type == CONTAINS else (edge.home.hex(),)

@@ -29,6 +29,7 @@ HISTORY_RELATIONS: Final = {
     "behind": "b goes on where a ends",
     "relatives": "they share the beginning of their histories and grew apart",
     "strangers": "their histories have nothing in common",
+    "bundle": "a bundle is compared, which holds one world and no log",
 }
 """How the two histories stand to each other, in words."""
 
@@ -90,11 +91,13 @@ class AlteredRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """The whole answer.
 
-    ``relation`` is one of ``same``, ``ahead``, ``behind``, ``relatives`` and ``strangers``; ``parted`` is the last
-    commit that both logs share, and ``parted_at`` its time. ``seq_a``, ``time_a``, ``root_a`` and ``store_a`` are the
-    moment of a that was compared, its root hash and its store's id. ``by`` is ``hash``, or ``key`` or ``path`` for a
-    comparison by content. ``deep`` says that the stored bytes were compared too, ``altered`` which of them differ.
-    ``problems`` are the damages that kept parts from being compared, ``notes`` what to know when reading the answer.
+    ``relation`` is one of :data:`HISTORY_RELATIONS`; ``parted`` is the last commit that both logs share, and
+    ``parted_at`` its time. ``seq_a``, ``time_a``, ``root_a`` and ``store_a`` are the moment of a that was compared, its
+    root hash and its store's id. If one side is a bundle, the hashes are those of the world that was compared, and
+    ``parted`` is the bundle's commit if the other side is the store that it comes from. ``by`` is ``hash``, or ``key``
+    or ``path`` for a comparison by content. ``deep`` says that the stored bytes were compared too, ``altered`` which of
+    them differ. ``problems`` are the damages that kept parts from being compared, ``notes`` what to know when reading
+    the answer.
     """
 
     equal: bool

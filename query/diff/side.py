@@ -1,7 +1,8 @@
 """One side of a comparison: what the comparison asks of a store at one moment, or of anything else that can answer it.
 
-:class:`Side` is the seam. A store is one kind of side (:mod:`worlddb.query.diff.store`); a file that holds worlds with
-their history can be another.
+:class:`Side` is the seam: worlds, edges and proposals as they are at one moment. A bundle answers that much
+(:mod:`worlddb.query.diff.bundled`); a store has a log and tables, too, and is a :class:`LogSide`
+(:mod:`worlddb.query.diff.store`).
 """
 
 from __future__ import annotations
@@ -77,18 +78,44 @@ class TableRow(NamedTuple):
 
 
 class Side(Protocol):
-    """A moment of a history. Worlds are named by lineage; everything is as of commit ``seq``."""
+    """Worlds at one moment, named by lineage."""
 
     label: str
+
+    def root(self) -> bytes:
+        """The lineage of the outermost world."""
+
+    def hash(self, lineage: bytes) -> bytes:
+        """The world hash; empty if there is no such world."""
+
+    def body(self, lineage: bytes) -> bytes:
+        """The id of a world's newest version, which is the hash of its text; empty if there is no such world."""
+
+    def state(self, lineage: bytes) -> State | None:
+        """A world; ``None`` if there is none of that lineage."""
+
+    def name(self, lineage: bytes) -> str:
+        """What a person calls a world; empty if it has no name that can be read."""
+
+    def type(self, lineage: bytes) -> str:
+        """The type of a world; empty if it cannot be read."""
+
+    def edge(self, edge: bytes) -> EdgeState | None:
+        """An edge; ``None`` if it was never written."""
+
+    def proposal(self, proposal: bytes) -> ProposalState | None:
+        """A proposal; ``None`` if it was never staged."""
+
+
+class LogSide(Side, Protocol):
+    """A moment of a history that can be read itself; everything is as of commit ``seq``."""
+
     seq: int
     present: bool
     """True if the Merkle tries are those of this moment."""
 
     def store_id(self) -> bytes:
         """The random id that the history began with."""
-
-    def root(self) -> bytes:
-        """The lineage of the root world."""
 
     def header(self, seq: int) -> Header:
         """The header of a commit."""
@@ -105,9 +132,6 @@ class Side(Protocol):
     def entries(self, seq: int, ref: str | None = None) -> Iterator[Entry]:
         """The events of a commit, as a person reads them; with ``ref`` only those that name it."""
 
-    def hash(self, lineage: bytes) -> bytes:
-        """The world hash; empty if there is no such world."""
-
     def roots(self, lineage: bytes) -> tuple[bytes, bytes]:
         """The roots of the tries of a world's members and interior edges, both of which its hash covers."""
 
@@ -120,26 +144,8 @@ class Side(Protocol):
     def members(self, lineage: bytes) -> Iterator[bytes]:
         """The worlds that a world contains, in the order in which they joined."""
 
-    def state(self, lineage: bytes) -> State | None:
-        """A world; ``None`` if there is none of that lineage."""
-
-    def name(self, lineage: bytes) -> str:
-        """What a person calls a world; empty if it has no name that can be read."""
-
-    def type(self, lineage: bytes) -> str:
-        """The type of a world; empty if it cannot be read."""
-
-    def body(self, lineage: bytes) -> bytes:
-        """The id of a world's newest version, which is the hash of its text; empty if there is no such world."""
-
-    def edge(self, edge: bytes) -> EdgeState | None:
-        """An edge; ``None`` if it was never written."""
-
     def edges_from(self, lineage: bytes) -> Iterator[EdgeState]:
         """The edges of a world, ``contains`` left out."""
-
-    def proposal(self, proposal: bytes) -> ProposalState | None:
-        """A proposal; ``None`` if it was never staged."""
 
     def erasures(self) -> Erasures:
         """The texts that were erased for good, by this history or by a later one that it carries the record of."""
@@ -155,6 +161,7 @@ class Side(Protocol):
 
 
 Sides = tuple[Side, Side]
+LogSides = tuple[LogSide, LogSide]
 
 
 def both(sides: Sides, lineage: bytes) -> tuple[bytes, bytes]:

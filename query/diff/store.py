@@ -23,7 +23,7 @@ from worlddb.projections.tables.asof import (
 from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow, VersionRow
 from worlddb.projections.tables.settle import roots_of
 from worlddb.query.diff.rows import described
-from worlddb.query.diff.side import EdgeState, Erasures, Pair, ProposalState, Side, State, TableRow
+from worlddb.query.diff.side import EdgeState, Erasures, LogSide, Pair, ProposalState, State, TableRow
 from worlddb.query.journal import Entry, commit_entries
 from worlddb.query.snapshot import Snapshot
 
@@ -52,7 +52,7 @@ class CountedNodes:
         raise AssertionError("a comparison writes nothing")
 
 
-class StoreSide(Side):
+class StoreSide(LogSide):
     """One snapshot of a store, at commit ``seq``."""
 
     def __init__(self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int]) -> None:

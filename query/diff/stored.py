@@ -21,7 +21,7 @@ from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.log import RecordPlace, place_of_key
 from worlddb.query.diff.details import as_text
 from worlddb.query.diff.records import AlteredRecord, Detail
-from worlddb.query.diff.side import Erasures, Pair, Side, Sides
+from worlddb.query.diff.side import Erasures, LogSide, LogSides, Pair
 
 MAX_FINDINGS: Final = 1000
 """How many records that differ are reported."""
@@ -70,7 +70,7 @@ def mismatches(one: Iterator[Pair], other: Iterator[Pair]) -> Iterator[Mismatch]
 class StoredBytes:
     """The comparison of what two sides hold, byte by byte. What one of them has erased is told as such."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: LogSides) -> None:
         self._sides = sides
         self._erasures: tuple[Erasures, Erasures] | None = None
 
@@ -116,7 +116,7 @@ class StoredBytes:
 class _Commit:
     """One side's commit, as far as it can be read."""
 
-    def __init__(self, side: Side, seq: int) -> None:
+    def __init__(self, side: LogSide, seq: int) -> None:
         self.seq = seq
         self._header: Header | None = None
         self.events: Events | None = None
@@ -174,7 +174,7 @@ def _named_differently(commits: tuple[_Commit, _Commit]) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _altered_row(sides: Sides, table: str, found: Mismatch) -> Altered:
+def _altered_row(sides: LogSides, table: str, found: Mismatch) -> Altered:
     rows = [
         side.table_row(table, found.key, value) if value is not None else None
         for side, value in zip(sides, (found.a, found.b), strict=True)

@@ -15,7 +15,7 @@ from worlddb.log.model.ids import short
 from worlddb.query.diff.details import as_text, whole
 from worlddb.query.diff.parting import Told
 from worlddb.query.diff.records import Change, Detail, main_kind
-from worlddb.query.diff.side import Side, Sides, State, span
+from worlddb.query.diff.side import LogSide, LogSides, State, span
 from worlddb.query.diff.walk import Names, deeper
 
 BY: Final = ("key", "path")
@@ -35,7 +35,7 @@ class Match(NamedTuple):
 class Content:
     """A comparison by content of everything below the two root worlds."""
 
-    def __init__(self, sides: Sides, by: str) -> None:
+    def __init__(self, sides: LogSides, by: str) -> None:
         self._sides = sides
         self._by = by
         self._mates: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
@@ -83,7 +83,7 @@ class Content:
                 if a is not None and b is not None:
                     self._mates[0][a], self._mates[1][b] = b, a
 
-    def _keyed(self, side: Side) -> dict[str, list[bytes]]:
+    def _keyed(self, side: LogSide) -> dict[str, list[bytes]]:
         found: defaultdict[str, list[bytes]] = defaultdict(list)
         seen, pending = {side.root()}, [side.root()]
         while pending:

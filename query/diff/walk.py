@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -10,7 +10,6 @@ import msgspec
 from worlddb.log.model.ids import short
 from worlddb.query.diff.descent import Descent, Differing
 from worlddb.query.diff.details import state_details, whole
-from worlddb.query.diff.outside import outside_details
 from worlddb.query.diff.parting import MAX_EVENTS, Since, Told
 from worlddb.query.diff.records import Change, Detail, main_kind
 from worlddb.query.diff.side import Sides, both, called, span
@@ -31,11 +30,12 @@ class Place(NamedTuple):
 class Walk:
     """Descends two sides together. Depth costs no stack."""
 
-    def __init__(self, sides: Sides, descent: Descent, since: Since) -> None:
+    def __init__(self, sides: Sides, descent: Descent, since: Since, outside: Mapping[bytes, list[Detail]]) -> None:
+        """``outside`` is what differs beside the states of worlds, by world."""
         self._sides = sides
         self._descent = descent
         self._since = since
-        self._outside = outside_details(sides, since)
+        self._outside = outside
         self._places: dict[bytes, Place] = {}
         self._above: dict[bytes, list[bytes]] = {}
         self._inside: dict[bytes, list[Detail]] = {}
@@ -128,7 +128,7 @@ class Walk:
     def _own(self, lineage: bytes) -> list[Detail]:
         """What differs about the world itself. One that no event names and whose text is the same only contains."""
         bodies = [side.body(lineage) for side in self._sides]
-        if bodies[0] == bodies[1] and not self._since.naming(lineage):
+        if bodies[0] == bodies[1] and not self._since.is_suspect(lineage):
             return []
         found: list[Detail] = []
         states = [side.state(lineage) for side in self._sides]

@@ -16,8 +16,8 @@ from worlddb.tools.cli.output import Output
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", nargs="?", help="the directory of a store (default: that of --store)")
-    parser.add_argument("b", metavar="B", nargs="?", help="the directory of another; without it, A at another moment")
+    parser.add_argument("a", metavar="A", nargs="?", help="the directory of a store, or a bundle (default: --store)")
+    parser.add_argument("b", metavar="B", nargs="?", help="another store or bundle; without it, A at another moment")
     parser.add_argument("--world", metavar="REF", help="only this world and what it contains (reference or name)")
     parser.add_argument("--at-a", metavar="TIME_OR_SEQ", help="A as it was at this time, commit or bookmark")
     parser.add_argument("--at-b", metavar="TIME_OR_SEQ", help="B as it was at this time, commit or bookmark")
@@ -43,7 +43,7 @@ def _diff(args: Namespace, out: Output) -> int:
     found = worlddb.diff(
         a,
         b,
-        world=None if args.world is None else _world_of((a, b), args.world),
+        world=None if args.world is None else _world_of([a, b], args.world),
         seq_a=_commit_of(a, args.at_a),
         seq_b=_commit_of(b, args.at_b),
         by=args.by,
@@ -63,17 +63,22 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
     """The last commit of a moment as people name it: a commit, a time or a bookmark."""
     if moment is None:
         return None
+    if folder.is_file():
+        raise UsageError(f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone")
     with stores.existing_at(folder) as db:
         return db.view(**stores.when(moment)).seq
 
 
-def _world_of(folders: tuple[Path, Path], text: str) -> str:
-    """The reference of a world that either store knows, by reference or name."""
+def _world_of(folders: list[Path], text: str) -> str:
+    """The reference of a world that either store knows, by reference or name; a bundle is asked by reference alone."""
+    folders = [folder for folder in dict.fromkeys(folders) if not folder.is_file()]
+    if not folders:
+        return text
     with stores.existing_at(folders[0]) as db:
         try:
             return stores.world_of(db, db.view(), text)
         except UnknownReference:
-            if folders[0] == folders[1]:
+            if len(folders) == 1:
                 raise
     with stores.existing_at(folders[1]) as db:
         return stores.world_of(db, db.view(), text)
@@ -100,7 +105,7 @@ def _change(change: Change) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "diff",
-        "compare two stores, or two moments of one: which worlds differ, and which events made them differ",
+        "compare two stores, two moments of one, or a bundle: which worlds differ, and which events made them differ",
         _arguments,
         _diff,
         (
@@ -108,6 +113,7 @@ COMMANDS = (
             ("diff memory --at-a 12", "what changed since commit 12"),
             ('diff memory copy --world "The new job"', "below one world"),
             ("diff memory suspect --deep --html report.html", "byte by byte, with a report for anybody"),
+            ("diff memory team.bundle", "what the world in a bundle has become since"),
             ("diff mine theirs --by path", "two stores that took in the same by themselves"),
         ),
     ),

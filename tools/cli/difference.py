@@ -25,8 +25,9 @@ def write_difference(page: Page, found: Difference) -> None:
         page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
     else:
         page.line(("they differ", "bad"), f"  in {_count(len(found.worlds), 'world')}; {parting(found)}")
-    _write_side(page, "a", found.seq_a, found.time_a, found.root_a)
-    _write_side(page, "b", found.seq_b, found.time_b, found.root_b)
+    what = "world" if found.relation == "bundle" else "root"
+    _write_side(page, "a", found.seq_a, found.time_a, f"{what} {found.root_a}")
+    _write_side(page, "b", found.seq_b, found.time_b, f"{what} {found.root_b}")
     for problem in found.problems:
         page.line(("damaged: ", "bad"), problem)
     covered = [change for change in found.worlds if change.a != change.b]
@@ -49,7 +50,8 @@ def parting(found: Difference) -> str:
     told = HISTORY_RELATIONS[found.relation]
     if not found.parted or found.relation == "same":
         return told
-    return f"{told}, after commit {found.parted} of {wire.moment(found.parted_at)}"
+    when = f"commit {found.parted} of {wire.moment(found.parted_at)}"
+    return f"{told}; it was made at {when}" if found.relation == "bundle" else f"{told}, after {when}"
 
 
 def _same(found: Difference) -> str:
@@ -57,8 +59,8 @@ def _same(found: Difference) -> str:
     return f"compared {how}"
 
 
-def _write_side(page: Page, label: str, seq: int, time: int, root: str) -> None:
-    page.line((f"{label}  commit {seq} of {wire.moment(time)}, root {root}", "dim"), indent=2)
+def _write_side(page: Page, label: str, seq: int, time: int, what: str) -> None:
+    page.line((f"{label}  commit {seq} of {wire.moment(time)}, {what}", "dim"), indent=2)
 
 
 def _count(number: int, what: str) -> str:
