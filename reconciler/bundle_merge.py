@@ -6,7 +6,7 @@ knows stays; what cannot both be so (another version under the same ordinal) is 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -155,30 +155,26 @@ class Merge:
             self.filled.append(lineage)
 
     def _aliases(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Aliases are counted by name: one that was given here as often, or more often, is not given again."""
-        given: Counter[bytes] = Counter()
-        live: dict[bytes, int] = {}
+        """Aliases are counted by name: the first of a name is the first here, and what goes beyond is given anew."""
+        here: defaultdict[bytes, list[tuple[int, bool]]] = defaultdict(list)
         number = 0
         for number, row in self._tables.aliases(node) if node is not None else ():
-            given[row.name] += 1
-            if row.removed == LIVE:
-                live[row.name] = number
+            here[row.name].append((number, row.removed == LIVE))
         met: Counter[bytes] = Counter()
         for alias in world.aliases:
             stored = self.blobs.text(alias.details)
             details = None if stored is None else codec.decode_blob(stored, alias.seq)
             assert isinstance(details, Details), "the bundle was checked"
             digest = name_digest(details.aliases[alias.position])
+            given = here[digest]
             met[digest] += 1
-            if met[digest] > given[digest]:
+            if met[digest] > len(given):
                 number += 1
                 yield ev.Named(world.frame.lineage, self.blobs.naming(alias.details), alias.position)
-                if not alias.removed:
-                    live[digest] = number
-                else:
-                    yield ev.Unnamed(world.frame.lineage, number)
-            elif met[digest] == given[digest] and alias.removed and digest in live:
-                yield ev.Unnamed(world.frame.lineage, live.pop(digest))
+                given.append((number, True))
+            known, is_live = given[met[digest] - 1]
+            if alias.removed and is_live:
+                yield ev.Unnamed(world.frame.lineage, known)
         if number > MAX_ALIASES:
             self.conflicts.append(f"{short(world.frame.lineage)} would have more than {MAX_ALIASES} aliases")
 

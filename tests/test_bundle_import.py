@@ -206,6 +206,28 @@ def test_a_later_bundle_adds_what_is_new(tmp_path):
         assert older.events == 0, "an older bundle of the same world has nothing new"
 
 
+def test_an_alias_that_was_given_twice_and_taken_back_is_taken_back_as_often(tmp_path):
+    """A later bundle took back only the last of several aliases that are one name but for their case."""
+    with worlddb.open(tmp_path / "store") as source, new_store() as db:
+        ada = source.create("Entity", "Ada", aliases=["Lovelace", "Byron"]).ref
+        source.alias(ada, "lovelace")
+        source.export(ada, tmp_path / "first.bundle")
+        db.import_bundle(tmp_path / "first.bundle")
+        assert aliases_of(db, ada) == ("Lovelace", "Byron", "lovelace")
+        source.unalias(ada, "LOVELACE")
+        source.alias(ada, "Lovelace")
+        source.export(ada, tmp_path / "second.bundle")
+        db.import_bundle(tmp_path / "second.bundle")
+        assert aliases_of(db, ada) == aliases_of(source, ada) == ("Byron", "Lovelace")
+        assert db.verify(deep=True).ok
+
+
+def aliases_of(db: Database, ref: str) -> tuple[str, ...]:
+    shown = db.view().get(ref, include_superseded=True)
+    assert shown is not None
+    return shown.aliases
+
+
 def test_a_bundle_that_contradicts_what_is_here_is_refused_with_the_list(tmp_path):
     told = told_store(tmp_path / "store", seed=9)
     with worlddb.open(tmp_path / "store", clock=ManualClock(day(60))) as source, new_store() as db:
