@@ -64,8 +64,18 @@ def _create(command: cmd.Create) -> None:
     if command.world is not None:
         _ref(command.world, "world")
     _times(command.valid_from, command.valid_to)
-    _flag(command.resolve, "resolve")
+    checked_resolve(command.resolve)
     _flag(command.revive, "revive")
+
+
+def checked_resolve(value: object) -> None:
+    """See that it names tiers of the resolver.
+
+    Raises:
+        InputError: it does not.
+    """
+    if not isinstance(value, bool) and value not in ("exact", "all"):
+        raise InputError(f"resolve is {value!r:.80}", 'Give "exact" (or True), "all", or False')
 
 
 def _revise(command: cmd.Revise) -> None:

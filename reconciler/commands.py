@@ -34,7 +34,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Create(Command, frozen=True, kw_only=True):
     """Make a world. With a ``key``, the world that the key stands for is found again, and revised if its text differs.
 
-    ``resolve`` runs the exact tier of the resolver, which can only stage proposals. ``revive`` lets a text come back
+    ``resolve`` says which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``).
+    They can only stage proposals. ``revive`` lets a text come back
     to a world whose texts were erased.
     """
 
@@ -48,7 +49,7 @@ class Create(Command, frozen=True, kw_only=True):
     key: str | None = None
     valid_from: int | None = None
     valid_to: int | None = None
-    resolve: bool = True
+    resolve: bool | str = True
     revive: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb.log.model import events as ev
@@ -33,17 +33,17 @@ class Decided(NamedTuple):
     staged: bool = False
 
 
-def decide(ctx: Context, command: cmd.Command, details: int, match: Match | None) -> Decided:
-    """Decide one command on top of everything decided so far; ``match`` is whom it may already be."""
+def decide(ctx: Context, command: cmd.Command, details: int, matches: Sequence[Match]) -> Decided:
+    """Decide one command on top of everything decided so far; ``matches`` are those whom it may already be."""
     if isinstance(command, cmd.Create):
-        return create(ctx, command, details, match)
+        return create(ctx, command, details, matches)
     return _DECIDE[type(command)](ctx, command, details)
 
 
 # -- worlds
 
 
-def create(ctx: Context, command: cmd.Create, details: int, match: Match | None) -> Decided:
+def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.key is None:
         lineage = Lineage(ctx.draft.nonce()[:LINEAGE_BYTES])
@@ -61,7 +61,7 @@ def create(ctx: Context, command: cmd.Create, details: int, match: Match | None)
     for position in range(len(command.aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     ctx.link(world, CONTAINS, node, valid_from=validity.start)
-    if match is not None:
+    for match in matches:
         ctx.stage(node, match.node, evidence=match.evidence)
     return Decided(lineage, body)
 
@@ -159,7 +159,7 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
         valid_to=command.valid_to,
         resolve=False,
     )
-    made = create(ctx, again, details, None)
+    made = create(ctx, again, details, ())
     new = ctx.tables.node_of(made.ref)
     assert new is not None
     ctx.link(new, "derived_from", node)

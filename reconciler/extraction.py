@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_KEY_BYTES, MAX_NAME_BYTES, checked_number, checked_text
 from worlddb.log.model.times import parse_time
+from worlddb.reconciler.checks import checked_resolve
 from worlddb.reconciler.commands import Command, Create, Link, Ref
 from worlddb.reconciler.turns import Turn
 
@@ -80,6 +81,8 @@ class Ingest(NamedTuple):
     extractor: Extractor | None = None
     revive: bool = False
     """Let erased texts come back."""
+    resolve: bool | str = "all"
+    """Which tiers of the resolver run for speakers and what an extractor finds; see :class:`.commands.Create`."""
 
 
 def commands_of(request: Ingest) -> list[Command]:
@@ -89,6 +92,7 @@ def commands_of(request: Ingest) -> list[Command]:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
     """
     checked_number(request.start, "start", 0, 2**63)
+    checked_resolve(request.resolve)
     if not isinstance(request.revive, bool):
         raise InputError(f"revive is {type(request.revive).__name__}, not a boolean", "Give True or False")
     for what in ("format", "conversation", "session"):
@@ -129,7 +133,7 @@ def commands_of(request: Ingest) -> list[Command]:
     if request.revive:
         commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
     if request.extractor is not None:
-        commands.extend(_extracted(request.extractor(request.turns), request.at, len(commands)))
+        commands.extend(_extracted(request.extractor(request.turns), request, len(commands)))
     return commands
 
 
@@ -164,7 +168,7 @@ def _said(turn: Turn, position: int, request: Ingest) -> int | None:
 
 def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
     key = _key("speaker", request, name)
-    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=True)
+    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=request.resolve)
 
 
 def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int], index: int) -> list[Command]:
@@ -210,7 +214,7 @@ def _check_extraction(extraction: object) -> None:
         checked_text(name, "a label", MAX_NAME_BYTES)
 
 
-def _extracted(extraction: Extraction, at: int | None, first: int) -> list[Command]:
+def _extracted(extraction: Extraction, request: Ingest, first: int) -> list[Command]:
     _check_extraction(extraction)
     labels = {node.label: first + position for position, node in enumerate(extraction.nodes)}
     if len(labels) != len(extraction.nodes):
@@ -223,7 +227,8 @@ def _extracted(extraction: Extraction, at: int | None, first: int) -> list[Comma
             aliases=node.aliases,
             source=node.source,
             world=1,
-            valid_from=at if node.at is None else parse_time(node.at, "at"),
+            valid_from=request.at if node.at is None else parse_time(node.at, "at"),
+            resolve=request.resolve,
         )
         for node in extraction.nodes
     ]

@@ -35,6 +35,7 @@ from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
 from worlddb.reconciler.resolver import Match
+from worlddb.reconciler.resolving.thresholds import Resolving
 
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
@@ -52,6 +53,8 @@ class Writer(NamedTuple):
     author: str
     max_clock_jump: int
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
+    resolving: Resolving
+    """From where on the resolver is confident."""
 
 
 def execute(writer: Writer, request: Request, idempotency_key: str | None = None) -> Receipt:
@@ -92,16 +95,22 @@ def extract(request: Request) -> list[cmd.Command]:
     return commands
 
 
-def resolve(ctx: Context, command: cmd.Command) -> Match | None:
-    """Whom a new world may already be; what comes of it can only be a proposal."""
-    return resolver.exact(ctx, command) if isinstance(command, cmd.Create) and command.resolve else None
+def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequence[Match]:
+    """Whom a new world may already be; what comes of it can only be proposals."""
+    if not isinstance(command, cmd.Create) or not command.resolve:
+        return ()
+    if command.key is not None and ctx.tables.node_of(ctx.lineage_of(command.key)) is not None:
+        return ()
+    if command.resolve == "all":
+        return resolver.all_tiers(ctx, command, resolving.of(command.type))
+    return resolver.exact(ctx, command)
 
 
-def reconcile(ctx: Context, command: cmd.Command, match: Match | None) -> None:
+def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
     draft, given = ctx.draft, cmd.given(command)
     details, events = add_details(draft, command, given), len(draft.events)
-    decided = decide(ctx, command, details, match)
+    decided = decide(ctx, command, details, matches)
     if details != NONE and len(draft.events) == events:
         # A repeated import must not bring back what was said about a world that was erased meanwhile.
         draft.drop_details(details)
@@ -166,8 +175,8 @@ def _committed(
         ctx.erasure = plan(log, tables, erasures)
     for position, command in enumerate(commands):
         try:
-            match = resolve(ctx, command)
-            reconcile(ctx, command, match)
+            matches = resolve(ctx, command, writer.resolving)
+            reconcile(ctx, command, matches)
         except Refusal as refusal:
             refusal.command = position
             raise

@@ -10,6 +10,7 @@ from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.model.ids import short
 from worlddb.projections.tables.apply import pair_key
+from worlddb.projections.tables.asof import alias_known
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import HandledEdge
@@ -36,6 +37,13 @@ class Reading:
         row = self.tables.version(node, self.tables.node(node).versions)
         found = self._blob(row.seq, row.position)
         return found if isinstance(found, Body) else None
+
+    def aliases(self, node: int) -> list[str]:
+        """The aliases that a node has now, in the order in which they were given, but for erased ones."""
+        rows = self.tables.aliases(node) if self.tables.node(node).aliases else iter(())
+        known = [row for _, row in rows if alias_known(row, self.draft.seq)]
+        given = [(self._blob(row.seq, row.details), row.position) for row in known]
+        return [found.aliases[position] for found, position in given if isinstance(found, Details)]
 
     def text(self, node: int) -> WorldText | None:
         """The newest text of a node; ``None`` once erased."""

@@ -39,6 +39,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
     "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
+    "resolve": (
+        ("--nodes", "60", "--candidates", "20", "--scanned", "5", "--batch", "10", "--namesakes", "20"),
+        {"p50_ms", "p95_ms", "recall", "batch_per_s"},
+    ),
     "diff": (
         (*SMALL, "--changes", "2", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},

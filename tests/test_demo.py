@@ -66,7 +66,7 @@ def test_the_document_holds_what_every_step_came_to(told):
     assert ("Porto" in now, "Lisbon" in then, "Lisbon" in known) == (True, True, True)
     assert ["21 May" in answer for answer in date["answers"].values()] == [True, False]
     assert ["12 May" in version for version in date["versions"]] == [True, False]
-    assert (people["proposals_for_near_names"], people["status"], people["merged"]) == (0, "rejected", 0)
+    assert (people["proposals_for_near_names"], people["status"], people["merged"]) == (1, "rejected", 0)
     assert [len(hit["conflicts"]) for hit in conflict["hits"]] == [1, 1]
     assert derived["root"] == document["root"]
     assert replayed["root"] == replayed["recorded"] != document["root"]

@@ -77,6 +77,7 @@ from worlddb.reconciler.handler_context import HandlerContext, PairProposal, Wor
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
 from worlddb.restoring import restore
@@ -174,6 +175,7 @@ __all__ = [
     "StoreError",
     "SystemClock",
     "SystemEntropy",
+    "Thresholds",
     "TimeLike",
     "Turn",
     "UnavailableError",

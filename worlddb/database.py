@@ -25,6 +25,7 @@ from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, create_store, execute
+from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, StoreReader, folder_of, has_begun, open_environment
 from worlddb.writing import Batch, Writing
@@ -49,12 +50,14 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
         timeout_seconds: float,
         max_clock_jump_days: float,
         embedder: Embedder | None,
+        resolver: Thresholds | ByType | None,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
     ) -> None:
         self.path = folder
         self.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
+        resolving = Resolving(resolver)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._clock = clock
         self._ontology = ontology
@@ -66,6 +69,7 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
             self._ontology,
             self.author,
             int(max_clock_jump_days * _DAY),
+            resolving,
         )
         try:
             if not has_begun(self._env):
@@ -107,6 +111,7 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
         start: int = 0,
         extractor: Extractor | None = None,
         revive: bool = False,
+        resolve: bool | str = "all",
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Take in turns of a conversation as one commit: worlds for conversation, sessions, turns and speakers.
@@ -115,7 +120,9 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
 
         Every record is keyed by format, conversation, session and position (from ``start``), so the same input
         changes nothing, a longer one adds its tail, and changed text is a revision. ``extractor`` may add candidates;
-        it is called before the store is locked. What was erased stays out, unless ``revive`` lets it come back.
+        it is called before the store is locked. ``resolve`` says which tiers of the resolver run for speakers and
+        candidates, as in :meth:`create`: all of them by default. What was erased stays out, unless ``revive`` lets
+        it come back.
         """
         if not isinstance(turns, list | tuple):
             raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
@@ -131,6 +138,7 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
             start,
             extractor,
             revive,
+            resolve,
         )
         return execute(self._writer, request, idempotency_key)
 
@@ -157,6 +165,7 @@ def open(
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     max_clock_jump_days: float = DEFAULT_CLOCK_JUMP_DAYS,
     embedder: Embedder | None = DEFAULT_EMBEDDER,
+    resolver: Thresholds | ByType | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -168,6 +177,7 @@ def open(
         timeout_seconds: how long a write waits for another process's before :class:`WriterBusy`.
         max_clock_jump_days: how far the clock may be ahead of the last commit before :class:`ClockJump`.
         embedder: the model that gives texts vectors; ``None`` for none. Nothing is loaded before it is needed.
+        resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
 
@@ -182,6 +192,7 @@ def open(
         timeout_seconds=checked_amount(timeout_seconds, "timeout_seconds"),
         max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
         embedder=embedder,
+        resolver=resolver,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=_ontology(edge_types),

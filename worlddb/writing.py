@@ -52,15 +52,17 @@ class Writing:
         valid_to: TimeLike | None = None,
         source: dict[str, Any] | None = None,
         why: str = "",
-        resolve: bool = True,
+        resolve: bool | str = "exact",
         revive: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
 
-        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. With
-        ``resolve``, a world of equal name, type and scope is proposed as the same; nothing is ever merged unasked. A
-        world whose texts were erased stays so, unless ``revive`` says that this text may come back.
+        A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. A world
+        whose texts were erased stays so, unless ``revive`` says that this text may come back.
+
+        ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
+        also by names that are spelled or sound alike, ``False`` not at all. They are proposed, never merged unasked.
         """
         command = cmd.Create(
             type=type,
@@ -73,7 +75,7 @@ class Writing:
             valid_to=_time(valid_to, "valid_to"),
             source={} if source is None else source,
             why=why,
-            resolve=resolve,
+            resolve=True if resolve == "exact" else resolve,
             revive=revive,
         )
         return self._execute([command], idempotency_key)

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
 from worlddb.projections.tables.bookmarks import apply_bookmarked
 from worlddb.projections.tables.columns import create_all, link_all
 from worlddb.projections.tables.erasures import erased
@@ -200,6 +201,8 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Re
     _put_name(on, name, node, fresh=version == 1)
     if body is not None:
         _put_first(on.tables.types, type_ + U64.pack(node), on.seq, fresh=version == 1)
+        if body.type not in UNNAMED_TYPES:
+            put_name(on.tables, node, body.name)
 
 
 def _put_name(on: Applier, name: bytes, node: int, *, fresh: bool = False) -> None:
@@ -233,6 +236,8 @@ def _named(on: Applier, event: ev.Named) -> None:
     on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
     on.tables.put_node(node, row._replace(aliases=alias))
     _put_name(on, name, node)
+    if details is not None:
+        put_name(on.tables, node, details.aliases[event.position])
 
 
 def _unnamed(on: Applier, event: ev.Unnamed) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import astuple
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import EDGE, EDGE_KEY, LIVE, U64, VERSION, VERSION_KEY, NodeRow
 
@@ -46,6 +47,9 @@ def create_all(on: Applier, events: Sequence[ev.Created]) -> None:
         for kind, number, body in zip(types, numbers, bodies, strict=True)
         if body is not None
     )
+    for node, body in zip(nodes, bodies, strict=True):
+        if body is not None and body.type not in UNNAMED_TYPES:
+            put_name(tables, node, body.name)
     on.unsettled.all_changed(nodes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.blocks import forget_names
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE
 from worlddb.projections.tables.schema import ERASURE, U64, ErasureRow
 from worlddb.projections.tables.tables import Tables
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def erased(on: Applier, event: ev.Erased) -> None:
-    """Forget the names and types of every version and alias so far, since their digests were made of the texts."""
+    """Forget the names and types of every version and alias so far, since their digests and forms were made of the
+    texts."""
     tables, node = on.tables, on.number(event.lineage)
     number = U64.pack(node)
     for version, row in list(tables.version_rows(node)):
@@ -23,6 +25,7 @@ def erased(on: Applier, event: ev.Erased) -> None:
     for alias, given in list(tables.aliases(node)):
         _forget(tables, given.name + number)
         tables.put_alias(node, alias, given._replace(name=NO_NAME))
+    forget_names(tables, node)
     tables.erasures.put(number, ERASURE.pack(on.seq, event.details))
     for digest in event.forbidden:
         if tables.forbidden.get(digest) is None:

@@ -31,6 +31,8 @@
 | | ``00 00`` | u64 seq of the last change in this table |
 | ``spaces`` | u32 space | :class:`SpaceRow` |
 | ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
+| ``forms`` | u64 node, u32 checksum of a form | u32 keys of the blocks that it is in |
+| ``blocks`` | u32 key, u32 checksum of a form, u64 node | the form, see :mod:`.matching` |
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ TABLES: Final = (
     "registrations",
     "spaces",
     "vectors",
+    "forms",
+    "blocks",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -82,6 +86,8 @@ PREFIX_BYTES: Final = {
     "hashes": 8,
     "decisions": 32,
     "bookmarks": 16,
+    "forms": 8,
+    "blocks": 4,
 }
 """How much of a key names the group that is scanned together."""
 

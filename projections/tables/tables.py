@@ -93,6 +93,8 @@ class Tables:
             self.registrations,
             self.spaces,
             self.vectors,
+            self.forms,
+            self.blocks,
         ) = self._all.values()
 
     # -- the whole

@@ -107,11 +107,13 @@ def a_date_is_corrected(stage: Stage) -> Section:
 
 
 def two_people_stay_two(stage: Stage) -> Section:
-    """Near names are two people; an equal name is a question that somebody has to answer."""
+    """Near names and equal names are questions that somebody has to answer; nobody is merged meanwhile."""
     with stage.open() as db:
         now = db.view()
         colleague, landlord = (stage.person(now, name) for name in ("John Okafor", "Jon Okafor"))
-        unasked = len(db.proposals())
+        near = db.proposals()
+        for proposal in near:
+            committed(db.reject(proposal, why="Jon is the landlord, John works with Mara"))
         (conversation,) = now.find(type="Conversation")
         letter = committed(db.create("Entity", "John Okafor", content="The name on a letter about a deposit.",
                                      world=conversation))  # fmt: skip
@@ -122,15 +124,15 @@ def two_people_stay_two(stage: Stage) -> Section:
         merged = [world for world in (colleague, landlord, letter)
                   if len(db.view().equivalence_class(world)) != 1]  # fmt: skip
     lines = [
-        Shown("John Okafor is a colleague and Jon Okafor the landlord: near names, two people.",
-              "", f"{unasked} proposals"),
+        Shown("John Okafor, a colleague, and Jon, the landlord", f"{len(near)} proposal",
+              "that they are one; Sol rejects it"),
         Shown("a letter names another 'John Okafor'", f"{len(letter.proposals)} proposal",
               f"that he is the colleague; merged so far: {len(staged) - 1}"),
         Shown("Sol decides", decided[0].status, "the letter was for Jon, the landlord"),
         agreed("afterwards", not merged, "nobody was merged", "somebody was merged", "the log has the reason"),
     ]  # fmt: skip
     result = {
-        "proposals_for_near_names": unasked,
+        "proposals_for_near_names": len(near),
         "proposal": proposal.ref,
         "status": decided[0].status,
         "merged": len(merged),

@@ -1,0 +1,89 @@
+"""Blocking: short keys by which names that may be alike find each other without a look at all the others.
+
+``blocks`` has each form of each name under a handful of keys: what it sounds like, how its words begin, how they end.
+``forms`` says which forms a world has had, so that an erasure finds what it has to take out of the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+from zlib import crc32
+
+from worlddb.projections.tables.matching import Form, forms, sound_of
+from worlddb.projections.tables.schema import U64
+from worlddb.projections.tables.tables import Tables
+
+BLOCK_BYTES: Final = 4
+FORM_BYTES: Final = 4
+"""Checksums will do: where two meet, a block holds names that score low."""
+
+UNNAMED_TYPES: Final = frozenset({"Root", "Turn", "Session", "Conversation"})
+"""Types whose names are positions and dates: nothing is a second one of them under another spelling."""
+
+MAX_BLOCKED_WORDS: Final = 4
+"""Words of a name that count for blocking."""
+
+SAME_FORM: Final = 8
+"""How many worlds of one and the same form a lookup gives; of five thousand people with one name, the earliest do."""
+
+
+def block_keys(form: Form) -> list[bytes]:
+    """The keys of a form. Names that are alike share at least one of them but for few (see ``bench.resolve``).
+
+    Two words that sound the same, in any order, are a key; so are the beginning and end of the whole, for names that
+    are written in one word or in two. A name of one or two words is also found by how they begin and how they end; one
+    of more has other words left where one is misspelled.
+    """
+    words = form.words[:MAX_BLOCKED_WORDS]
+    joined = "".join(form.words)
+    told = {f"whole {joined[:4]} {joined[-3:]}"}
+    told |= {f"sound {' '.join(sorted(pair))}" for pair in combinations(map(sound_of, words), min(2, len(words)))}
+    if len(words) == 1:
+        told |= {f"begin {joined[:4]}", f"end {joined[-4:]}"}
+    elif len(words) == 2:
+        first, last = words
+        told |= {f"begin {first[:4]} {last[-1]}", f"begin {last[:4]} {first[-1]}"}
+        told.add(f"end {' '.join(sorted((first[-3:], last[-3:])))}")
+    marks = "\x1f".join(form.marks)
+    return [_checksum(f"{marks}\x1e{key}") for key in sorted(told)]
+
+
+def put_name(tables: Tables, node: int, name: str) -> None:
+    """Put a name that a world has from now on into its blocks."""
+    number = U64.pack(node)
+    for form in forms(name):
+        own = _checksum(form.text)
+        if tables.forms.get(number + own) is None:
+            tables.forms.put(number + own, b"".join(keys := block_keys(form)))
+            for key in keys:
+                tables.blocks.put(key + own + number, form.text.encode())
+
+
+def forget_names(tables: Tables, node: int) -> None:
+    """Take every form that a world ever had out of the blocks."""
+    number = U64.pack(node)
+    for key, value in list(tables.forms.scan(number)):
+        for start in range(0, len(value), BLOCK_BYTES):
+            tables.blocks.put(value[start : start + BLOCK_BYTES] + key[len(number) :] + number, None)
+        tables.forms.put(key, None)
+
+
+def block(tables: Tables, key: bytes) -> Iterator[tuple[str, int]]:
+    """(form's text, node) in one block: form by form, each with the earliest worlds that ever had it."""
+    start: bytes | None = key
+    while start is not None:
+        pairs, start, current, same = tables.blocks.scan(key, start), None, b"", 0
+        for found, value in pairs:
+            own = found[BLOCK_BYTES : BLOCK_BYTES + FORM_BYTES]
+            same = same + 1 if own == current else 1
+            current = own
+            if same > SAME_FORM:
+                start = key + own + b"\xff" * 8
+                break
+            yield value.decode(), int.from_bytes(found[BLOCK_BYTES + FORM_BYTES :], "big")
+
+
+def _checksum(text: str) -> bytes:
+    return crc32(text.encode()).to_bytes(4, "big")

@@ -1,0 +1,96 @@
+"""What keeps two names apart however close their letters are. A guard that holds is named in the answer.
+
+Numbers, generations and negations are marks of the form (see :mod:`worlddb.projections.tables.matching`); what only
+shows when two names are laid side by side is here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from rapidfuzz.distance import OSA, JaroWinkler
+
+from worlddb.projections.tables.matching import GENERATIONS, Form, respelled
+
+TITLES: Final = {"mr": "he", "sir": "he", "lord": "he", "mrs": "she", "ms": "she", "miss": "she", "lady": "she"}
+
+NEGATING_PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti", "de", "ex")
+OPPOSED_PREFIXES: Final = (
+    ("hyper", "hypo"),
+    ("inter", "intra"),
+    ("macro", "micro"),
+    ("pre", "post"),
+    ("over", "under"),
+    ("in", "ex"),
+    ("up", "down"),
+)
+_SAME_WORD: Final = 0.8
+_SHORTEST_STEM: Final = 3
+_SAME_STEM: Final = 0.9
+
+
+def kept_apart(one: Form, other: Form) -> str | None:
+    """Why two names can be neither fuzzily nor phonetically equal; ``None`` if nothing speaks against it."""
+    if one.marks != other.marks:
+        return _marks(one, other)
+    if one.initials and other.initials and one.initials != other.initials:
+        return "initials"
+    titles = [{TITLES[word] for word in form.words if word in TITLES} for form in (one, other)]
+    if all(titles) and titles[0] != titles[1]:
+        return "titles"
+    mine, theirs = Counter(one.words), Counter(other.words)
+    for word in mine - theirs:
+        for another in theirs - mine:
+            if _negates(word, another) or _negates(another, word) or _opposes(word, another):
+                return "negation"
+    return None if _same_words(one, other) else "words"
+
+
+def _same_words(one: Form, other: Form) -> bool:
+    """True if every word of the shorter name has one like it in the other.
+
+    A long name that is shared makes whole names alike that differ in the rest: Agnieszka Long and Agnieszka O'Neill.
+    """
+    shorter, longer = sorted((one.words, other.words), key=len)
+    left = list(longer)
+    for word in shorter:
+        found = max(left, key=lambda each: _alike(word, each))
+        if _alike(word, found) < _SAME_WORD:
+            return OSA.distance("".join(shorter), "".join(longer)) <= 1
+        left.remove(found)
+    return True
+
+
+def _alike(word: str, other: str) -> float:
+    """Jaro-Winkler similarity, of the respelled words too. It misses letters that changed places in a short word."""
+    if len(word) == len(other) and OSA.distance(word, other, score_cutoff=1) == 1 and sorted(word) == sorted(other):
+        return 1.0
+    return max(JaroWinkler.similarity(word, other), JaroWinkler.similarity(respelled(word), respelled(other)))
+
+
+def _marks(one: Form, other: Form) -> str:
+    differing = set((Counter(one.marks) - Counter(other.marks)) + (Counter(other.marks) - Counter(one.marks)))
+    if "not" in differing:
+        return "negation"
+    return "generations" if differing & set(GENERATIONS.values()) else "numbers"
+
+
+def _negates(word: str, another: str) -> bool:
+    return any(
+        word.startswith(prefix) and _same_stem(word[len(prefix) :], another)
+        for prefix in NEGATING_PREFIXES
+        if not another.startswith(prefix)
+    )
+
+
+def _opposes(word: str, another: str) -> bool:
+    return any(
+        word.startswith(first) and another.startswith(second) and _same_stem(word[len(first) :], another[len(second) :])
+        for pair in OPPOSED_PREFIXES
+        for first, second in (pair, pair[::-1])
+    )
+
+
+def _same_stem(one: str, other: str) -> bool:
+    return min(len(one), len(other)) >= _SHORTEST_STEM and JaroWinkler.similarity(one, other) >= _SAME_STEM

@@ -1,0 +1,65 @@
+"""From where on the resolver is confident, as configuration of an open store (paper §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.model.errors import InputError
+
+TIERS: Final = ("exact", "fuzzy", "embedding", "phonetic")
+"""In the order of preference."""
+
+
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+    """The least scores, from 0 to 1, at which a tier is confident.
+
+    ``fuzzy`` is Jaro-Winkler similarity. ``phonetic`` is that too, of respelled names whose sound is the same.
+    ``embedding`` is cosine similarity. The best candidate of a tier stands alone if it leads by ``margin``; otherwise
+    the answer is ambiguous, and up to ``most`` proposals are staged for somebody to choose between.
+
+    Raises:
+        InputError: a value is no number between 0 and 1, or ``most`` is less than 1.
+    """
+
+    fuzzy: float = 0.92
+    phonetic: float = 0.85
+    embedding: float = 0.88
+    margin: float = 0.02
+    most: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("fuzzy", "phonetic", "embedding", "margin"):
+            value: object = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"The threshold {name} is {value!r:.80}", "Give a number from 0 to 1")
+        most: object = self.most
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise InputError(f"most is {most!r:.80}", "Give how many proposals may be staged, 1 or more")
+
+
+ByType = Mapping[str, Thresholds]
+
+
+class Resolving:
+    """The thresholds of a store: for each type its own, where it has some, and else the general ones."""
+
+    def __init__(self, given: Thresholds | ByType | None = None) -> None:
+        by_type: dict[str, Thresholds] = {} if given is None or isinstance(given, Thresholds) else _checked(given)
+        self._general = given if isinstance(given, Thresholds) else Thresholds()
+        self._by_type = by_type
+
+    def of(self, type_name: str) -> Thresholds:
+        """The thresholds for candidates of a type."""
+        return self._by_type.get(type_name, self._general)
+
+
+def _checked(given: Any) -> dict[str, Thresholds]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"resolver is {type(given).__name__}", "Give Thresholds(...), or a dict of them by type")
+    for name, value in given.items():
+        if not isinstance(name, str) or not isinstance(value, Thresholds):
+            raise InputError(f"resolver[{name!r:.80}] is {type(value).__name__}", "Give Thresholds(...) for each type")
+    return dict(given)
