@@ -3,6 +3,8 @@
 `db.create` makes worlds with fresh names in a store that already has some thousand, so that each write runs the whole
 pipeline, the resolver's exact tier with it. The floor puts one small pair into an LMDB environment of its own, opened
 with the same options and under the same durability. The two alternate, so that both see the same disk.
+
+With `--threads`, as many threads write through one handle, by turns with durability `commit` and `group`.
 """
 
 from __future__ import annotations
@@ -10,19 +12,26 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
+import worlddb
 from bench._floor import Floor
 from bench._report import p50, p95, parser, report
 from bench._workload import CONTENT_WORDS, load, words
+from worlddb import Database
 
 _VALUE_BYTES = 100
+_ROUNDS = 3
 
 
 def main() -> None:
     arguments = _arguments()
+    if arguments.threads:
+        _together(arguments)
+        return
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure(Path(folder), arguments)
     rows = [
@@ -37,8 +46,54 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=5_000, help="names in the store before the first write")
     arguments.add_argument("--commits", type=int, default=500)
+    arguments.add_argument(
+        "--threads", type=int, nargs="+", metavar="N", help="compare both durabilities with these numbers of threads"
+    )
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
+
+
+def _together(arguments: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
+        result = measure_threads(Path(folder), arguments)
+    rows = [
+        (f"{threads} threads", by["commit_per_s"], by["group_per_s"], by["ratio"])
+        for threads, by in result["threads"].items()
+    ]
+    notes = (f"{arguments.commits:,} durable commits in each of {_ROUNDS} rounds, by turns; medians.",)
+    report(arguments, "commits", result, ("", "commit: /s", "group: /s", "ratio"), rows, notes)
+
+
+def measure_threads(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Commits a second by numbers of threads, each commit alone and in groups."""
+    load(folder / "store", arguments.seed, arguments.nodes, arguments.nodes, 10_000)[0].close()
+    measured: dict[int, dict[str, float]] = {}
+    for threads in arguments.threads:
+        rates: dict[str, list[float]] = {"commit": [], "group": []}
+        for number in range(_ROUNDS):
+            for durability, found in rates.items():
+                with worlddb.open(folder / "store", durability=cast(Any, durability), timeout_seconds=600) as db:
+                    found.append(_rate(db, threads, arguments.commits, f"{threads} {durability} {number}"))
+        alone, grouped = p50(rates["commit"]), p50(rates["group"])
+        measured[threads] = {
+            "commit_per_s": round(alone, 1),
+            "group_per_s": round(grouped, 1),
+            "ratio": round(grouped / alone, 2),
+        }
+    return {"threads": measured, "nodes": arguments.nodes, "commits": arguments.commits}
+
+
+def _rate(db: Database, threads: int, commits: int, name: str) -> float:
+    def write(thread: int) -> None:
+        for number in range(thread, commits, threads):
+            assert db.create("Entity", f"{name} {number}").events == 2, "a plain create is two events"
+
+    began, before = perf_counter(), db.head().seq
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(write, thread) for thread in range(threads)]:
+            done.result()
+    assert db.head().seq == before + commits, "each write is a commit of its own"
+    return commits / (perf_counter() - began)
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Final, NamedTuple
 
 import lmdb
@@ -16,6 +17,7 @@ from worlddb.log.model.times import format_time
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
+from worlddb.log.store.group import Group
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
@@ -43,6 +45,14 @@ LARGE_BATCH: Final = 1_000
 Request = Ingest | Arrival | Sequence[cmd.Command]
 
 
+class Task(NamedTuple):
+    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings."""
+
+    commands: list[cmd.Command]
+    idempotency_key: str | None
+    arriving: Contents | None
+
+
 class Writer(NamedTuple):
     """What every write needs: the store, where time and randomness come from, and the ontology."""
 
@@ -55,6 +65,8 @@ class Writer(NamedTuple):
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
     resolving: Resolving
     """From where on the resolver is confident."""
+    group: Group[Task, Receipt] | None = None
+    """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
 
 def execute(writer: Writer, request: Request, idempotency_key: str | None = None) -> Receipt:
@@ -65,14 +77,19 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
         IdempotencyConflict: another request was committed under the key.
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
-    commands = extract(request)
     arriving = request.contents if isinstance(request, Arrival) else None
-    is_large = len(commands) >= LARGE_BATCH or arriving is not None
+    task = Task(extract(request), idempotency_key, arriving)
+    is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
+    if writer.group is not None and not is_large:
+        return writer.group.ask(task, partial(_execute_together, writer))
+    with collector_paused() if is_large else nullcontext():
+        return _execute_alone(writer, task)
+
+
+def _execute_alone(writer: Writer, task: Task) -> Receipt:
+    """Decide a request in a transaction of its own."""
     try:
-        with collector_paused() if is_large else nullcontext():
-            receipt, due = writer.env.write(
-                lambda txn: _decide_and_commit(writer, txn, commands, idempotency_key, arriving)
-            )
+        receipt, due = writer.env.write(lambda txn: _decide_and_commit(writer, txn, task))
     except Refusal as refusal:
         with writer.env.read() as txn:
             log = LmdbLog(txn)
@@ -80,6 +97,28 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
     if due:
         finish_erasures(writer.env)
     return receipt
+
+
+def _execute_together(writer: Writer, tasks: Sequence[Task]) -> list[Receipt | Exception]:
+    """Decide requests one after another in one transaction, each of them a commit of its own.
+
+    What is wrong with one of them is its own answer. If one fails while it is being committed, nothing of the
+    transaction is kept and each gets one of its own.
+    """
+    try:
+        answers, due = writer.env.write(lambda txn: _decide_each(writer, txn, tasks))
+    except _Spoilt:
+        return [_attempted(writer, task) for task in tasks]
+    if due:
+        finish_erasures(writer.env)
+    return answers
+
+
+def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
+    try:
+        return _execute_alone(writer, task)
+    except Exception as error:
+        return error
 
 
 # -- the four stages
@@ -137,39 +176,69 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
 # -- around them
 
 
-def _decide_and_commit(
-    writer: Writer,
-    txn: lmdb.Transaction,
-    commands: list[cmd.Command],
-    idempotency_key: str | None,
-    arriving: Contents | None,
-) -> tuple[Receipt, bool]:
+class _Spoilt(Exception):
+    """A commit of several in one transaction failed half way."""
+
+
+def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[Receipt, bool]:
     """The receipt, and whether the bytes of an erasure, this one or an earlier, still have to be removed."""
-    receipt = _committed(writer, txn, commands, idempotency_key, arriving)
-    return receipt, LmdbLog(txn).scrub_due() is not None
-
-
-def _committed(
-    writer: Writer,
-    txn: lmdb.Transaction,
-    commands: list[cmd.Command],
-    idempotency_key: str | None,
-    arriving: Contents | None,
-) -> Receipt:
     log, tables = LmdbLog(txn), Tables(txn)
-    head = log.head()
+    _make_ready(writer, log, tables)
+    decided = _decide(writer, log, tables, task)
+    receipt = decided if isinstance(decided, Receipt) else commit(writer, log, tables, *decided)
+    return receipt, log.scrub_due() is not None
+
+
+def _decide_each(
+    writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task]
+) -> tuple[list[Receipt | Exception], bool]:
+    """As :func:`_decide_and_commit`, for several requests. Nothing is in the transaction before a commit begins."""
+    log = LmdbLog(txn)
+    _make_ready(writer, log, Tables(txn))
+    answers: list[Receipt | Exception] = []
+    for task in tasks:
+        tables = Tables(txn)
+        try:
+            decided = _decide(writer, log, tables, task)
+        except Refusal as refusal:
+            answers.append(refused(log.header(log.head().seq), refusal))
+        except lmdb.Error:
+            raise
+        except Exception as error:
+            answers.append(error)
+        else:
+            answers.append(decided if isinstance(decided, Receipt) else _commit_one(writer, log, tables, *decided))
+    return answers, log.scrub_due() is not None
+
+
+def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+    try:
+        return commit(writer, log, tables, draft, key)
+    except lmdb.Error:
+        raise
+    except Exception as error:
+        raise _Spoilt from error
+
+
+def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
+    """See that the store is one that may be written to, and that the tables are level with the log."""
     if not log.check_format():
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     _refuse_copy(writer, log)
     rebuild_unless_level(log, tables)
+
+
+def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
+    """Decide a request: the draft to commit and the digest of its key, or the receipt if there is nothing to commit."""
+    commands = task.commands
     secret = secret_of(log)
-    key = key_digest(secret, idempotency_key)
+    key = key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
-        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(idempotency_key), secret)
+        return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
     ctx = Context(draft, writer.ontology, secret)
-    ctx.arriving = arriving
+    ctx.arriving = task.arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = plan(log, tables, erasures)
@@ -184,8 +253,8 @@ def _committed(
             error.details.setdefault("command", position)
             raise
     if not draft.events:
-        return unchanged(log.header(head.seq), draft)
-    return commit(writer, log, tables, draft, key)
+        return unchanged(log.header(draft.head.seq), draft)
+    return draft, key
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:

@@ -130,6 +130,12 @@ def test_a_program_prints_its_keys(name: str) -> None:
     assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs")
 
 
+def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
+    told = run("commits", "--nodes", "20", "--commits", "6", "--threads", "1", "3")["threads"]
+    assert isinstance(told, dict) and told.keys() == {"1", "3"}
+    assert all(min(row["commit_per_s"], row["group_per_s"], row["ratio"]) > 0 for row in told.values())
+
+
 def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
     told = run("reads", "--nodes", "60", "--samples", "2")
     expected = READ_SHAPES | {f"{shape}_past" for shape in READ_SHAPES} | {"recall_exact_past"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from worlddb.embedding import DEFAULT_EMBEDDER, Embeds
 from worlddb.erasing import Erasing
@@ -14,6 +14,7 @@ from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEnt
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.log.store.group import Group
 from worlddb.projections.scrub import finish_erasures
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
@@ -33,6 +34,8 @@ from worlddb.writing import Batch, Writing
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000
 
+Durability = Literal["commit", "group"]
+
 
 class Database(Writing, Embeds, Keeping, Erasing, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
@@ -49,6 +52,7 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
         create: bool,
         timeout_seconds: float,
         max_clock_jump_days: float,
+        durability: Durability,
         embedder: Embedder | None,
         resolver: Thresholds | ByType | None,
         clock: Clock,
@@ -70,6 +74,7 @@ class Database(Writing, Embeds, Keeping, Erasing, Interchange):
             self.author,
             int(max_clock_jump_days * _DAY),
             resolving,
+            Group(timeout_seconds) if durability == "group" else None,
         )
         try:
             if not has_begun(self._env):
@@ -164,6 +169,7 @@ def open(
     create: bool = True,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     max_clock_jump_days: float = DEFAULT_CLOCK_JUMP_DAYS,
+    durability: Durability = "commit",
     embedder: Embedder | None = DEFAULT_EMBEDDER,
     resolver: Thresholds | ByType | None = None,
     clock: Clock | None = None,
@@ -176,6 +182,9 @@ def open(
         author: who writes through this handle; recorded with every commit.
         timeout_seconds: how long a write waits for another process's before :class:`WriterBusy`.
         max_clock_jump_days: how far the clock may be ahead of the last commit before :class:`ClockJump`.
+        durability: ``commit``: every write has a transaction and a sync of its own; ``group``: writes that threads ask
+            of this handle while another is under way share one, each a commit of its own. Either way a write that has
+            returned is on the disk.
         embedder: the model that gives texts vectors; ``None`` for none. Nothing is loaded before it is needed.
         resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
         clock, entropy: where time and randomness come from; for tests and simulations.
@@ -183,7 +192,7 @@ def open(
 
     Raises:
         NotAStore, NewerFormat, DamagedStore: what is there cannot be opened, and why.
-        InputError, HandlerFailed: one of ``edge_types`` is no handler, or does not work.
+        InputError, HandlerFailed: an argument is wrong; one of ``edge_types`` is no handler, or does not work.
     """
     return Database(
         folder_of(path),
@@ -191,12 +200,19 @@ def open(
         create=create,
         timeout_seconds=checked_amount(timeout_seconds, "timeout_seconds"),
         max_clock_jump_days=checked_amount(max_clock_jump_days, "max_clock_jump_days"),
+        durability=_durability(durability),
         embedder=embedder,
         resolver=resolver,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=_ontology(edge_types),
     )
+
+
+def _durability(given: Durability) -> Durability:
+    if given not in get_args(Durability):
+        raise InputError(f"durability is {given!r:.80}", f"Give one of: {', '.join(get_args(Durability))}")
+    return given
 
 
 def _ontology(edge_types: object) -> Ontology:

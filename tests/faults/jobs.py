@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -67,6 +68,22 @@ def write_and_find(folder: Path, acknowledgements: Path, author: str, stop: Path
             assert [world.ref for world in db.view().find(name=name)] == [receipt.ref]
             if stop.exists():
                 return
+
+
+def write_together(folder: Path, acknowledgements: Path, threads: int) -> None:
+    """Write from several threads that share their transactions, acknowledging the name of every world, without end."""
+    acknowledge = Acknowledged(acknowledgements)
+    with worlddb.open(folder, durability="group", timeout_seconds=60) as db:
+
+        def write(thread: int) -> None:
+            for number in itertools.count():
+                name = f"{os.getpid()}-{thread}-{number}"
+                db.create("Fact", name, content=f"lasting words {name}", resolve=False)
+                acknowledge(name)
+
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(write, thread) for thread in range(threads)]:
+                done.result()
 
 
 def fork_and_use(folder: Path) -> None:

@@ -1,0 +1,130 @@
+"""Threads that come while one of them is at work wait, and are served together by the next of them.
+
+Whoever finds nobody at work serves at once; whoever comes meanwhile queues. When the one at work has finished, it hands
+the queue to its first, who serves all that are in it and itself. So a lone caller waits for nobody, and the more
+callers there are, the more are served at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
+
+from worlddb.log.model.errors import UnavailableError, WorldDBError, WriterBusy
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+MAX_TOGETHER: Final = 256
+"""How many requests are served at a time."""
+LONGEST_SECONDS: Final = 3600.0
+"""How long a request that is being served is waited for."""
+
+Serve = Callable[[Sequence[Request]], Sequence[Answer | Exception]]
+"""What answers requests: for each of them a value, or what is to be raised to the one who asked."""
+
+
+class _Place(Generic[Request, Answer]):
+    """One caller in the queue."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.called = threading.Event()
+        """Set when it is this caller's turn to serve, or when it has been served."""
+        self.leads = False
+        self.answers: list[Answer | Exception] = []
+
+    def answer(self) -> Answer:
+        (answer,) = self.answers
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Group(Generic[Request, Answer]):
+    """A queue of callers, one of whom is at work."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._lock = threading.Lock()
+        self._waiting: list[_Place[Request, Answer]] = []
+        self._busy = False
+
+    def ask(self, request: Request, serve: Serve[Request, Answer]) -> Answer:
+        """The answer to a request, which may be served together with others.
+
+        Raises:
+            WriterBusy: its turn did not come within the time limit; it was not served.
+        """
+        place: _Place[Request, Answer] = _Place(request)
+        try:
+            with self._lock:
+                self._waiting.append(place)
+                if not self._busy:
+                    self._busy = place.leads = True
+            if not place.leads:
+                self._await_turn(place)
+            if place.leads:
+                self._serve(place, serve)
+        finally:
+            self._leave(place)
+        return place.answer()
+
+    def _await_turn(self, place: _Place[Request, Answer]) -> None:
+        if place.called.wait(self._timeout_seconds):
+            return
+        with self._lock:
+            taken = place not in self._waiting
+            if not taken and not place.leads:
+                self._waiting.remove(place)
+                raise WriterBusy(
+                    f"Other threads of this process were writing for {self._timeout_seconds:g} s",
+                    "Try again. Nothing was written, reads go on",
+                )
+        # What is being served has time limits of its own, and always ends with an answer.
+        if taken and not place.called.wait(LONGEST_SECONDS):
+            raise _interrupted()
+
+    def _serve(self, leader: _Place[Request, Answer], serve: Serve[Request, Answer]) -> None:
+        together: list[_Place[Request, Answer]] = []
+        answers: Sequence[Answer | Exception] = ()
+        try:
+            with self._lock:
+                together, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
+            answers = serve([place.request for place in together])
+        except Exception as error:
+            answers = [error if place is leader else _same_for_others(error) for place in together]
+        finally:
+            if not answers:
+                answers = [_interrupted() for _ in together]
+            for place, answer in zip(together, answers, strict=True):
+                place.answers.append(answer)
+                if place is not leader:
+                    place.called.set()
+
+    def _leave(self, place: _Place[Request, Answer]) -> None:
+        """Hand on the work, however this caller has ended."""
+        with self._lock:
+            if place in self._waiting:
+                self._waiting.remove(place)
+            if place.leads:
+                place.leads = False
+                self._busy = bool(self._waiting)
+                if self._waiting:
+                    self._waiting[0].leads = True
+                    self._waiting[0].called.set()
+
+
+def _same_for_others(error: Exception) -> Exception:
+    """An error of the same kind: one that is raised in several threads would collect the traces of all of them."""
+    if isinstance(error, WorldDBError):
+        return type(error)(error.message, error.remedy, **error.details)
+    return UnavailableError(f"The thread that wrote for this one failed: {error!r}", "Try again")
+
+
+def _interrupted() -> Exception:
+    return UnavailableError(
+        "The thread that wrote for this one was interrupted, so that this may or may not have been written",
+        "Try again under the same idempotency key, or look",
+    )
