@@ -115,7 +115,7 @@ def test_an_event_that_this_release_does_not_know_is_a_newer_format() -> None:
 
 def test_a_blob_of_a_kind_that_this_release_does_not_know_is_a_newer_format() -> None:
     with pytest.raises(NewerFormat):
-        codec.decode_blob(msgspec.msgpack.encode(["vector", bytes(16), bytes(64)]), 1)
+        codec.decode_blob(msgspec.msgpack.encode(["hologram", bytes(16), bytes(64)]), 1)
 
 
 def test_a_header_of_a_higher_format_is_a_newer_format_whatever_else_it_holds() -> None:
