@@ -85,7 +85,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         keeping = {"backup", "catch_up", "rebuild", "replay", "verify", "close", "finish_erasures"}
         keeping |= {"erasure_plan", "erasure_receipt", "check_erasure"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
-        reading |= {"checkpoint", "prove", "prove_consistency"}
+        reading |= {"steps", "checkpoint", "prove", "prove_consistency"}
         reading |= {"export", "export_jsonl", "export_lines"}
         writing |= {"import_bundle"}
         assert public <= writing | keeping | reading | {"batch", "ingest", "embed"}

@@ -6,7 +6,7 @@ Start with :func:`open`; everything public is importable from here.
 from worlddb.comparing import diff
 from worlddb.database import Database, open
 from worlddb.interchange import check_bundle
-from worlddb.keeping import Rebuilt, Verified
+from worlddb.keeping import Rebuilt, Step, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
@@ -171,6 +171,7 @@ __all__ = [
     "SeededEntropy",
     "Staged",
     "StaticEmbedder",
+    "Step",
     "StoreClosed",
     "StoreError",
     "SystemClock",

@@ -18,12 +18,14 @@ from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
 from worlddb.projections.tables.tables import Tables
 from worlddb.proving import Proving
-from worlddb.query.journal import Entry, followed, journal
+from worlddb.query.journal import Entry, commit_entries, followed, journal
 from worlddb.query.stats import counts
 from worlddb.reconciler.backups import BackedUp
 from worlddb.reconciler.backups import backup as back_up
+from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
+from worlddb.reconciler.stepping import decided
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 
 TABLES_NAME: Final = "tables"
@@ -53,6 +55,18 @@ class Rebuilt(NamedTuple):
     root: str
 
 
+class Step(NamedTuple):
+    """What one commit decided: its receipt, who asked for which commands, and the events in their order.
+
+    ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
+    """
+
+    receipt: Receipt
+    author: str
+    commands: tuple[str, ...]
+    events: tuple[Entry, ...]
+
+
 class Keeping(Proving):
     """What an open store tells of itself, and how it is checked and derived again."""
 
@@ -66,6 +80,17 @@ class Keeping(Proving):
         wanted = None if ref is None else self.full_ref(ref)
         head = self._reader.head()
         return journal(self._reader, first, head if last is None else min(last, head), wanted)
+
+    def steps(self, first: int = 1, last: int | None = None) -> Iterator[Step]:
+        """What each commit from ``first`` to ``last`` (default: the head) decided, one after another."""
+        checked_number(first, "first", 0, HIGHEST_SEQ)
+        if last is not None:
+            checked_number(last, "last", 0, HIGHEST_SEQ)
+        head = self._reader.head()
+        for seq in range(max(1, first), (head if last is None else min(last, head)) + 1):
+            with self._reader.snapshot() as snapshot:
+                step = Step(*decided(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
+            yield step
 
     def follow(
         self, first: int | None = None, *, ref: Any = None, patience_seconds: float | None = None

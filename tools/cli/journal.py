@@ -72,7 +72,12 @@ def _write_log(page: Page, entries: Iterable[Entry]) -> None:
         if entry.seq != seq:
             seq = entry.seq
             page.line((f"{seq}", "title"), (f"  {wire.moment(entry.ingested_at)}  {entry.author}", "dim"))
-        page.line(*_event_line(entry), indent=4)
+        write_event(page, entry)
+
+
+def write_event(page: Page, entry: Entry) -> None:
+    """One event, below the line of its commit."""
+    page.line(*_event_line(entry), indent=4)
 
 
 def _event_line(entry: Entry) -> list[Span]:

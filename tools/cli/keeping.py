@@ -7,10 +7,12 @@ from typing import Any
 
 from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore
 from worlddb.tools.cli import stores, wire
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
 from worlddb.tools.cli.proving import add_keys, given_keys, read_file
+from worlddb.tools.cli.stepping import step_through
 
 
 def _verify_arguments(parser: ArgumentParser) -> None:
@@ -100,11 +102,21 @@ def _rebuild(args: Namespace, out: Output) -> int:
 
 
 def _replay_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--until", metavar="TIME_OR_SEQ", required=True, help="the last moment, or commit, to replay")
-    parser.add_argument("--into", metavar="DIR", required=True, help="a new directory for the store as it was")
+    parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
+    parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
+    parser.add_argument(
+        "--step", action="store_true", help="write no store: show what each commit decided, one after another"
+    )
 
 
 def _replay(args: Namespace, out: Output) -> int:
+    if args.step:
+        return step_through(args, out)
+    missing = [name for name in ("until", "into") if getattr(args, name) is None]
+    if missing:
+        raise UsageError(
+            f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
+        )
     with stores.existing(args) as db, out.steps("Replaying commits") as told:
         made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
@@ -152,6 +164,7 @@ COMMANDS = (
         (
             ("replay --until 12 --into then", "as it was after commit 12"),
             ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
+            ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
         ),
     ),
 )
