@@ -17,7 +17,7 @@ from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime,
 QUERY = "team office"
 HISTORIES = 2
 SPANS = 6
-MANY_HISTORIES = 60
+MANY_HISTORIES = 30
 ALL = 1_000
 
 
