@@ -62,7 +62,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     ``seq`` and ``ingest_time`` (microseconds) name the commit, ``root`` is the root world's hash after it.
     ``requested`` are the references of the commands in their order; :attr:`refs` gives them only if nothing was
-    refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change.
+    refused, so that a refused write is never mistaken for a written one. ``events`` is 0 if nothing had to change;
+    ``revised`` counts those of them that gave a world that was there a new version.
     """
 
     outcome: Outcome
@@ -73,6 +74,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     requested: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    revised: int = 0
 
     @property
     def refs(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from worlddb.log.model.blobs import Body, Cause, Details, Secret
 from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.commit import Note as StoredNote
 from worlddb.log.model.errors import DamagedStore, IdempotencyConflict
-from worlddb.log.model.events import NONE, StoreCreated
+from worlddb.log.model.events import NONE, Revised, StoreCreated
 from worlddb.log.model.hashing import IDEMPOTENCY, keyed
 from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
 from worlddb.log.store.log import LmdbLog
@@ -21,7 +21,8 @@ from worlddb.reconciler.outcome import Committed, Note, Outcome, Receipt, Refusa
 def receipt_of(header: Header, events: Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
-    return _receipt(outcome, header, header.event_count, events.refs, events.notes)
+    revised = sum(isinstance(event, Revised) for event in events.events)
+    return _receipt(outcome, header, header.event_count, events.refs, events.notes, revised)
 
 
 def unchanged(header: Header, draft: Draft) -> Receipt:
@@ -35,7 +36,9 @@ def refused(header: Header, refusal: Refusal) -> Receipt:
     return _receipt(outcome, header, 0, [], [])
 
 
-def _receipt(outcome: Outcome, header: Header, events: int, refs: list[bytes], notes: list[StoredNote]) -> Receipt:
+def _receipt(
+    outcome: Outcome, header: Header, events: int, refs: list[bytes], notes: list[StoredNote], revised: int = 0
+) -> Receipt:
     return Receipt(
         outcome=outcome,
         seq=header.seq,
@@ -45,6 +48,7 @@ def _receipt(outcome: Outcome, header: Header, events: int, refs: list[bytes], n
         requested=tuple(ref.hex() for ref in refs),
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
         notes=tuple(Note(note.code, tuple(ref.hex() for ref in note.refs)) for note in notes),
+        revised=revised,
     )
 
 

@@ -23,7 +23,7 @@ def run(tmp_path: Path, small: Small, capsys: pytest.CaptureFixture[str]) -> Her
 
 
 def test_erase_prints_a_receipt_that_can_be_checked(run: Here, small: Small, tmp_path: Path) -> None:
-    done = run.json("erase", small.lisbon, "--reason", "request 7", "--author", "desk", "--forbid")
+    done = run.json("erase", small.lisbon, "--reason", "request 7", "--author", "desk", "--forbid", "--yes")
     receipt = done["receipt"]
     assert (done["outcome"], done["finished"], done["refs"]) == ("committed", True, [small.lisbon])
     assert (receipt["seq"], receipt["author"], receipt["worlds"][0]["reason"]) == (12, "desk", "request 7")
@@ -45,12 +45,17 @@ def test_erase_tells_a_person_what_went_and_where_the_name_still_is(run: Here, s
     told = run("erase", small.sarah, "--dry-run")
     assert told.code == 0 and "would erase" in told.out and "Minutes" in told.out
     assert run.json("head")["seq"] == 12
-    told = run("erase", small.sarah, "--reason", "request 7")
+    told = run("erase", small.sarah, "--reason", "request 7", "--yes")
     assert told.code == 0, told
-    assert "of 1 worlds" in told.out and "Minutes" in told.out and "not reached: backups" in told.out
-    again = run("erase", small.sarah, "--reason", "request 8")
+    assert (
+        "of 1 world " in told.out
+        and "check-receipt" in told.out
+        and "Minutes" in told.out
+        and "not reached: backups" in told.out
+    )
+    again = run("erase", small.sarah, "--reason", "request 8", "--yes")
     assert again.code == 0 and "no text left" in again.out
-    assert run.json("erase", small.sarah, "--reason", "request 8")["receipt"] is None
+    assert run.json("erase", small.sarah, "--reason", "request 8", "--yes")["receipt"] is None
     shown = run("show", small.sarah)
     assert "(erased)" in shown.out and "by local, under: request 7" in shown.out
     assert run.json("show", small.sarah)["erasure"]["reason"] == "request 7"
@@ -83,12 +88,22 @@ def test_somebody_at_a_terminal_is_asked(
     assert "cannot be undone" not in run("erase", small.no, "--reason", "request 7", "--yes", "--quiet").err
 
 
+def test_an_erasure_that_nobody_confirms_is_refused(run: Here, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = run.json("head")
+    for asked in ((), ("--json",)):
+        refused = run("erase", small.yes, "--reason", "request 7", *asked)
+        assert (refused.code, refused.error) == (2, "usage") and "--yes" in refused.err
+    monkeypatch.setattr("sys.stdin", None)
+    assert run("erase", small.yes, "--reason", "request 7").error == "usage"
+    assert run.json("head") == before
+
+
 def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, small: Small, tmp_path: Path) -> None:
     for asked in ((), ("--yes",), ("--json",)):
         assert run("erase", small.yes, *asked).error == "usage"
-    assert run("erase", small.yes, "--reason", " ").error == "invalid_text"
-    assert run("erase", "nobody", "--reason", "r").error == "unknown_reference"
-    assert run("erase", "root", "--reason", "r").code == 3
+    assert run("erase", small.yes, "--reason", " ", "--yes").error == "invalid_text"
+    assert run("erase", "nobody", "--reason", "r", "--yes").error == "unknown_reference"
+    assert run("erase", "root", "--reason", "r", "--yes").code == 3
     broken = tmp_path / "broken.json"
     for text in ("", "[", "[]", "3", '{"receipt": null}', '{"seq": 1}'):
         broken.write_text(text, "utf-8")
@@ -99,7 +114,7 @@ def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, sma
 
 def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small) -> None:
     (run.store / ".scrub").write_text("in the way")
-    done = run("erase", small.yes, "--reason", "request 7")
+    done = run("erase", small.yes, "--reason", "request 7", "--yes")
     assert done.code == 5 and "not out of the files" in done.out
     assert run.json("verify", code=1)["first_bad_seq"] == 12
     (run.store / ".scrub").unlink()

@@ -64,6 +64,49 @@ def test_an_import_makes_the_store_and_is_one_import_however_often_it_is_run(tmp
     assert "nothing was written" in run("ingest", talk).out
 
 
+def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a_name(tmp_path, capsys):
+    run = Here(capsys, tmp_path / "new store")
+    (tmp_path / "b").mkdir()
+    one = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}])
+    other = written(tmp_path / "b" / "chat.jsonl", [{"text": "The bridge is closed."}])
+    first = run("ingest", one)
+    assert "1 turn in 2 conversations" in first.out and "in 1 commit\n" in first.out and "revised" not in first.out
+    assert f"worlddb --store '{tmp_path / 'new store'}' recall" in first.out
+    named = run.json("ingest", other, "--conversation", "bridges")
+    assert (named["revised"], named["notes"]) == (0, {})
+    told = run("ingest", other)
+    assert "revised 1 turn that was there with other words" in told.out and "--conversation NAME" in told.out
+    assert run.json("ingest", one)["revised"] == 1
+    assert run("ingest", one, other, "--conversation", "x").error == "input"
+
+
+def test_an_import_after_an_erasure_says_what_it_left_out(tmp_path, capsys):
+    run = Here(capsys, tmp_path / "new")
+    talk = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}, {"text": "The bridge is closed."}])
+    run.json("ingest", talk)
+    (hit, *_) = run.json("recall", "tea")["hits"]
+    run.json("erase", hit["ref"], "--reason", "request 7", "--yes")
+    told = run("ingest", talk)
+    assert "nothing was written" in told.out and "all of it was there" not in told.out
+    assert "left out 1 text" in told.out and "--restore-erased" in told.out
+    assert run.json("ingest", talk)["notes"] == {"not_restored": 1}
+    assert "revised or restored 1 text" in run("ingest", talk, "--restore-erased").out
+
+
+def test_an_unknown_field_is_an_error_unless_it_is_to_be_kept(tmp_path, capsys):
+    run = Here(capsys, tmp_path / "new")
+    talk = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four.", "when": "2024-05-08"}])
+    refused = run("ingest", talk)
+    assert refused.error == "malformed_file" and "line 1, at `$.when`" in refused.err
+    assert run.json("ingest", talk, "--ignore-unknown")["turns"] == 1
+    (hit, *_) = run.json("recall", "tea")["hits"]
+    assert hit["source"]["extra"] == {"when": "2024-05-08"}
+
+
+def test_an_empty_name_of_a_store_is_not_the_default(run):
+    assert run("stats", "--store", "").error == "usage"
+
+
 def test_an_import_goes_into_a_world_that_is_named(run, small, tmp_path):
     packed = written(tmp_path / "talk.jsonl.gz", TURNS)
     run.json("ingest", packed, "--into", "Search team", "--format", "jsonl")

@@ -42,7 +42,7 @@ def test_every_trace_of_a_persons_words_is_gone_and_who_had_the_store_open_goes_
         dry = run.json("erase", PERSON, "--reason", "request 114", "--turns", "--dry-run")
         assert (len(dry["worlds"]), len(dry["mentions"]) > 20) == (len(hers) + 1, True)
         assert traces(memory, hers[:3])
-        done = run.json("erase", PERSON, "--reason", "request 114", "--turns")
+        done = run.json("erase", PERSON, "--reason", "request 114", "--turns", "--yes")
         assert done["finished"] and len(done["receipt"]["worlds"]) == len(hers) + 1
         assert traces(memory, [f"{PERSON}: ", *hers, *only_hers]) == []
         assert there.ask("recall", "adoption agencies") is not None

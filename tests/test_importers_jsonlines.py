@@ -14,6 +14,7 @@ import pytest
 from worlddb.log.model.errors import MalformedFile
 from worlddb.log.model.times import parse_time
 from worlddb.tools.importers import detect, jsonlines
+from worlddb.tools.importers.conversation import Reading
 
 
 @pytest.fixture
@@ -65,10 +66,41 @@ def test_a_session_has_the_time_of_its_first_turn_that_has_one(write):
     assert jsonlines.read(path).sessions[0].at == parse_time("2024-05-09")
 
 
-def test_unknown_fields_stay_with_the_source(write):
+def test_an_unknown_field_is_refused_with_its_line_and_the_known_ones(write):
+    path = write({"text": "a"}, {"text": "b", "when": "2024-05-08"})
+    with pytest.raises(MalformedFile) as caught:
+        jsonlines.load(path)
+    assert caught.value.details == {"file": str(path), "record": 2, "path": "$.when"}
+    told = str(caught.value)
+    assert "no field 'when'; known are speaker, text, at, session, name, source, conversation" in told
+    assert "--ignore-unknown" in told
+
+
+def test_unknown_fields_stay_with_the_source_if_they_are_let_in(write):
     path = write({"text": "a", "id": 7, "tags": ["x", {"y": None}]})
-    (turn,) = jsonlines.read(path).sessions[0].turns
+    (turn,) = jsonlines.read(path, Reading(ignore_unknown=True)).sessions[0].turns
     assert turn.source["extra"] == {"id": 7, "tags": ["x", {"y": None}]}
+
+
+def test_a_line_may_name_its_turn_its_source_and_its_conversation(write):
+    path = write(
+        {"text": "a", "name": " opening ", "source": {"url": "x"}, "conversation": " phone "},
+        {"text": "b", "conversation": 7},
+        {"text": "c"},
+        {"text": "d", "conversation": "phone", "source": None, "name": None},
+    )
+    source = jsonlines.load(path)
+    assert source.conversations == ["phone", "7", "chat"]
+    portions = [(p.conversation, p.session, p.start, [t.text for t in p.turns]) for p in source.portions()]
+    assert portions == [
+        ("phone", "default", 0, ["a", "d"]),
+        ("7", "default", 0, ["b"]),
+        ("chat", "default", 0, ["c"]),
+    ]
+    (turn, *_) = next(source.portions()).turns
+    assert (turn.name, turn.source["given"]) == ("opening", {"url": "x"})
+    named = jsonlines.load(path, None, Reading(conversation="desk"))
+    assert named.conversations == ["phone", "7", "desk"]
 
 
 def test_blank_lines_a_byte_order_mark_and_carriage_returns_are_passed_over(write):
@@ -168,10 +200,10 @@ def test_portions_are_not_held_together_in_memory(write, monkeypatch):
         """A text whose life can be watched."""
 
     def watched(*given: Any) -> Any:
-        turn = real(*given)
+        session, turn = real(*given)
         text = Text(turn.text)
         alive.add(text)
-        return type(turn)(text=text, session=turn.session)
+        return session, type(turn)(text=text, session=turn.session)
 
     monkeypatch.setattr(jsonlines, "_turn", watched)
     most = 0
@@ -205,6 +237,10 @@ BAD: list[tuple[bytes, str, str]] = [
     (b'{"text": "a", "deep": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "$", "nested too deeply"),
     (b'{"text": "a", "big": 99999999999999999999}', "$", "64 bits"),
     (b'{"text": "a", "large": "' + b"x" * 70_000 + b'"}', "$", "large"),
+    (b'{"text": "a", "source": {"big": 99999999999999999999}}', "$", "64 bits is in source"),
+    (b'{"text": "a", "source": "a.txt"}', "$.source", "Expected `object | null`, got `str`"),
+    (b'{"text": "a", "conversation": {"id": 1}}', "$.conversation", "got `object`"),
+    (b'{"text": "a", "conversation": "' + b"s" * 1025 + b'"}', "$.conversation", "1,025 bytes"),
     (b'{"text": "a", "session": "' + b"s" * 1025 + b'"}', "$.session", "1,025 bytes"),
     (b'{"text": "a", "speaker": "' + b"s" * 16_385 + b'"}', "$.speaker", "16,385 bytes"),
     (b'{"text": "a\xff"}', "$", r"byte 26 of the file \(0xff\)"),
@@ -216,7 +252,7 @@ BAD: list[tuple[bytes, str, str]] = [
 def test_an_error_names_file_line_and_field(write, line, path, told):
     file = write('{"text": "a"}', "", line)
     with pytest.raises(MalformedFile, match=told) as caught:
-        jsonlines.load(file)
+        jsonlines.load(file, None, Reading(ignore_unknown=True))
     assert caught.value.details == {"file": str(file), "record": 3, "path": path}
     assert str(caught.value).startswith(f"{file}, line 3, at `{path}`: ")
     assert caught.value.remedy

@@ -51,12 +51,14 @@ class Memory:
             raise KeyboardInterrupt
         self.calls.append((session, at, into, start))
         if session == self.refuses:
-            return Receipt(seq=self.seq, root="ab", events=0, outcome="Refused")
+            return Receipt(seq=self.seq, root="ab", events=0, revised=0, notes=(), outcome="Refused")
         written = {(format, conversation, session, start + n): turn.text for n, turn in enumerate(turns)}
+        revised = sum(self.texts.get(place, text) != text for place, text in written.items())
         events = len(written.items() - self.texts.items())
         self.texts |= written
         self.seq += events > 0
-        return Receipt(seq=self.seq, root=f"{self.seq:02x}", events=events, outcome="Committed")
+        root = f"{self.seq:02x}"
+        return Receipt(seq=self.seq, root=root, events=events, revised=revised, notes=(), outcome="Committed")
 
 
 @pytest.fixture
@@ -121,6 +123,41 @@ def test_a_file_that_grew_adds_its_tail_and_a_changed_text_is_one_event(write):
     ingest_files(db, write("chat.jsonl", [("s", "a"), ("s", "b")]))
     assert ingest_files(db, write("chat.jsonl", [("s", "a"), ("s", "b"), ("s", "c")])).events == 1
     assert ingest_files(db, write("chat.jsonl", [("s", "a"), ("s", "B"), ("s", "c")])).events == 1
+
+
+def test_turns_that_were_there_with_other_words_are_counted(write):
+    db = Memory()
+    assert ingest_files(db, write("chat.jsonl", [("s", "a"), ("s", "b")])).revised == 0
+    assert ingest_files(db, write("chat.jsonl", [("s", "a"), ("s", "b"), ("s", "c")])).revised == 0
+    assert ingest_files(db, write("other/chat.jsonl", [("s", "x"), ("s", "b"), ("s", "y")])).revised == 2
+
+
+def test_a_conversation_that_is_named_is_not_the_one_of_the_files_stem(write, tmp_path):
+    db = Memory()
+    ingest_files(db, write("chat.jsonl", [("s", "a")]))
+    second = write("other/chat.jsonl", [("s", "b")])
+    done = ingest_files(db, second, conversation="other")
+    assert (done.events, done.revised) == (1, 0)
+    assert set(db.texts) == {("jsonl", "chat", "s", 0), ("jsonl", "other", "s", 0)}
+    for name in ("", "x" * 1025):
+        with pytest.raises(InputError, match="name of the conversation"):
+            ingest_files(db, second, conversation=name)
+    with pytest.raises(InputError, match="there are 2 files"):
+        ingest_files(db, [second, write("chat.jsonl", [("s", "a")])], conversation="other")
+    with pytest.raises(InputError, match="names of their own"):
+        ingest_files(db, locomo_file(tmp_path / "talks.json", session_1=["a"]), conversation="other")
+
+
+def test_texts_that_were_erased_are_counted_once_when_they_stay_out(write, tmp_path):
+    path = write("chat.jsonl", [("s", "a"), ("s", "b")])
+    with worlddb.open(tmp_path / "store") as db:
+        ingest_files(db, path)
+        (turn,) = (hit.ref for hit in db.view().recall("b", exact=True).hits if hit.content == "b")
+        assert db.erase([turn], reason="request 7")
+        again = ingest_files(db, path)
+        assert (again.events, again.notes) == (0, {"not_restored": 1})
+        back = ingest_files(db, path, restore_erased=True)
+        assert (back.revised, back.notes) == (1, {})
 
 
 def test_a_malformed_file_anywhere_leaves_nothing_written(write):

@@ -6,14 +6,14 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from worlddb import Database, ErasurePlan, InputError
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page, one_line
+from worlddb.tools.cli.page import Page, counted, one_line
 
 BUSY: Final = 5
 """The exit code of an erasure whose bytes are not out of the files yet."""
@@ -30,7 +30,7 @@ def _erase_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
     parser.add_argument("--forbid", action="store_true", help="the same text may not be written again")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask; needed where nobody is there to answer")
     arguments.add_author(parser)
 
 
@@ -60,11 +60,13 @@ def _erase(args: Namespace, out: Output) -> int:
                 page.line((f"note: {note}", "dim"))
             if told is not None:
                 texts = sum(len(world["texts"]) for world in told["worlds"])
-                page.line(
-                    f"erased {texts:,} texts of {len(told['worlds']):,} worlds", (f"  commit {receipt.seq}", "dim")
-                )
+                of = f"{counted(texts, 'text')} of {counted(len(told['worlds']), 'world')}"
+                page.line(f"erased {of}", (f"  commit {receipt.seq}", "dim"))
                 for copy in told["not_reached"]:
                     page.line((f"not reached: {copy}", "dim"), indent=2)
+                out.hint(
+                    "With --json it prints a receipt to keep, which `worlddb check-receipt` holds against the log."
+                )
             _write_mentions(page, db, plan)
             if not finished:
                 page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
@@ -102,13 +104,26 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
 
 
 def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan) -> bool:
-    """True if nobody is there to be asked, or somebody says yes."""
-    if args.yes or out.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    """True if it was said beforehand, or somebody who is asked says yes.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    if args.yes:
         return True
+    if out.json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+        raise UsageError(
+            "An erasure cannot be undone, and nobody is there to be asked",
+            "Give --yes to erase, or --dry-run to see what would go",
+        )
     _write_plan(out.page, db, plan)
     sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() == "yes"
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def _check_arguments(parser: ArgumentParser) -> None:
@@ -153,8 +168,8 @@ COMMANDS = (
                 'erase "Tom Okafor" --turns --dry-run',
                 "what would go, and who still mentions him",
             ),
-            ('erase "Tom Okafor" --reason "request 114" --turns', "he, and every turn that he spoke"),
-            ('erase 3fa9c2d1 --reason "request 114" --forbid --json > receipt.json', "keep the receipt"),
+            ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
+            ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --json > receipt.json', "keep the receipt"),
         ),
     ),
     Command(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
 from worlddb import Database, Embedding, ModelUnavailable, Turn
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.page import Page, counted
 
-_FORMATS: Final = "auto, locomo or jsonl"
+if TYPE_CHECKING:
+    from worlddb.tools.importers import IngestSummary
+
+_FORMATS: Final = "auto, locomo, longmemeval or jsonl"
 
 
 class _MadeWhenWritten:
@@ -39,6 +42,17 @@ def _arguments(parser: ArgumentParser) -> None:
     formats = "LoCoMo, LongMemEval or JSON Lines; .xz, .gz and .zst as they are"
     parser.add_argument("files", metavar="FILE", nargs="+", help=formats)
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
+    parser.add_argument(
+        "--conversation",
+        metavar="NAME",
+        help="what the conversation in a file of JSON Lines is called (default: the file's name without folder and"
+        " suffix); another file of the same conversation is a changed copy of the first, and revises its turns",
+    )
+    parser.add_argument(
+        "--ignore-unknown",
+        action="store_true",
+        help="keep fields of JSON Lines that are not known as provenance (default: they are an error)",
+    )
     parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
     parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
     arguments.add_author(parser)
@@ -55,7 +69,14 @@ def _ingest(args: Namespace, out: Output) -> int:
             into = stores.world_of(store.db, store.db.view(), args.into)
         with out.progress("Reading") as told:
             done = ingest_files(
-                store, args.files, format=args.format, into=into, restore_erased=args.restore_erased, progress=told
+                store,
+                args.files,
+                format=args.format,
+                conversation=args.conversation,
+                ignore_unknown=args.ignore_unknown,
+                into=into,
+                restore_erased=args.restore_erased,
+                progress=told,
             )
         db = store.opened()
         with out.progress("Indexing"):
@@ -69,6 +90,8 @@ def _ingest(args: Namespace, out: Output) -> int:
         "commits": done.commits + (embedding.commits if embedding else 0),
         "worlds": done.worlds,
         "turns": done.turns,
+        "revised": done.revised,
+        "notes": done.notes,
         "embedded": embedding.embedded if embedding else 0,
         "pending": embedding.pending if embedding else None,
         "seq": head.seq,
@@ -76,16 +99,33 @@ def _ingest(args: Namespace, out: Output) -> int:
     }
 
     def write(page: Page) -> None:
-        read = f"{done.turns:,} turns in {done.worlds:,} conversations and sessions"
-        if done.events:
-            page.line(f"{read}: {done.events:,} events in {done.commits:,} commits")
-        else:
-            page.line(f"{read}: all of it was there already, nothing was written")
+        _write_done(page, out, done, restored=args.restore_erased)
         page.line(f"commit {head.seq}, root {head.root}")
-        out.hint('Next: worlddb recall "..."   worlddb children   worlddb log')
+        start = stores.repeated(args)
+        out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
     out.answer(document, write)
     return DONE
+
+
+def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
+    """What was read and written, what was changed by it, and what stayed out."""
+    left_out = done.notes.get("not_restored", 0)
+    read = f"{counted(done.turns, 'turn')} in {done.worlds:,} conversations and sessions"
+    if done.events:
+        page.line(f"{read}: {counted(done.events, 'event')} in {counted(done.commits, 'commit')}")
+    elif left_out:
+        page.line(f"{read}: nothing was written")
+    else:
+        page.line(f"{read}: all of it was there already, nothing was written")
+    if done.revised and restored:
+        page.line((f"revised or restored {counted(done.revised, 'text')}", "warn"))
+    elif done.revised:
+        verb = "was" if done.revised == 1 else "were"
+        page.line((f"revised {counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
+        out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+    if left_out:
+        page.line((f"left out {counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn"))
 
 
 def _embed(db: Database, out: Output) -> Embedding | None:
@@ -105,6 +145,10 @@ COMMANDS = (
         _ingest,
         (
             ("ingest talks.jsonl", 'lines of {"speaker": ..., "text": ..., "at": ..., "session": ...}'),
+            (
+                "ingest march/talks.jsonl --conversation march",
+                "of that name; else both files would be one conversation",
+            ),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
         ),

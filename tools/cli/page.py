@@ -56,3 +56,8 @@ def parts(span: Span) -> tuple[str, str]:
     """Text and style of a span, the text safe to print."""
     text, style = (span, "") if isinstance(span, str) else span
     return visible(text), style
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun, in the singular or the plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from argparse import Namespace
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import AmbiguousReference, Database, InputError, NotAStore, UnknownReference, View, World
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
 
 DEFAULT_FOLDER: Final = "worlddb-store"
@@ -30,8 +32,19 @@ class When(TypedDict, total=False):
 
 
 def folder_of(args: Namespace) -> Path:
-    """The store's directory: the one given, else the environment's, else one below the working directory."""
+    """The store's directory: the one given, else the environment's, else one below the working directory.
+
+    Raises:
+        UsageError: the one given is empty, as a variable that was never set leaves it.
+    """
+    if args.store is not None and not args.store:
+        raise UsageError("--store names no directory: it is empty", "Give a directory, or leave --store out")
     return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
+
+
+def repeated(args: Namespace) -> str:
+    """How a command that is proposed to a person begins, so that it is about the same store."""
+    return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
 
 
 def existing(args: Namespace, *, author: str = "local") -> Database:

@@ -20,6 +20,17 @@ Heard = Callable[[int], None]
 """Told from time to time how many turns a check has read so far."""
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """How a format is read whose conversation the file's stem names: under another name, and whether fields that are
+    not known are kept as provenance or are an error."""
+
+    conversation: str | None = None
+    ignore_unknown: bool = False
+
+
+AS_WRITTEN: Final = Reading()
+
+
 class Session(msgspec.Struct, frozen=True):
     """Turns that were said together; ``at`` is when, in microseconds UTC, for turns that do not say it."""
 

@@ -15,8 +15,8 @@ import msgspec
 
 from worlddb import InputError
 from worlddb.tools.importers import files, jsonlines, locomo, longmemeval
-from worlddb.tools.importers.conversation import Heard, Source
-from worlddb.tools.importers.malformed import Place, malformed
+from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading, Source
+from worlddb.tools.importers.malformed import Place, malformed, shown
 
 AUTO: Final = "auto"
 
@@ -28,13 +28,15 @@ class Format(msgspec.Struct, frozen=True):
     """A format: its name as ``--format`` takes it, a line for people, how it is recognised and read.
 
     ``recognises`` is given the file's first megabyte, decompressed, without byte order mark and leading
-    blanks. ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format.
+    blanks. ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format. ``load_as`` does
+    so as it is told to, where the conversation has no name of its own and is known by the file's stem.
     """
 
     name: str
     title: str
     recognises: Callable[[bytes], bool]
     load: Callable[[Path, Heard | None], Source]
+    load_as: Callable[[Path, Heard | None, Reading], Source] | None = None
 
 
 FORMATS: Final = (
@@ -44,6 +46,7 @@ FORMATS: Final = (
         jsonlines.NAME,
         'JSON Lines of {"speaker", "text", "at", "session"}',
         jsonlines.recognises,
+        jsonlines.load,
         jsonlines.load,
     ),
 )
@@ -70,9 +73,23 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
 
 
-def load(path: Path, format: str = AUTO, heard: Heard | None = None) -> tuple[Format, Source]:
-    """The file's format and the file, read to its end and found sound."""
+def load(
+    path: Path, format: str = AUTO, heard: Heard | None = None, reading: Reading = AS_WRITTEN
+) -> tuple[Format, Source]:
+    """The file's format and the file, read to its end and found sound.
+
+    Raises:
+        InputError: a conversation is named, and the format has names of its own for its conversations; and as
+            :func:`format_of` and the format's ``load``.
+    """
     found = format_of(path, format)
+    if found.load_as is not None:
+        return found, found.load_as(path, heard, reading)
+    if reading.conversation is not None:
+        raise InputError(
+            f"{shown(path)} is {found.title}, whose conversations have names of their own",
+            "Take it in without naming the conversation",
+        )
     return found, found.load(path, heard)
 
 

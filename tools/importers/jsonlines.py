@@ -1,8 +1,10 @@
-"""JSON Lines of turns: one ``{"speaker", "text", "at", "session"}`` a line, one file one conversation.
+"""JSON Lines of turns: one ``{"speaker", "text", "at", "session"}`` a line; the file's stem names the conversation.
 
 ``text`` is required, the others may be missing or null. ``at`` is ISO 8601 with an offset, a date, or integer
 microseconds since the epoch. ``session`` is text or an integer; turns without one share the session
-"default". Fields of other names are kept as they are under ``extra`` in the turn's source. Blank lines are
+"default". ``conversation`` puts a turn into the conversation of that name instead, ``name`` names the turn, and
+``source`` is an object that is kept under ``given`` in the turn's source. A field of another name is an error, since
+it may be a known one misspelled, unless the reader is told to keep such fields under ``extra`` there. Blank lines are
 skipped and a byte order mark is passed over. A session's own time is that of its first turn that has one.
 
 A file may be larger than memory: it is read once to check it and once more to write from it, and turns are
@@ -14,13 +16,21 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from worlddb import MAX_CONTENT_BYTES, Turn, checked_text, parse_time
+from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
 from worlddb.tools.importers import files
-from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Portion, Session
+from worlddb.tools.importers.conversation import (
+    AS_WRITTEN,
+    MAX_LABEL_BYTES,
+    Conversation,
+    Heard,
+    Portion,
+    Reading,
+    Session,
+)
 from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
 
 NAME: Final = "jsonl"
@@ -37,45 +47,57 @@ _PORTION_CHARACTERS: Final = 8 * 1024 * 1024
 _HEARD_EVERY: Final = 4096
 _BOM: Final = b"\xef\xbb\xbf"
 
+_Session: TypeAlias = tuple[str, str]
+"""A conversation and a session of it, by their names."""
 
-class _Fields(msgspec.Struct, frozen=True):
-    text: str
+
+class _Fields(msgspec.Struct, frozen=True, kw_only=True):
     speaker: str | None = None
+    text: str
     at: int | str | None = None
     session: int | str | None = None
+    name: str | None = None
+    source: dict[str, Any] | None = None
+    conversation: int | str | None = None
 
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
-_KNOWN: Final = frozenset(_Fields.__struct_fields__)
+FIELDS: Final = _Fields.__struct_fields__
+"""What a line may hold."""
+_KNOWN: Final = frozenset(FIELDS)
 _FIELDS: Final = partial(msgspec.convert, type=_Fields)
 
 
 class Streamed(msgspec.Struct, frozen=True):
-    """A JSON Lines file that was checked to its end: its sessions with their times, and how many turns."""
+    """A JSON Lines file that was checked to its end: its sessions with their times, and how many turns.
+
+    A session is named by its conversation and its own name.
+    """
 
     path: Path
-    name: str
-    sessions: dict[str, int | None]
+    reading: Reading
+    sessions: dict[_Session, int | None]
     turns: int
 
     @property
     def conversations(self) -> list[str]:
-        return [self.name]
+        return list(dict.fromkeys(conversation for conversation, _ in self.sessions))
 
     def portions(self) -> Iterator[Portion]:
         """The turns that were checked, and none that another process appended since."""
-        waiting: dict[str, list[Turn]] = {}
-        starts: dict[str, int] = {}
+        waiting: dict[_Session, list[Turn]] = {}
+        starts: dict[_Session, int] = {}
         turns = held = characters = 0
-        reading = _turns(self.path)
-        while turns < self.turns and (turn := next(reading, None)) is not None:
-            waiting.setdefault(turn.session, []).append(turn)
+        reading = _turns(self.path, self.reading)
+        while turns < self.turns and (read := next(reading, None)) is not None:
+            session, turn = read
+            waiting.setdefault(session, []).append(turn)
             turns, held, characters = turns + 1, held + 1, characters + len(turn.text)
             if held >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
                 # The session that is being read stays back, so that a session of usual size is one portion.
-                current = waiting.pop(turn.session) if len(waiting) > 1 else []
+                current = waiting.pop(session) if len(waiting) > 1 else []
                 yield from self._hand_on(waiting, starts)
-                waiting = {turn.session: current} if current else {}
+                waiting = {session: current} if current else {}
                 held, characters = len(current), sum(len(each.text) for each in current)
         reading.close()
         if turns < self.turns:
@@ -86,11 +108,11 @@ class Streamed(msgspec.Struct, frozen=True):
             )
         yield from self._hand_on(waiting, starts)
 
-    def _hand_on(self, waiting: dict[str, list[Turn]], starts: dict[str, int]) -> Iterator[Portion]:
+    def _hand_on(self, waiting: dict[_Session, list[Turn]], starts: dict[_Session, int]) -> Iterator[Portion]:
         for session, turns in waiting.items():
             start = starts.get(session, 0)
             starts[session] = start + len(turns)
-            yield Portion(self.name, session, self.sessions.get(session), start, turns)
+            yield Portion(*session, self.sessions.get(session), start, turns)
 
 
 def recognises(head: bytes) -> bool:
@@ -105,39 +127,44 @@ def recognises(head: bytes) -> bool:
         return b'"text"' in line
 
 
-def load(path: Path, heard: Heard | None = None) -> Streamed:
+def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) -> Streamed:
     """The file, checked to its end, as a source that is read again for its portions.
 
     Raises:
         MalformedFile: naming file, line (from 1) and field.
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or the conversation's name is none.
     """
-    name = files.stem(path)
-    judged(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
-    sessions: dict[str, int | None] = {}
+    if reading.conversation is None:
+        name = files.stem(path)
+        judged(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
+    else:
+        name = checked_text(reading.conversation, "The name of the conversation", MAX_LABEL_BYTES, empty=False)
+    reading = msgspec.structs.replace(reading, conversation=name)
+    sessions: dict[_Session, int | None] = {}
     count = 0
-    for turn in _turns(path):
+    for session, turn in _turns(path, reading):
         at = turn.at if isinstance(turn.at, int) else None
-        if sessions.setdefault(turn.session, at) is None:
-            sessions[turn.session] = at
+        if sessions.setdefault(session, at) is None:
+            sessions[session] = at
         count += 1
         if heard is not None and count % _HEARD_EVERY == 0:
             heard(count)
-    return Streamed(path, name, sessions, count)
+    return Streamed(path, reading, sessions, count)
 
 
-def read(path: Path) -> Conversation:
-    """The whole conversation in memory; raises as :func:`load`."""
-    source = load(path)
-    sessions = {name: Session(name, at, []) for name, at in source.sessions.items()}
+def read(path: Path, reading: Reading = AS_WRITTEN) -> Conversation:
+    """The whole file in memory, under the name of the conversation of its lines that name none; raises as
+    :func:`load`."""
+    source = load(path, None, reading)
+    sessions = {key: Session(key[1], at, []) for key, at in source.sessions.items()}
     speakers: dict[str, None] = {}
     for portion in source.portions():
-        sessions[portion.session].turns.extend(portion.turns)
+        sessions[portion.conversation, portion.session].turns.extend(portion.turns)
         speakers |= dict.fromkeys(turn.speaker for turn in portion.turns if turn.speaker)
-    return Conversation(NAME, source.name, list(speakers), list(sessions.values()))
+    return Conversation(NAME, source.reading.conversation or "", list(speakers), list(sessions.values()))
 
 
-def _turns(path: Path) -> Generator[Turn]:
+def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
     name = files.file_name(path)
     offset = number = 0
     with files.opened(path) as stream:
@@ -150,7 +177,7 @@ def _turns(path: Path) -> Generator[Turn]:
             offset += len(line)
             written = (line.removeprefix(_BOM) if number == 1 else line).strip()
             if written:
-                yield _turn(place, name, written)
+                yield _turn(place, name, written, reading)
 
 
 def _check_unicode(place: Place, line: bytes, offset: int) -> None:
@@ -161,22 +188,34 @@ def _check_unicode(place: Place, line: bytes, offset: int) -> None:
         raise malformed(place, told, "Save the file as UTF-8") from None
 
 
-def _turn(place: Place, file: str, written: bytes) -> Turn:
+def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
     found = decoded(place, _OBJECT.decode, written)
+    unknown = () if found.keys() <= _KNOWN else tuple(key for key in found if key not in _KNOWN)
+    if unknown and not reading.ignore_unknown:
+        told = f"there is no field {unknown[0][:80]!r}; known are {', '.join(FIELDS)}"
+        remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
+        raise malformed(place.at(f"$.{unknown[0][:80]}"), told, remedy)
     fields: _Fields = decoded(place, _FIELDS, found)
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
-    if len(found) > len(_KNOWN) or not found.keys() <= _KNOWN:
-        source["extra"] = _extra(place, {key: each for key, each in found.items() if key not in _KNOWN})
+    if unknown:
+        source["extra"] = _extra(place, {key: found[key] for key in unknown})
+    if fields.source:
+        source["given"] = _extra(place, {"source": fields.source})["source"]
+    named = "" if fields.conversation is None else str(fields.conversation).strip()
+    conversation = named or reading.conversation or ""
     for key, text, limit in (
         ("text", fields.text, MAX_CONTENT_BYTES),
         ("speaker", fields.speaker or "", MAX_LABEL_BYTES),
         ("session", session, MAX_LABEL_BYTES),
+        ("name", fields.name or "", MAX_NAME_BYTES),
+        ("conversation", conversation, MAX_LABEL_BYTES),
     ):
         if len(text) * 4 > limit:
             judged(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
-    return Turn(
+    return (conversation, session), Turn(
         text=fields.text,
+        name=(fields.name or "").strip(),
         speaker=(fields.speaker or "").strip(),
         at=None if fields.at is None else _time(place.at("$.at"), fields.at),
         session=session,
@@ -190,18 +229,22 @@ def _time(place: Place, at: int | str) -> int:
 
 
 def _extra(place: Place, extra: dict[str, Any]) -> dict[str, Any]:
-    """The unknown fields if provenance can hold them: not too large, not too deep, integers of 64 bits."""
+    """Fields for the source alone, if provenance can hold them: not too large, not too deep, integers of 64 bits."""
     for key, value in extra.items():
         if not _shallow(value, MAX_EXTRA_DEPTH):
             raise malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
     try:
         size = len(msgspec.msgpack.encode(extra))
     except OverflowError:
-        raise malformed(place, "an unknown field holds an integer of more than 64 bits") from None
+        raise malformed(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
     if size > MAX_EXTRA_BYTES:
-        told = f"its unknown fields ({', '.join(extra)[:200]}) take {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
+        told = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
         raise malformed(place, told, "Leave out what is not about the turn")
     return extra
+
+
+def _listed(fields: dict[str, Any]) -> str:
+    return ", ".join(fields)[:200]
 
 
 def _shallow(value: object, left: int) -> bool:

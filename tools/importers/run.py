@@ -7,7 +7,7 @@ goes on after it was killed, how a grown file adds its tail, and why the same fi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -15,13 +15,23 @@ import msgspec
 
 from worlddb import InputError, RefusedError, Turn
 from worlddb.tools.importers import detect
-from worlddb.tools.importers.conversation import Portion, Source
+from worlddb.tools.importers.conversation import Portion, Reading, Source
 from worlddb.tools.importers.malformed import shown
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 Progress: TypeAlias = Callable[[int, int | None, str], None]
 """Told (turns done, turns in all, what is being done); in all is None while files are still being checked."""
+
+
+class Noted(Protocol):
+    """What this driver needs of a receipt's note."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def refs(self) -> Sequence[str]: ...
 
 
 class Ingested(Protocol):
@@ -35,6 +45,12 @@ class Ingested(Protocol):
 
     @property
     def events(self) -> int: ...
+
+    @property
+    def revised(self) -> int: ...
+
+    @property
+    def notes(self) -> Sequence[Noted]: ...
 
     @property
     def outcome(self) -> object: ...
@@ -67,7 +83,9 @@ class IngestSummary(msgspec.Struct, frozen=True):
 
     ``events`` and ``commits`` were written; both are 0 when everything was there already. ``worlds`` counts
     the conversations and sessions that the files hold, ``turns`` their turns, whether new or not. ``seq`` and
-    ``root`` (hex) are the store's after the last turn, None when the files hold no turn.
+    ``root`` (hex) are the store's after the last turn, None when the files hold no turn. ``revised`` counts the texts
+    that were there with other words, or came back after an erasure; ``notes`` counts by their codes what the receipts
+    note, "not_restored" for the texts that were erased and stayed out.
     """
 
     events: int
@@ -76,6 +94,8 @@ class IngestSummary(msgspec.Struct, frozen=True):
     turns: int
     seq: int | None
     root: str | None
+    revised: int = 0
+    notes: dict[str, int] = {}
 
 
 def ingest_files(
@@ -83,6 +103,8 @@ def ingest_files(
     paths: PathLike | Iterable[PathLike],
     *,
     format: str = detect.AUTO,
+    conversation: str | None = None,
+    ignore_unknown: bool = False,
     into: Any = None,
     restore_erased: bool = False,
     progress: Progress | None = None,
@@ -93,18 +115,29 @@ def ingest_files(
         db: an open store.
         paths: files, compressed or not; one that is named twice is read once.
         format: the name of a format in ``detect.FORMATS``, or "auto" to go by the content of each file.
+        conversation: the name of the conversation in place of the file's stem, by which JSON Lines are known; for one
+            file. Lines that name their conversation themselves keep it.
+        ignore_unknown: keep fields of JSON Lines that are not known in the turns' source; otherwise they are an error.
         restore_erased: let texts come back that were erased; otherwise they stay out.
         into: the world that the conversations are put into; None for the root world.
         progress: told now and then how far the import is.
 
     Raises:
-        InputError: a file cannot be read, or two files are the same conversation by name.
+        InputError: a file cannot be read, two files are the same conversation by name, or a conversation is named
+            for several files or for a format that names its conversations itself.
         MalformedFile: a file breaks its format; file, record and path are named.
         RefusedError: the reconciler refused a session; what was committed before it stays.
     """
-    loaded = _load_all(_distinct(paths), format, progress)
+    files = _distinct(paths)
+    if conversation is not None and len(files) != 1:
+        raise InputError(
+            f"The conversation is to be named {conversation[:80]!r}, and there are {len(files):,} files",
+            "Name the conversation of one file at a time",
+        )
+    loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
     total = sum(source.turns for _, _, source in loaded)
-    events = commits = done = 0
+    events = commits = revised = done = 0
+    noted: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
     worlds: set[tuple[str, ...]] = set()
@@ -116,11 +149,15 @@ def ingest_files(
             worlds |= {(name, portion.conversation), (name, portion.conversation, portion.session)}
             events += receipt.events
             commits += receipt.events > 0
+            revised += receipt.revised
+            for note in receipt.notes:
+                noted.setdefault(note.code, set()).update(note.refs)
             seq, root = receipt.seq, receipt.root
             done += len(portion.turns)
     if progress is not None:
         progress(done, total, "done")
-    return IngestSummary(events, commits, len(worlds), done, seq, root)
+    notes = {code: len(refs) for code, refs in noted.items()}
+    return IngestSummary(events, commits, len(worlds), done, seq, root, revised, notes)
 
 
 def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -128,7 +165,9 @@ def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     return list({os.path.realpath(path): Path(path) for path in listed}.values())
 
 
-def _load_all(paths: list[Path], format: str, progress: Progress | None) -> list[tuple[Path, str, Source]]:
+def _load_all(
+    paths: list[Path], format: str, reading: Reading, progress: Progress | None
+) -> list[tuple[Path, str, Source]]:
     """Every file with its format's name, all of them checked, and no conversation in two of them."""
     loaded: list[tuple[Path, str, Source]] = []
     owners: dict[tuple[str, str], Path] = {}
@@ -139,13 +178,14 @@ def _load_all(paths: list[Path], format: str, progress: Progress | None) -> list
                 progress(turns, None, f"checking {shown(path)}")
 
         heard(0)
-        found, source = detect.load(path, format, heard)
+        found, source = detect.load(path, format, heard, reading)
         for conversation in source.conversations:
             other = owners.setdefault((found.name, conversation), path)
             if other != path:
                 raise InputError(
                     f"{shown(other)} and {shown(path)} both hold a conversation named {conversation!r}",
-                    "Rename one of them: the second would be taken for a changed copy of the first",
+                    "Rename one of them, or take them in one by one and name the conversation of one: else the second"
+                    " would be taken for a changed copy of the first",
                 )
         loaded.append((path, found.name, source))
     return loaded
