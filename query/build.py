@@ -13,8 +13,8 @@ from worlddb.projections.tables.asof import (
 )
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
-from worlddb.query.ontology import holds
-from worlddb.query.period import Period, edge_in, versions_in
+from worlddb.query.conflicts import conflicts_of
+from worlddb.query.period import Period, versions_in
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 
@@ -80,19 +80,9 @@ def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
 
 def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None = None) -> tuple[str, ...]:
     """The worlds that contradict this one at a moment, or at some instant of a period, in log order."""
-    tables = snapshot.tables
-    asked = None if period is None else period.touched
-    found: dict[int, int] = {}
-    for type_name in sorted(spec.conflict_types):
-        code = tables.type_code(type_name)
-        if code is None:
-            continue
-        for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
-            if not edge_in(tables, place, row, moment, asked):
-                continue
-            if holds(snapshot, spec, type_name, "show_conflicts", row.home):
-                found[place.edge] = row.target if place.source == node else place.source
-    return tuple(tables.node(found[edge]).lineage.hex() for edge in sorted(found))
+    found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
+    others = (row.target if place.source == node else place.source for place, row in found)
+    return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
 
 
 def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:

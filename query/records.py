@@ -37,7 +37,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ``seq``, ``ingested_at``, ``author``, ``why`` and ``source`` are of the commit and command that wrote the version
     shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
     ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
-    contradict it and are not resolved. ``erased`` worlds have no text left; ``erasure`` says more.
+    contradict it while both are valid. ``erased`` worlds have no text left; ``erasure`` says more.
     """
 
     ref: str

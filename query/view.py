@@ -21,11 +21,12 @@ from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, lineage, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
+from worlddb.query.conflicts import conflicts_of
 from worlddb.query.find import Wanted, find
 from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
 from worlddb.query.members import members
-from worlddb.query.ontology import edge_types, holds
+from worlddb.query.ontology import edge_types
 from worlddb.query.period import Choice, Span, edge_in, period_of, span_of
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
@@ -251,19 +252,17 @@ class View:
             return found[1][:HASH_BYTES].hex()
 
     def conflicts(self, ref: Any, *, during: Span | None = None, overlaps: Span | None = None) -> list[records.Edge]:
-        """The edges that record contradictions of a world; ``during`` and ``overlaps`` as :meth:`edges` has them."""
-        found = [
-            edge
-            for type_name in sorted(self.spec.conflict_types)
-            for edge in self.edges(ref, type=type_name, during=during, overlaps=overlaps)
-        ]
+        """The edges that record contradictions of a world, in log order, while both sides are valid.
+
+        ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
+        those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
+        two sides.
+        """
+        period = period_of(during, overlaps)
         with self._sight() as snapshot:
-            homes = [find_node(snapshot.tables, bytes.fromhex(edge.home), self.seq) for edge in found]
-            return [
-                edge
-                for edge, home in zip(found, homes, strict=True)
-                if holds(snapshot, self.spec, edge.type, "show_conflicts", home)
-            ]
+            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            found = conflicts_of(snapshot, node, self.moment, self.spec, period)
+            return [build.edge(snapshot, place, row, self.moment) for place, row in found]
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
         """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.

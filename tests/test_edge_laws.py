@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.model.stores import day, new_store, refusal, state_of, worlds
-from worlddb import FOREVER, Database, Valid
+from worlddb import FOREVER, Database, Valid, View
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 
 SIZE = 5
@@ -275,6 +275,40 @@ def test_a_contradiction_keeps_both_sides_is_recorded_once_and_shown_by_every_re
         assert db.view().get(one).conflicts == ()  # type: ignore[union-attr]
         assert view.get(one).conflicts == (other,)  # type: ignore[union-attr]
         assert db.link(other, "contradicts", one)
+
+
+@pytest.mark.parametrize("how", ["retire", "supersede"])
+def test_a_conflict_is_shown_while_both_sides_are_valid_and_views_of_earlier_moments_go_on_showing_it(how: str) -> None:
+    with new_store() as db:
+        one, other, newer = worlds(db, 3)
+        edge = db.link(one, "contradicts", other).ref
+        before = db.view()
+        assert (
+            db.retire(other, at=day(2)) if how == "retire" else db.link(newer, "supersedes", other, valid_from=day(2))
+        )
+
+        def shown(view: View) -> list[object]:
+            hits = [hit for hit in view.recall("thing") if hit.ref == one]
+            found = [view.get(one), view.get(other, include_superseded=True), *hits]
+            return [len(view.conflicts(one)), len(view.conflicts(other)), *(bool(each.conflicts) for each in found)]
+
+        assert shown(db.view(valid=day(3))) == [0, 0, False, False, False]
+        assert shown(db.view(valid=day(1))) == shown(before) == [1, 1, True, True, True]
+        late = db.view(valid=day(3))
+        assert [found.ref for found in late.edges(one, type="contradicts")] == [edge], "the edge itself is not closed"
+        spans = {(1, 2): (1, 1), (1, 3): (0, 1), (2, 3): (0, 0)}
+        for (start, end), expected in spans.items():
+            span = (day(start), day(end))
+            assert (len(late.conflicts(one, during=span)), len(late.conflicts(one, overlaps=span))) == expected
+            assert len(late.get(one, overlaps=span).conflicts) == expected[1]  # type: ignore[union-attr]
+
+
+def test_a_revision_of_one_side_in_the_midst_of_a_span_does_not_interrupt_a_conflict() -> None:
+    with new_store() as db:
+        one, other = worlds(db, 2)
+        edge = db.link(one, "contradicts", other).ref
+        assert db.revise(other, content="again", valid_from=day(2))
+        assert [found.ref for found in db.view().conflicts(one, during=(day(1), day(3)))] == [edge]
 
 
 # -- implies, derived_from, refers_to

@@ -65,7 +65,7 @@ class Compared:
             number, include_superseded=True
         )
         assert view.containers(ref) == reads.containers(number)
-        assert all_fields(view.conflicts(ref)) == reads.edges(number, type="contradicts")
+        assert all_fields(view.conflicts(ref)) == reads.conflicts(number)
         assert view.equivalence_class(ref) == reads.equivalence_class(number)
 
     def sides(self, number: int, type_name: str) -> None:

@@ -65,12 +65,22 @@ class Reads:
         }
 
     def _opponents(self, number: int) -> list[int]:
-        found = [edge for _, edge in self.state.edges_of("contradicts") if self._in_force(edge)]
+        edges = [self.state.edges[own] for own in self._contradictions(number)]
+        return [edge.target if edge.source == number else edge.source for edge in edges]
+
+    def _contradictions(self, number: int) -> list[int]:
+        """The edges that say so, while they and both of their ends are in force."""
         return [
-            edge.target if edge.source == number else edge.source
-            for edge in found
+            own
+            for own, edge in self.state.edges_of("contradicts")
             if number in (edge.source, edge.target)
+            and self._in_force(edge)
+            and self.version_at(edge.source) is not None
+            and self.version_at(edge.target) is not None
         ]
+
+    def conflicts(self, number: int) -> list[dict[str, Any]]:
+        return [self.edge(own) for own in self._contradictions(number)]
 
     def history(self, number: int) -> list[dict[str, Any]]:
         versions = enumerate(self.state.worlds[number].versions, 1)
