@@ -12,7 +12,7 @@ from worlddb.log.model.times import FOREVER
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
 from worlddb.reconciler.draft import Draft
-from worlddb.reconciler.functional import record_conflicts
+from worlddb.reconciler.functional import end_conflicts, record_conflicts
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.handler_context import Written
 from worlddb.reconciler.ontology import Ontology
@@ -99,6 +99,7 @@ class Context(Reading):
         handler = self.scopes.handler_of_old(self, seen.type, row.home)
         if handler is not None:
             handler.on_delete(self, seen)
+        end_conflicts(self, seen, None)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
         """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
@@ -124,6 +125,7 @@ class Context(Reading):
         end = Interval(row.valid_from, row.valid_to).tighten(at).end
         if end < row.valid_to:
             self.draft.emit(ev.EdgeClosed(edge, end))
+            end_conflicts(self, self.handled(place, row), end)
             return True
         return False
 

@@ -53,6 +53,7 @@ NOTES = {
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
     "left_erased": "{} were erased here, and were left so",
     "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
+    "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -184,33 +186,57 @@ def test_two_targets_of_a_functional_relation_at_one_time_contradict_each_other(
             "none": [(0, False), (0, False)],
         }[scopes]
         live: dict[str, list[int]] = {}
-        expected: set[frozenset[str]] = set()
         for one in drawn:
+            before = _contradictions(db, targets)
             if one.act != "link":
                 _take_back(db, live, one)
-                continue
-            start, end = one.start, one.start + one.length
-            ends = sources[one.source], targets[one.target]
-            name = type_name.name if own else type_name
-            receipt = db.link(ends[0], name, ends[1], home=homes[one.home], valid_from=start, valid_to=end)
-            pairs = {
-                frozenset((targets[one.target], targets[other[1]]))
-                for other in live.values()
-                if other[0] == one.source
-                and other[1] != one.target
-                and governs[other[4]] == governs[one.home]
-                and governs[one.home][1]
-                and any(other[2] <= moment < other[3] for moment in range(start, end))
-            }
-            assert receipt.events == 1 + len(pairs - expected)
-            assert [note.code for note in receipt.notes] == ["functional_conflict"] * len(receipt.notes)
-            assert bool(receipt.notes) == bool(pairs)
-            expected |= pairs
-            live[receipt.ref] = [one.source, one.target, start, end, one.home]
-        found = {frozenset((edge.source, edge.target)) for edge in _contradictions(db, targets)}
-        assert found == expected
-        event(f"conflicts: {min(len(expected), 3)}")
+            else:
+                ends = sources[one.source], targets[one.target]
+                name = type_name.name if own else type_name
+                written = [one.source, one.target, one.start, one.start + one.length, one.home]
+                receipt = db.link(
+                    ends[0], name, ends[1], home=homes[one.home], valid_from=written[2], valid_to=written[3]
+                )
+                met = len(list(_conflicting({**live, receipt.ref: written}, governs)))
+                met -= len(list(_conflicting(live, governs)))
+                live[receipt.ref] = written
+                assert {note.code for note in receipt.notes} == ({"functional_conflict"} if met else set())
+            known = _contradictions(db, targets)
+            _check_conflicts(known, list(_conflicting(live, governs)), targets)
+            if one.act == "link":
+                assert receipt.events == 1 + len(known) - len(before)
+        event(f"conflicts: {min(len(_contradictions(db, targets)), 3)}")
         assert db.verify(deep=True).ok
+
+
+Conflicting = tuple[int, int, int, int]
+"""Two targets and from when to when edges of one source lead to both of them."""
+
+
+def _conflicting(live: dict[str, list[int]], governs: list[tuple[int, bool]]) -> Iterator[Conflicting]:
+    """Every pair of live edges that is a conflict, by looking at all of them."""
+    for one, other in combinations(live.values(), 2):
+        start, end = max(one[2], other[2]), min(one[3], other[3])
+        governed = governs[one[4]] == governs[other[4]] and governs[one[4]][1]
+        if governed and one[0] == other[0] and one[1] != other[1] and start < end:
+            yield min(one[1], other[1]), max(one[1], other[1]), start, end
+
+
+def _check_conflicts(known: list[worlddb.Edge], pairs: list[Conflicting], targets: list[str]) -> None:
+    """Every pair is recorded at some time of it, and no record outlasts the last pair that bears it out."""
+    for one, other, start, end in pairs:
+        assert any(
+            {edge.source, edge.target} == {targets[one], targets[other]}
+            and edge.valid.start < end
+            and start < edge.valid.end
+            for edge in known
+        )
+    for edge in known:
+        sides = sorted((targets.index(edge.source), targets.index(edge.target)))
+        last = edge.valid.end - 1
+        assert edge.valid.start == edge.valid.end or any(
+            [one, other] == sides and start <= last < end for one, other, start, end in pairs
+        )
 
 
 def _take_back(db: worlddb.Database, live: dict[str, list[int]], one: Drawn) -> None:
@@ -228,7 +254,9 @@ def _take_back(db: worlddb.Database, live: dict[str, list[int]], one: Drawn) -> 
 
 def _contradictions(db: worlddb.Database, refs: list[str]) -> list[worlddb.Edge]:
     view = db.view()
-    return [edge for ref in refs for edge in view.edges(ref, type="contradicts", include_superseded=True)]
+    return [
+        edge for ref in refs for edge in view.edges(ref, type="contradicts", direction="out", include_superseded=True)
+    ]
 
 
 def test_the_conflict_lasts_as_long_as_both_edges_do_and_both_sides_are_kept(tmp_path: Path) -> None:
@@ -250,6 +278,43 @@ def test_the_conflict_lasts_as_long_as_both_edges_do_and_both_sides_are_kept(tmp
         assert len(db.view(valid="2023-06-01").edges(ann, type="lives_in")) == 2
         again = db.link(ann, "lives_in", lisbon, valid_from="2023-01-01")
         assert again.events == 1 and again.notes == receipt.notes, "a conflict that is recorded is not recorded twice"
+
+
+@pytest.mark.parametrize("how", ["retire", "unlink"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_conflict_ends_with_either_edge_in_the_same_commit_and_can_be_recorded_again(
+    tmp_path: Path, how: str, which: int
+) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.register(Tagged("lives_in", 1), functional=True)
+        ann, lisbon, porto = (db.create("Entity", name, valid_from="2000-01-01") for name in ("Ann", "Lisbon", "Porto"))
+        edges = [db.link(ann, "lives_in", place, valid_from="2019-01-01") for place in (lisbon, porto)]
+        [conflict] = edges[1].notes[0].refs
+        before = db.view()
+        receipt = db.retire(edges[which], at="2023-01-01") if how == "retire" else db.unlink(edges[which])
+        assert receipt.events == 2
+        assert [(note.code, note.refs) for note in receipt.notes] == [("conflict_ended", (conflict,))]
+        assert db.view().get(lisbon).conflicts == db.view().get(porto).conflicts == ()  # type: ignore[union-attr]
+        assert before.get(lisbon).conflicts == (porto.ref,)  # type: ignore[union-attr]
+        if how == "retire":
+            assert str(db.view().edge(conflict).valid) == "[2019-01-01T00:00:00Z, 2023-01-01T00:00:00Z)"
+            assert len(db.view(valid="2022-01-01").conflicts(porto)) == 1
+        again = db.link(ann, "lives_in", (lisbon, porto)[which], valid_from="2024-01-01")
+        assert [note.code for note in again.notes] == ["functional_conflict"]
+        assert db.view().get(lisbon).conflicts == (porto.ref,)  # type: ignore[union-attr]
+        assert db.verify(deep=True).ok
+
+
+def test_a_conflict_that_somebody_recorded_does_not_end_with_a_functional_edge(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.register("refers_to", functional=True)
+        one, other, third = (db.create("Entity", "", resolve=False) for _ in range(3))
+        said = db.link(other, "contradicts", third)
+        db.link(one, "refers_to", other)
+        edge = db.link(one, "refers_to", third)
+        assert [note.refs for note in edge.notes] == [(said.ref,)]
+        assert db.unlink(edge).notes == ()
+        assert [found.ref for found in db.view().conflicts(other)] == [said.ref]
 
 
 def test_a_keyed_edge_that_is_found_again_is_no_second_edge(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from worlddb.log.model.interval import Interval
 from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler, Q
 
 if TYPE_CHECKING:
@@ -15,16 +16,20 @@ class Contradicts(PlainHandler):
 
     Laws:
         * Both sides are kept: nothing is closed, hidden or rewritten.
-        * It is symmetric: a pair is recorded once, whichever end came first, while the edge is live.
-        * Every read of either side shows the conflict.
+        * It is symmetric: a pair is recorded once for any time, whichever end came first, while the edge is live.
+        * Every read of either side shows the conflict, while both sides are valid.
     """
 
     name = "contradicts"
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)
+        when = Interval(edge.valid_from, edge.valid_to)
         for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            if any(known.target == other for known in ctx.edges(one, self.name)):
+            if any(
+                known.target == other and Interval(known.valid_from, known.valid_to).overlaps(when)
+                for known in ctx.edges(one, self.name)
+            ):
                 ctx.refuse(
                     "already_in_conflict",
                     f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",

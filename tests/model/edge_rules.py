@@ -49,7 +49,8 @@ def check_insert(on: Draft, edge: Edge) -> None:
         _check_identity(on, edge)
     elif edge.type == "contradicts":
         pair = {edge.source, edge.target}
-        if any({other.source, other.target} == pair for _, other in on.state.edges_of("contradicts")):
+        known = [other for _, other in on.state.edges_of("contradicts") if {other.source, other.target} == pair]
+        if any(max(other.start, edge.start) < min(other.end, edge.end) for other in known):
             refuse("already_in_conflict")
     elif edge.type in ORDERS and on.state.reaches(edge.target, edge.source, edge.type):
         refuse(f"{edge.type}_cycle")
