@@ -113,7 +113,11 @@ def commands_of(request: Ingest) -> list[Command]:
             resolve=False,
         )
     ]
-    opened = {_session(turn, request): at for turn, at in reversed(list(zip(request.turns, said, strict=True)))}
+    opened: dict[str, int] = {}
+    for turn, at in zip(request.turns, said, strict=True):
+        if at is not None:
+            name = _session(turn, request)
+            opened[name] = min(at, opened.get(name, at))
     sessions: dict[str, int] = {}
     for name in dict.fromkeys(_session(turn, request) for turn in request.turns or (NO_TURN,)):
         sessions[name] = len(commands)

@@ -52,6 +52,14 @@ def test_containers_begin_with_their_first_turn_so_that_past_views_see_them(tmp_
         assert [world.name for world in then.children(team)] == ["Monday", "Ada", "Ben"]
 
 
+def test_a_session_whose_turns_are_out_of_order_begins_with_the_earliest_of_them(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        db.ingest([TURNS[2], TURNS[0], TURNS[1]], conversation="team")
+        (monday,) = db.view().find(name="Monday", type="Session")
+        assert str(monday.valid) == "[2025-03-03T09:00:00Z, forever)"
+        assert len(list(db.view(valid="2025-03-03T09:01:00Z").children(monday))) == 1
+
+
 def test_no_turns_make_a_conversation_with_one_session_and_an_extractor_may_fill_it(tmp_path: Path) -> None:
     def extractor(turns: object) -> worlddb.Extraction:
         return worlddb.Extraction(nodes=[worlddb.Node(label="a", type="Fact", name="a fact")])
