@@ -151,6 +151,31 @@ def test_bookmarks_are_listed_and_a_taken_one_is_refused(run):
     assert run.json("bookmark")["bookmarks"][0]["seq"] == 6
 
 
+@pytest.mark.parametrize("at", ["2000-01-01", "0"])
+def test_a_moment_before_the_first_commit_gets_no_name_and_is_told_so(at, run):
+    refused = run("bookmark", "early", "--at", at)
+    assert refused.code == 2 and f"Nothing had been committed by {at}" in refused.err
+
+
+def test_a_view_before_the_first_commit_says_so_and_names_no_world(db):
+    root = next(db.log(1, 1)).data["root"]
+    early = db.view(ingested="2000-01-01")
+    assert list(early.children()) == early.find() == []
+    for read in (
+        early.get,
+        early.hash,
+        early.edges,
+        early.history,
+        early.confined,
+        lambda ref: list(early.children(ref)),
+    ):
+        with pytest.raises(worlddb.UnknownReference, match="Nothing had been committed yet") as raised:
+            read(root)
+        assert root not in str(raised.value)
+    with pytest.raises(worlddb.InputError, match="is not a reference"):
+        early.get("no hex")
+
+
 @pytest.mark.parametrize(
     "words",
     [["5"], ["5", "verify"], ["5", "children", "--ingested", "3"], ["5", "nonsense"], ["soon", "children"]],

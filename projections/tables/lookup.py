@@ -19,10 +19,13 @@ def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
     """The node that a full lineage id or a unique prefix of one stands for, as known at commit ``seq``.
 
     Raises:
-        UnknownReference: nothing known then has it.
+        UnknownReference: nothing known then has it, or nothing at all had been committed.
         AmbiguousReference: several worlds share the prefix; they are listed.
         InputError: it is no reference at all.
     """
+    if seq == 0:
+        _range(ref)
+        raise UnknownReference("Nothing had been committed yet", "Look at a later view")
     if type(ref) is bytes and len(ref) == LINEAGE_BYTES:
         node = tables.node_of(ref)
         if node is not None and tables.node(node).created <= seq:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 
-from worlddb import Bookmark
+from worlddb import Bookmark, InputError
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError, parser_of
 from worlddb.tools.cli.command import DONE, Command
@@ -26,6 +26,8 @@ def _bookmark(args: Namespace, out: Output) -> int:
         if args.name is None:
             return _list(db.bookmarks(), out)
         marked = db.view(**stores.when(args.at)).seq
+        if not marked:
+            raise InputError(f"Nothing had been committed by {args.at}", "Name a later time, or a commit from 1 on")
         db.bookmark(args.name, seq=marked, move=args.move, why=args.why).raise_if_refused()
         (made,) = (each for each in db.bookmarks() if each.seq == marked and each.name == args.name)
 
