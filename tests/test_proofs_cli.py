@@ -51,6 +51,37 @@ def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
     assert document["claim"]["name"] == name and document["claim"]["ingested_at"].endswith("Z")
 
 
+def test_a_proof_that_was_to_show_an_erased_text_says_that_it_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, file = Here(capsys, tmp_path / "memory"), tmp_path / "p"
+    with worlddb.open(tmp_path / "memory", author="ada") as db:
+        kept, gone = (db.create("Note", name, content="text").ref for name in ("kept", "gone"))
+        assert db.erase(gone, reason="asked for")
+    shown, empty = (here("prove", ref, "--with-text", "--out", file) for ref in (kept, gone))
+    assert shown.code == empty.code == 0
+    assert not shown.err and "The proof shows no text" in empty.err
+    assert [here.json("prove", ref, "--with-text")["shows_text"] for ref in (kept, gone)] == [True, False]
+    assert not here("prove", gone, "--out", file).err
+
+
+def test_the_times_of_a_checked_claim_are_dates_and_the_author_is_that_of_the_commit_it_is_as_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, file, head = Here(capsys, tmp_path / "memory"), tmp_path / "p", tmp_path / "head"
+    with worlddb.open(tmp_path / "memory", author="ada") as db:
+        one, other = (db.create("Note", name).ref for name in ("one", "other"))
+    with worlddb.open(tmp_path / "memory", author="ben") as db:
+        edge = db.link(one, "refers_to", other, valid_from="2024-01-01").ref
+    head.write_text(here("head").out, encoding="utf-8")
+    here("prove", one, "--out", file)
+    claim = here.json("check-proof", file, "--head", head)["claim"]
+    assert claim["commit_author"] == "ben" and "author" not in claim
+    assert claim["created_at"].endswith("Z") and claim["created_at"] in here("check-proof", file, "--head", head).out
+    here("prove", edge, "--out", file)
+    assert here.json("check-proof", file, "--head", head)["claim"]["edge"]["valid_from"] == "2024-01-01T00:00:00Z"
+
+
 def test_a_proof_printed_as_text_or_as_json_is_the_same_proof(
     run: Here, head: Path, small: Small, tmp_path: Path
 ) -> None:

@@ -224,7 +224,7 @@ def _check_inclusion(proof: Inclusion, heads: Sequence[Anchor]) -> dict[str, Any
         "size": proof.size,
         "seq": proof.seq,
         "ingested_at": header.ingest_time,
-        "author": header.author,
+        "commit_author": header.author,
         "world": proof.world,
         "path": within,
     }

@@ -63,6 +63,11 @@ class Output:
         if not self.quiet and not self.json:
             self.page.line(*((span, "dim") if isinstance(span, str) else span for span in spans))
 
+    def warn(self, text: str) -> None:
+        """Say on standard error what a person might miss; a program finds it in the document."""
+        if not self.quiet and not self.json:
+            sys.stderr.write(f"{visible(text)}\n")
+
     def failed(self, error: WorldDBError) -> None:
         """Say an error to the person, and in JSON to the program that asked for it."""
         remedy = f"  {error.remedy}\n" if error.remedy else ""

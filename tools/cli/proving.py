@@ -130,7 +130,12 @@ def _prove(args: Namespace, out: Output) -> int:
         raise UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
     with stores.existing(args) as db:
         text = _inclusion(db, args) if args.consistency is None else _consistency(db, args.consistency)
-    document = {"ok": True, "proof": json.loads(text), "file": args.out, "bytes": len(text)}
+    proof = json.loads(text)
+    document = {"ok": True, "proof": proof, "file": args.out, "bytes": len(text)}
+    if args.consistency is None:
+        document["shows_text"] = proof.get("shown") is not None
+        if args.with_text and not document["shows_text"]:
+            out.warn("The proof shows no text: it was erased, or there never was any.")
     if args.out is None:
         out.verbatim(document, text)
         return DONE
@@ -196,9 +201,7 @@ def _check_arguments(parser: ArgumentParser) -> None:
 def _check_proof(args: Namespace, out: Output) -> int:
     heads = [read_file(file, MAX_CHECKPOINT_BYTES) for file in args.heads]
     found = worlddb.check_proof(read_file(args.file, MAX_PROOF_BYTES), *heads, keys=given_keys(args.keys))
-    claim = found.claim | (
-        {"ingested_at": wire.time(found.claim["ingested_at"])} if "ingested_at" in found.claim else {}
-    )
+    claim = _with_times(found.claim)
     document = {"ok": found.ok, "kind": found.kind, "reason": found.reason, "claim": claim, "keys": len(args.keys)}
 
     def write(page: Page) -> None:
@@ -212,6 +215,12 @@ def _check_proof(args: Namespace, out: Output) -> int:
 
     out.answer(document, write)
     return DONE if found.ok else NO
+
+
+def _with_times(claim: dict[str, Any]) -> dict[str, Any]:
+    """A claim with its times as people and programs are given them everywhere."""
+    times = {name: wire.time(claim[name]) for name in ("ingested_at", "created_at", "valid_from") if name in claim}
+    return claim | times | ({"edge": _with_times(claim["edge"])} if "edge" in claim else {})
 
 
 def _statement(found: ProofCheck) -> str:
