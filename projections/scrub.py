@@ -11,7 +11,7 @@ import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
-from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.projections.indexes.folder import locked, reset
@@ -37,6 +37,7 @@ def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> b
             env.step("scrub")
             _forget_indexes(env, INDEX_PATIENCE_SECONDS if wait_seconds is None else wait_seconds)
             _forget_scratch(env)
+            _forget_snapshots(env)
             env.step("forgotten")
             env.rewrite(due, timeout_seconds=wait_seconds)
         except (IndexUnwritable, UnavailableError, StoreError):
@@ -66,6 +67,17 @@ def _forget_scratch(env: Environment) -> None:
         process = folder.name[len(SCRATCH_PREFIX) :].partition("-")[0]
         if not (process.isdigit() and _runs(int(process))):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_snapshots(env: Environment) -> None:
+    """Delete the snapshots; they are taken anew when somebody wants them.
+
+    Raises:
+        IndexUnwritable: one of them cannot be deleted.
+    """
+    shutil.rmtree(env.folder / SNAPSHOT_FOLDER, ignore_errors=True)
+    if (env.folder / SNAPSHOT_FOLDER).exists():
+        raise IndexUnwritable(f"{env.folder / SNAPSHOT_FOLDER} cannot be deleted")
 
 
 def _runs(process: int) -> bool:

@@ -65,6 +65,12 @@ class Copier:
             if progress is not None:
                 progress(done, until)
 
+    def erased_since(self, source: LmdbLog) -> bool:
+        """True if something was erased that the target still has as of the last step."""
+        searched = self.searched
+        self._search(source, source.head().seq)
+        return any(seq > searched for seq in self._erasing)
+
     def _search(self, source: LmdbLog, last: int) -> None:
         for seq in range(self.searched + 1, last + 1):
             if _ERASED_TAG in source.stored_events(seq):

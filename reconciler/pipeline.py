@@ -42,6 +42,12 @@ from worlddb.reconciler.resolving.thresholds import Resolving
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
 
+_COPIES: Final = {
+    BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
+    "restoring": ("the beginning of a restore that broke off", "Restore into another folder"),
+    "snapshot": ("a snapshot", "Replay to its commit: `worlddb replay --until SEQ --into NEW`"),
+}
+
 Request = Ingest | Arrival | Sequence[cmd.Command]
 
 
@@ -261,10 +267,7 @@ def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
     """A backup that had commits of its own could not be brought up to date any more."""
     kind = log.copy_kind()
     if kind:
-        what = "a backup" if kind == BACKUP else "the beginning of a restore that broke off"
-        remedy = (
-            "Restore it first: `worlddb restore DIR --into NEW`" if kind == BACKUP else "Restore into another folder"
-        )
+        what, remedy = _COPIES.get(kind, (f"a copy of kind {kind!r}", "Upgrade WorldDB"))
         raise ReadOnlyBackup(f"{writer.env.folder} is {what} and was not written to", remedy)
 
 

@@ -9,6 +9,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.copying import Copier, Progress
+from worlddb.reconciler.snapshots import start_from_snapshot
 
 
 class Replayed(NamedTuple):
@@ -20,11 +21,12 @@ class Replayed(NamedTuple):
 
 
 def replay(source: Environment, target: Environment, until: int, progress: Progress | None = None) -> Replayed:
-    """Copy commits 1 to ``until`` as they are stored, and derive the tables from them.
+    """Copy commits 1 to ``until`` as they are stored, and derive the tables from them; from the nearest snapshot on.
 
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
     """
+    start_from_snapshot(source, target, until)
     Copier(source, target).copy(until, progress)
     with target.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)

@@ -30,7 +30,7 @@ _PUBLIC = """
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     Step
     Bundle InvalidBundle check_bundle
-    BackedUp BackupMismatch ReadOnlyBackup Restored restore
+    BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler

@@ -78,6 +78,7 @@ from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.reconciler.snapshots import Snapshot
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
 from worlddb.restoring import restore
@@ -169,6 +170,7 @@ __all__ = [
     "Restored",
     "Rewritable",
     "SeededEntropy",
+    "Snapshot",
     "Staged",
     "StaticEmbedder",
     "Step",

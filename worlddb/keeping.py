@@ -25,6 +25,8 @@ from worlddb.reconciler.backups import backup as back_up
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.replay import Replayed
 from worlddb.reconciler.replay import replay as replay_records
+from worlddb.reconciler.snapshots import Snapshot
+from worlddb.reconciler.snapshots import take as take_snapshot
 from worlddb.reconciler.stepping import decided
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 
@@ -193,6 +195,27 @@ class Keeping(Proving):
             return made
         finally:
             target.close()
+
+    def snapshot(
+        self,
+        *,
+        until: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        progress: Progress | None = None,
+    ) -> Snapshot:
+        """Keep the store as it is, or was, beside the log, so that a replay to a later moment starts from there.
+
+        It is as large as the store was then and may be deleted at any time. An erasure deletes all of them.
+
+        Raises:
+            InputError: nothing had been committed by then.
+            DamagedStore: a commit is not what was written.
+        """
+        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
+        if not end:
+            raise InputError("Nothing had been committed by then", "Take a snapshot of a later time")
+        return take_snapshot(self._env, end, progress)
 
     def replay(
         self,

@@ -4,6 +4,7 @@
     DIR/writer.lock, .json     the lock between writers, and who holds it
     DIR/.scrub/                the data file being written anew after an erasure
     DIR/indexes/               what catches up by checkpoint and may be deleted at any time
+    DIR/snapshots/             the store as it was at some commits; may be deleted at any time
 
 A large sparse map is reserved at creation, so that nobody is asked for a size; where the platform refuses it, the
 map grows by doubling. No transaction outlives one call.
@@ -29,6 +30,7 @@ from worlddb.log.store.shared import DATA_FILE, FORK_REMEDY, acquire, release, t
 T = TypeVar("T")
 
 INDEX_FOLDER: Final = "indexes"
+SNAPSHOT_FOLDER: Final = "snapshots"
 _SNAPSHOT_ATTEMPTS: Final = 5
 """How often to begin again because two commits came between opening a snapshot and finding it in the file."""
 

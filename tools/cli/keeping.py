@@ -137,6 +137,23 @@ def _replay(args: Namespace, out: Output) -> int:
     return DONE if made.matches_recorded else NO
 
 
+def _snapshot_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment to keep (default: the last commit)")
+
+
+def _snapshot(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=told)
+    document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
+
+    def write(page: Page) -> None:
+        page.line(f"kept the store as of commit {made.seq} ({made.size_bytes:,} bytes); root {made.root}")
+        out.hint("A replay to that commit or a later one starts from it. It may be deleted at any time.")
+
+    out.answer(document, write)
+    return DONE
+
+
 COMMANDS = (
     Command(
         "verify",
@@ -166,5 +183,12 @@ COMMANDS = (
             ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
             ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
         ),
+    ),
+    Command(
+        "snapshot",
+        "keep the store as of a commit beside the log, so that later replays start from there",
+        _snapshot_arguments,
+        _snapshot,
+        (("snapshot", "as it is now"), ("snapshot --at 2026-06-30T23:59:59Z", "as it was then")),
     ),
 )
