@@ -151,6 +151,7 @@ def test_what_lies_outside_is_known_by_reference_until_it_comes(made, tmp_path):
         before = db.view()
         arrived = db.import_bundle(tmp_path / "outer.bundle", into=shelf)
         assert [note.refs for note in arrived.notes if note.code == "texts_arrived"] == [(told.outer,)]
+        assert db.verify(deep=True).findings == ()
         found = db.view().get(told.outer)
         assert found is not None and (found.content, found.erased) == ("outside of it all", False)
         assert db.view().find(name="elsewhere") == [found]

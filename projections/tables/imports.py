@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.schema import U64
@@ -31,6 +32,8 @@ def filled(on: Applier, event: ev.Filled) -> None:
     on.tables.put_version(node, event.version, row._replace(name=name, type=kind))
     if name != NO_NAME:
         _put_earliest(on.tables.names, name + U64.pack(node), row.seq)
+        if body.type not in UNNAMED_TYPES:
+            put_name(on.tables, node, body.name)
     _put_earliest(on.tables.types, kind + U64.pack(node), row.seq)
 
 
