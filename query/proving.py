@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
+from worlddb.log.model.bundle import ProofFrame
 from worlddb.log.model.checkpoint import OwnCheckpoint, Standing, origin_of, read_checkpoint
-from worlddb.log.model.errors import DamagedStore, InputError, UnknownReference
+from worlddb.log.model.errors import DamagedStore, InputError, LimitExceeded, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.limits import checked_number
+from worlddb.log.model.limits import MAX_FRAME_BYTES, checked_number
 from worlddb.log.model.merkle import consistency_path, inclusion_path, tree_root
-from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, Inclusion, WorldStep
+from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, Inclusion, WorldStep, proof_text
 from worlddb.log.model.trie import NodeStore, root_of
 from worlddb.log.model.trie_proof import built, nodes_to
 from worlddb.projections.tables.asof import edge_known, newest_version
@@ -20,7 +21,9 @@ from worlddb.projections.tables.lookup import find_node, find_node_or_edge
 from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE, EDGE_KEY, LIVE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.projections.tables.settle import roots_of
 from worlddb.projections.tables.tables import Tables, missing_row
-from worlddb.query.snapshot import Snapshot
+from worlddb.query.snapshot import Reader, Snapshot
+
+_FRAME_OVERHEAD_BYTES: Final = 64
 
 
 class Goal(NamedTuple):
@@ -77,6 +80,27 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
         edge,
         _shown(snapshot, goal) if with_text else None,
     )
+
+
+def bundle_proof(reader: Reader, store_id: bytes, ref: bytes | str, seq: int, head: str | bytes | int) -> ProofFrame:
+    """The frame that proves the hash of a world at commit ``seq`` to whoever has a head: its text, or its size.
+
+    Raises:
+        UnknownReference: there was no such world then.
+        InputError: the head is of another store, of fewer commits than ``seq``, or of more than there are.
+        LimitExceeded: the world lies so deep that the proof would be too large.
+    """
+    with reader.snapshot() as snapshot:
+        size = size_of_head(head, store_id, snapshot.log.head().seq)
+        goal = goal_of(snapshot, ref, None, seq, size)
+        stored = proof_text(prove_inclusion(snapshot, store_id, goal, with_text=False)).encode()
+    largest = MAX_FRAME_BYTES - _FRAME_OVERHEAD_BYTES
+    if len(stored) > largest:
+        raise LimitExceeded(
+            f"The proof would have {len(stored):,} bytes, above the limit of {largest:,} in a bundle",
+            "Export without a proof; `worlddb prove` makes larger ones",
+        )
+    return ProofFrame(stored)
 
 
 def goal_of(snapshot: Snapshot, ref: bytes | str, world: bytes | str | None, seq: int, size: int) -> Goal:

@@ -9,7 +9,6 @@ from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
-from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.functional import end_conflicts, record_conflicts
@@ -22,6 +21,7 @@ from worlddb.reconciler.scopes import Scopes
 
 if TYPE_CHECKING:
     from worlddb.reconciler.erasing import Plan
+    from worlddb.reconciler.importing import Arrival
 
 SAME_AS = "same_as"
 MAX_CHAIN = 64
@@ -37,7 +37,7 @@ class Context(Reading):
         self.stopped: Exception | None = None
         """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
         self.secret = secret
-        self.arriving: Contents | None = None
+        self.arriving: Arrival | None = None
         """The bundle that a command of this request imports."""
         self.erasure: Plan | None = None
         """What the erasures of this request come to, if it has any."""

@@ -7,9 +7,10 @@ either. What an import must hold by itself are the laws of containment, for the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import events as ev
+from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
@@ -25,10 +26,11 @@ _LISTED: Final = 20
 
 
 class Arrival(NamedTuple):
-    """A request to import: the command, and what the bundle holds that it names by hash."""
+    """A request to import: the command, what the bundle holds that it names by hash, and the head it was proved by."""
 
     command: Import
     contents: Contents
+    head: Checkpoint | None
 
 
 def import_bundle(ctx: Context, command: Import) -> bytes:
@@ -36,8 +38,8 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
 
     Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
     """
-    contents = ctx.arriving
-    assert contents is not None, "a request to import brings them"
+    assert ctx.arriving is not None, "a request to import brings it"
+    contents = ctx.arriving.contents
     into = None if command.into is None else node_ref(ctx, command.into)
     merge = Merge(ctx.draft, contents)
     events = merge.events()
@@ -50,7 +52,7 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
         _note_left(ctx, merge)
         return world
     _refuse_forbidden(ctx, events)
-    ctx.draft.emit(_imported(ctx, command, contents, merge))
+    ctx.draft.emit(_imported(ctx, ctx.arriving, merge))
     for event in events:
         ctx.draft.emit(event)
     _place(ctx, world, into)
@@ -81,14 +83,17 @@ def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
     )
 
 
-def _imported(ctx: Context, command: Import, contents: Contents, merge: Merge) -> ev.Imported:
+def _imported(ctx: Context, arrival: Arrival, merge: Merge) -> ev.Imported:
+    command, contents, head = arrival
     heading = contents.heading
-    source = {
+    source: dict[str, Any] = {
         "store": heading.store_id.hex(),
         "seq": heading.seq,
         "world": heading.world.hex(),
         "bundle": command.bundle.hex(),
     }
+    if head is not None:
+        source["head"] = {"origin": head.origin, "commits": head.size, "tree": head.tree.hex()}
     commits = [[commit.seq, commit.ingest_time, commit.author] for commit in contents.commits.values()]
     first = {group.frame.lineage: group.versions[0].seq for group in contents.worlds}
     # A membership that was written with its member says nothing that the member's version does not.

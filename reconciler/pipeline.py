@@ -14,7 +14,6 @@ from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
-from worlddb.log.store.bundle_contents import Contents
 from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.group import Group
@@ -56,7 +55,7 @@ class Task(NamedTuple):
 
     commands: list[cmd.Command]
     idempotency_key: str | None
-    arriving: Contents | None
+    arriving: Arrival | None
 
 
 class Writer(NamedTuple):
@@ -83,7 +82,7 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
         IdempotencyConflict: another request was committed under the key.
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
-    arriving = request.contents if isinstance(request, Arrival) else None
+    arriving = request if isinstance(request, Arrival) else None
     task = Task(extract(request), idempotency_key, arriving)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
     if writer.group is not None and not is_large:

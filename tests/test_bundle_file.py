@@ -35,12 +35,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
     told = told_store(folder / "store")
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle")
+        db.export(told.team, folder / "bare.bundle", proof=False)
     return folder, told
 
 
 @pytest.fixture
 def frames(made: tuple[Path, Told]) -> Frames:
-    return frames_of(made[0] / "team.bundle")
+    """Without a proof, so that the other checks are alone; ``test_bundle_proof.py`` has those of the proof."""
+    return frames_of(made[0] / "bare.bundle")
 
 
 def refused(path: Path) -> InvalidBundle:
@@ -135,9 +137,9 @@ def test_a_truncated_bundle_is_refused_at_every_length(tmp_path):
 
 
 def test_a_bundle_is_refused_without_any_of_the_frames_that_its_hashes_cover(made, tmp_path):
-    """An alias, an end, a retraction or an undecided proposal may be left out by a forger: that is what proofs and the
-    bundle's own hash are for."""
-    frames = frames_of(made[0] / "team.bundle")
+    """An alias, an end, a retraction or an undecided proposal may be left out by a forger: that is what the bundle's
+    own hash is for."""
+    frames = frames_of(made[0] / "bare.bundle")
     uncovered = (fr.AliasFrame, fr.EndedFrame, fr.RetractedFrame)
     left_out = 0
     for at, frame in enumerate(frames):

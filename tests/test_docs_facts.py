@@ -29,7 +29,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     Step
-    Bundle InvalidBundle check_bundle
+    Bundle InvalidBundle UnprovedBundle check_bundle
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS

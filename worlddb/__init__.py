@@ -34,6 +34,7 @@ from worlddb.log.model.errors import (
     UnavailableError,
     UnknownEdgeType,
     UnknownReference,
+    UnprovedBundle,
     WorldDBError,
     WriterBusy,
 )
@@ -184,6 +185,7 @@ __all__ = [
     "UnavailableError",
     "UnknownEdgeType",
     "UnknownReference",
+    "UnprovedBundle",
     "Valid",
     "Verified",
     "Version",

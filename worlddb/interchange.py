@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from worlddb.log.model.checkpoint import Anchor, anchor_of
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import read_contents
@@ -13,6 +15,7 @@ from worlddb.log.store.bundles import Bundle, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
+from worlddb.query.proving import bundle_proof
 from worlddb.query.references import as_ref
 from worlddb.query.view import View
 from worlddb.reconciler.commands import Import
@@ -23,15 +26,28 @@ from worlddb.store import folder_of
 from worlddb.viewing import Viewing
 
 
-def check_bundle(path: str | Path) -> Bundle:
+def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()) -> Bundle:
     """Check a whole bundle without any store: every id, every hash of a world, and that nothing is missing.
+
+    With the text of a ``head``, the bundle's proof must lead from it to the world hash, so that the world is what the
+    exporting store had. Each verifier key in ``keys`` must have signed the head.
 
     Raises:
         InvalidBundle: it does not hold; which frame, and why.
+        UnprovedBundle: the head does not stand for it: no proof, or one for another head.
         NewerFormat: it was made by a newer release.
+        MalformedFile: the head is no checkpoint.
     """
+    anchor = _anchor(head, keys)
     with reading(folder_of(path)) as frames:
-        return frames.bundle()
+        bundle = frames.bundle()
+        if anchor is not None:
+            frames.hold_against(anchor)
+        return bundle
+
+
+def _anchor(head: str | bytes | None, keys: Sequence[str]) -> Anchor | None:
+    return None if head is None and not keys else anchor_of(head, keys)
 
 
 class Interchange(Viewing):
@@ -47,18 +63,31 @@ class Interchange(Viewing):
         ingested: TimeLike | None = None,
         seq: int | None = None,
         overwrite: bool = False,
+        proof: bool = True,
+        head: str | bytes | int | None = None,
     ) -> Bundle:
         """Write a world (``None``: the root world, which is everything) and all inside it as a bundle.
 
         It is as of an ingest time or commit (default: now). A path that ends in ``.zst`` is compressed. The file is
         there whole or not at all.
 
+        With ``proof`` it holds a proof of the world's hash for whoever has a ``head``: its text or number of commits,
+        by default that of the moment itself. The proof names the worlds on the way down from the root, and some beside
+        it, by their ids and hashes.
+
         Raises:
-            InputError: something is there under the path already, and ``overwrite`` is false.
+            InputError: something is there under the path already, and ``overwrite`` is false; or the head is of another
+                store, of fewer commits than the moment, or of more than there are.
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
+        if head is not None and not proof:
+            raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
         view = self._moment(ingested, seq)
-        frames = bundle_frames(self._reader, self._given(ref), view.seq, self._reader.store_id)
+        store_id, given = self._reader.store_id, self._given(ref)
+        frames = bundle_frames(self._reader, given, view.seq, store_id)
+        if proof:
+            frame = bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
+            frames = chain(frames, (frame,))
         made = write_bundle(folder_of(path), frames, overwrite=overwrite)
         self._note("bundle", path, view)
         return made
@@ -92,7 +121,14 @@ class Interchange(Viewing):
         note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def import_bundle(
-        self, path: str | Path, *, into: Any = None, why: str = "", idempotency_key: str | None = None
+        self,
+        path: str | Path,
+        *,
+        into: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
     ) -> Receipt:
         """Take in a bundle as one commit; ``ref`` of the receipt is its world.
 
@@ -100,13 +136,19 @@ class Interchange(Viewing):
         added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
         is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list.
 
+        ``head`` and ``keys`` are as in :func:`check_bundle`. Which head it was held against is said in the source of
+        the ``imported`` event; nothing else is kept of the proof.
+
         Raises:
             InvalidBundle: it does not hold; which frame, and why. Nothing was written.
+            UnprovedBundle: the head does not stand for it. Nothing was written.
             NewerFormat: it was made by a newer release.
         """
-        bundle, contents = read_contents(folder_of(path))
+        anchor = _anchor(head, keys)
+        bundle, contents = read_contents(folder_of(path), anchor)
         command = Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else as_ref(into), why=why)
-        return execute(self._writer, Arrival(command, contents), idempotency_key)
+        proved_by = None if anchor is None else anchor.checkpoint
+        return execute(self._writer, Arrival(command, contents, proved_by), idempotency_key)
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
         view = self.view(ingested=ingested, seq=seq)

@@ -161,7 +161,7 @@ class RetractedFrame(Frame, frozen=True, tag="retracted"):
 
 
 class ProofFrame(Frame, frozen=True, tag="proof"):
-    """Opaque bytes that tie the world hash to the exporting store's head; not looked at by an import."""
+    """A proof of inclusion as text, which leads from a head of the exporting store to the world hash."""
 
     stored: bytes
 

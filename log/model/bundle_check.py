@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model.bundle_proof import read_bundle_proof
 from worlddb.log.model.bundle_values import (
     BODY,
     ERASED,
@@ -30,6 +31,7 @@ from worlddb.log.model.bundle_values import (
 from worlddb.log.model.hashing import blob_id, world_hash
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES, MAX_BUNDLE_EDGE_TYPES
+from worlddb.log.model.proof import Inclusion
 from worlddb.log.model.trie import EMPTY_ROOT, Trie
 
 CONTAINS: Final = "contains"
@@ -41,6 +43,7 @@ class BundleCheck:
 
     def __init__(self) -> None:
         self.heading: fr.Heading | None = None
+        self.proof: Inclusion | None = None
         self.done = False
         self._frames = 0
         self._commits: set[int] = set()
@@ -70,6 +73,8 @@ class BundleCheck:
             refuse("the heading is missing" if self.heading is None else "there is a second heading")
         if self.done:
             refuse("something follows the end")
+        if self.proof is not None and type(frame) is not fr.EndFrame:
+            refuse("something follows the proof")
         _TAKE[type(frame)](self, frame)
         self._frames += 1
 
@@ -182,8 +187,10 @@ class BundleCheck:
         if not frame.edges or len(frame.edges) % HASH_BYTES:
             refuse("the list of retracted edges is cut short")
 
-    def proof(self, frame: fr.ProofFrame) -> None:
+    def proof_frame(self, frame: fr.ProofFrame) -> None:
         self._end_group()
+        assert self.heading is not None, "take looks first"
+        self.proof = read_bundle_proof(frame.stored, self.heading)
 
     def end(self, frame: fr.EndFrame) -> None:
         self._end_group()
@@ -338,6 +345,6 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.ProposalFrame: BundleCheck.proposal,
     fr.EdgeFrame: BundleCheck.edge,
     fr.RetractedFrame: BundleCheck.retracted,
-    fr.ProofFrame: BundleCheck.proof,
+    fr.ProofFrame: BundleCheck.proof_frame,
     fr.EndFrame: BundleCheck.end,
 }

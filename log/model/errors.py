@@ -12,6 +12,7 @@
     │   ├── HandlerFailed          the handler of an edge type raised something, or broke its protocol
     │   ├── MalformedFile          a file (import, checkpoint, proof) that breaks its format; the place is named
     │   └── InvalidBundle          a bundle that does not hold: cut short, changed, forged, or no bundle at all
+    │       └── UnprovedBundle     it holds, and is not shown to be of the log that a head stands for
     ├── RefusedError               the reconciler said no, and you used the result all the same
     ├── IdempotencyConflict        another command was already committed under that key
     ├── StoreError                 something about the store itself
@@ -118,6 +119,13 @@ class InvalidBundle(InputError):
     """A bundle that does not hold; ``details`` has ``file``, and ``frame`` if one is at fault (1 is the first)."""
 
     code = "invalid_bundle"
+
+
+class UnprovedBundle(InvalidBundle):
+    """A bundle that holds, but has no proof that its world hash is what a head stands for, or one that fails."""
+
+    code = "unproved_bundle"
+    exit_code = 1
 
 
 class RefusedError(WorldDBError):

@@ -194,6 +194,23 @@ def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck
     return ProofCheck(True, "", kind, claim)
 
 
+def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes]:
+    """The last world of a proof, its hash, and the chain hash of the commit, by the header in the proof.
+
+    That the commit is in a log at all is for a head to say: see :func:`check`.
+
+    Raises:
+        ValueError: the proof does not lead from the header's root hash to that world.
+    """
+    try:
+        last = _descend(proof, _header_of(proof))
+    except _Fails as failed:
+        raise ValueError(str(failed)) from None
+    members, edges = bytes.fromhex(last.members), bytes.fromhex(last.edges)
+    reached = world_hash(bytes.fromhex(last.body), members, edges, last.created)
+    return last.lineage, reached, chain_hash(bytes.fromhex(proof.header))
+
+
 def _check_consistency(proof: Consistency, heads: Sequence[Anchor]) -> dict[str, Any]:
     ends = {proof.old: proof.old_root, proof.new: proof.new_root}
     if len(heads) > 1 and [head.checkpoint.size for head in heads] != [proof.old, proof.new]:
@@ -239,20 +256,24 @@ def _proved_header(proof: Inclusion, head: Checkpoint) -> Header:
     """The commit's header, if it is the leaf of a tree that has the head's root."""
     if proof.size != head.size:
         raise _Fails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
-    stored = bytes.fromhex(proof.header)
-    chain = chain_hash(stored)
+    chain = chain_hash(bytes.fromhex(proof.header))
     path = [bytes.fromhex(each) for each in proof.path]
     if root_of_inclusion(leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
         raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
+    header = _header_of(proof)
+    here = Standing(chain, header.root, header.ingest_time)
+    if proof.seq == head.size and head.standing is not None and head.standing != here:
+        raise _Fails("the head says something else of its last commit than the commit does")
+    return header
+
+
+def _header_of(proof: Inclusion) -> Header:
     try:
-        header = codec.decode_header(stored, proof.seq)
+        header = codec.decode_header(bytes.fromhex(proof.header), proof.seq)
     except WorldDBError as error:
         raise _Fails(error.message) from None
     if header.seq != proof.seq:
         raise _Fails(f"the header is that of commit {header.seq}, not {proof.seq}")
-    here = Standing(chain, header.root, header.ingest_time)
-    if proof.seq == head.size and head.standing is not None and head.standing != here:
-        raise _Fails("the head says something else of its last commit than the commit does")
     return header
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model.checkpoint import Anchor
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.bundles import Bundle, reading
 
@@ -33,15 +34,19 @@ class Contents(NamedTuple):
     worlds: list[BundledWorld]
 
 
-def read_contents(path: Path) -> tuple[Bundle, Contents]:
-    """Read a bundle and check all of it: what it states, and what it holds.
+def read_contents(path: Path, head: Anchor | None = None) -> tuple[Bundle, Contents]:
+    """Read a bundle and check all of it: what it states, and what it holds. With a ``head``, see that it stands for it.
 
     Raises:
         InvalidBundle: it does not hold; which frame, and why.
+        UnprovedBundle: the head does not stand for the bundle's world hash.
     """
     with reading(path) as frames:
         contents = gathered(frames)
-        return frames.bundle(), contents
+        bundle = frames.bundle()
+        if head is not None:
+            frames.hold_against(head)
+        return bundle, contents
 
 
 def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:

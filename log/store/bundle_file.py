@@ -106,7 +106,7 @@ class BundleReader:
     def __init__(self, stream: BinaryIO, name: str, damage: tuple[type[Exception], ...] = ()) -> None:
         """``damage`` is what reading raises where the compression is damaged."""
         self._stream = stream
-        self._name = name
+        self.name = name
         self._damage = damage
         self.hash = GENESIS
         self.frames = 0
@@ -126,9 +126,9 @@ class BundleReader:
     def failed(self, why: str, remedy: str = _AGAIN) -> InvalidBundle:
         """The error that says which frame is at fault; the one last read."""
         return InvalidBundle(
-            f"The bundle {self._name} does not hold at frame {self.frames}: {why}",
+            f"The bundle {self.name} does not hold at frame {self.frames}: {why}",
             remedy,
-            file=self._name,
+            file=self.name,
             frame=self.frames,
         )
 
@@ -139,14 +139,14 @@ class BundleReader:
         version = found[len(MAGIC_STEM) : -1]
         if found.startswith(MAGIC_STEM) and version.isdigit() and int(version) > BUNDLE_FORMAT:
             raise NewerFormat(
-                f"The bundle {self._name} has format {int(version)}; this release knows {BUNDLE_FORMAT}",
+                f"The bundle {self.name} has format {int(version)}; this release knows {BUNDLE_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
         begins = f"it begins with {found!r}" if found else "it is empty"
         raise InvalidBundle(
-            f"{self._name} is not a bundle: {begins}",
+            f"{self.name} is not a bundle: {begins}",
             "A bundle is made by `worlddb export`; take in conversations and documents with `worlddb ingest`",
-            file=self._name,
+            file=self.name,
         )
 
     def _next(self) -> AnyFrame:
@@ -184,7 +184,7 @@ class BundleReader:
         except self._damage as error:
             raise self.failed(f"its zstd data is damaged: {error}") from None
         except OSError as error:
-            raise InputError(f"{self._name} cannot be read: {error.strerror}", "Check the disk") from None
+            raise InputError(f"{self.name} cannot be read: {error.strerror}", "Check the disk") from None
         self.size += count - wanted
         return b"".join(parts)
 

@@ -11,6 +11,8 @@ import msgspec
 
 from worlddb.log.model.bundle import AnyFrame, EndFrame
 from worlddb.log.model.bundle_check import BundleCheck
+from worlddb.log.model.bundle_proof import hold_against
+from worlddb.log.model.checkpoint import Anchor
 from worlddb.log.model.errors import DamagedStore, InputError, InvalidBundle
 from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
 
@@ -19,7 +21,8 @@ class Bundle(NamedTuple):
     """What a bundle states, after all of it was checked: which world as of which commit of which store.
 
     ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
-    bytes, before compression. Times are microseconds.
+    bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
+    proof is for, 0 if it has no proof.
     """
 
     hash: str
@@ -31,6 +34,7 @@ class Bundle(NamedTuple):
     worlds: int
     frames: int
     size: int
+    proof_size: int
 
 
 class CheckedFrames:
@@ -55,6 +59,10 @@ class CheckedFrames:
             for _ in self:
                 pass
         return _told(self._check, self._reader)
+
+    def hold_against(self, head: Anchor) -> None:
+        """See that a head stands for the bundle's world hash; after :meth:`bundle`. See :func:`hold_against`."""
+        hold_against(self._check.proof, head, self._reader.name)
 
 
 @contextmanager
@@ -119,4 +127,5 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
         check.worlds,
         file.frames,
         file.size,
+        0 if check.proof is None else check.proof.size,
     )

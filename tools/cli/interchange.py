@@ -9,11 +9,13 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from worlddb import Bundle, Database, InputError
+from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, InputError
 from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.proving import add_keys, given_keys, head_given, read_file
 
 _BUNDLE: Final = "bundle"
 _JSONL: Final = "jsonl"
@@ -30,12 +32,24 @@ def _export_arguments(parser: ArgumentParser) -> None:
         help="a bundle, which `worlddb import` takes in, or JSON Lines for other programs (default: bundle)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    proof = parser.add_mutually_exclusive_group()
+    proof.add_argument(
+        "--head",
+        metavar="FILE_OR_SEQ",
+        help="the head that the proof in a bundle is to be checked with, or its number of commits (default: the head of"
+        " the moment itself)",
+    )
+    proof.add_argument(
+        "--no-proof", action="store_true", help="leave the proof out; it names worlds around this one by ids and hashes"
+    )
     arguments.add_moment(parser, valid=False)
 
 
 def _export(args: Namespace, out: Output) -> int:
     if args.out is None and args.format == _BUNDLE:
         raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
+    if args.format == _JSONL and (args.no_proof or args.head is not None):
+        raise UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
     moment = stores.when(args.ingested)
     with stores.existing(args) as db:
         view = db.view(**moment)
@@ -61,20 +75,25 @@ def _import_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a bundle; a compressed one as it is")
     parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
     parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
+    parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
+    add_keys(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
     arguments.add_author(parser)
 
 
 def _import(args: Namespace, out: Output) -> int:
     # Checked first: a file that is refused makes no store.
-    bundle = worlddb.check_bundle(args.file)
-    stated = wire.bundle(bundle)
+    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = given_keys(args.keys)
+    bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
+    stated = wire.bundle(bundle) | {"proved": head is not None, "keys": len(keys)}
     if args.check:
-        out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle))
+        out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
+        _hint(out, bundle, head, keys)
         return DONE
     with worlddb.open(stores.folder_of(args), author=args.author) as db:
         into = None if args.into is None else stores.world_of(db, db.view(), args.into)
-        receipt = db.import_bundle(args.file, into=into, why=args.why)
+        receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
         receipt.raise_if_refused()
         with out.progress("Indexing"):
             db.catch_up()
@@ -82,7 +101,7 @@ def _import(args: Namespace, out: Output) -> int:
     document = stated | wire.receipt(receipt) | {"ref": receipt.ref} | told
 
     def write(page: Page) -> None:
-        _write_bundle(page, bundle)
+        _write_bundle(page, bundle, head is not None)
         if receipt.events:
             page.line(f"{receipt.events:,} events in commit {receipt.seq}, root {receipt.root}")
         else:
@@ -95,7 +114,7 @@ def _import(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _write_bundle(page: Page, bundle: Bundle) -> None:
+def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     page.line(
         ("holds", "good"),
         f"  {bundle.worlds:,} worlds of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
@@ -103,13 +122,27 @@ def _write_bundle(page: Page, bundle: Bundle) -> None:
     )
     page.line(f"world {bundle.world}, hash {bundle.world_hash}")
     page.line(f"bundle {bundle.hash}")
+    if proved:
+        page.line(("proved", "good"), "  the head stands for this world hash")
+    elif bundle.proof_size:
+        page.line((f"its proof is for a head of {bundle.proof_size:,} commits, and was held against none", "dim"))
+
+
+def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
+    """What the check has not looked at."""
+    if head is not None and not keys:
+        out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
+    elif head is None and bundle.proof_size:
+        out.hint("Hold it against a head of the store that it comes from with --head FILE.")
 
 
 def _written(db: Database, args: Namespace, ref: str | None, seq: int) -> dict[str, Any]:
     if args.format == _JSONL:
         told = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite)
         return {"format": _JSONL, **told}
-    return {"format": _BUNDLE, **wire.bundle(db.export(ref, args.out, seq=seq, overwrite=args.overwrite))}
+    head = None if args.head is None else head_given(args.head)
+    made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=not args.no_proof, head=head)
+    return {"format": _BUNDLE, **wire.bundle(made)}
 
 
 COMMANDS = (
@@ -133,6 +166,7 @@ COMMANDS = (
             ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
             ('import team.bundle --into "Archive"', "below a world that exists"),
             ("import team.bundle --check --json", "does it hold? Without any store, for a program"),
+            ("import team.bundle --head now.head --key ada.pub", "only if that head stands for its world"),
         ),
     ),
 )

@@ -156,7 +156,7 @@ def _inclusion(db: Database, args: Namespace) -> str:
         _world_or_edge(db, view, args.ref),
         world=None if args.world is None else stores.world_of(db, view, args.world),
         seq=view.seq,
-        head=None if args.head is None else _head_given(args.head),
+        head=None if args.head is None else head_given(args.head),
         with_text=args.with_text,
     )
 
@@ -172,7 +172,7 @@ def _world_or_edge(db: Database, view: View, text: str) -> str:
         raise
 
 
-def _head_given(text: str) -> int | bytes:
+def head_given(text: str) -> int | bytes:
     """A number of commits, or the head in a file."""
     if text.isascii() and text.isdigit() and len(text) <= stores.MAX_SEQ_DIGITS:
         return int(text)

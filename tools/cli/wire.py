@@ -100,6 +100,7 @@ def bundle(found: Bundle) -> dict[str, Any]:
         "worlds": found.worlds,
         "frames": found.frames,
         "bytes": found.size,
+        "proof_size": found.proof_size or None,
     }
 
 
