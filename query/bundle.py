@@ -13,6 +13,7 @@ from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.projections.tables.asof import alias_known, version_validity
 from worlddb.projections.tables.lookup import find_node
+from worlddb.projections.tables.registrations import Nearest, containers_known
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CLOSING_EDGE,
@@ -114,6 +115,8 @@ class _Told:
     def __init__(self) -> None:
         self.blobs: set[bytes] = set()
         self.commits: set[int] = set()
+        self.edge_types: set[fr.EdgeTypeFrame] = set()
+        self.asked_types: set[tuple[str, int, int, int]] = set()
         self.page_bytes = 0
         self._kept: dict[int, tuple[Events, dict[bytes, _Said]]] = {}
 
@@ -240,10 +243,12 @@ class _Group:
         row = self._tables.edge(place)
         details, nonce, keyed = self._said_by(place, row)
         closing = self._closing((CLOSING_EDGE, place.edge, 0), row)
+        type_name = self._tables.type_name(place.type)
+        self._edge_type(type_name, row)
         self._said.append(
             fr.EdgeFrame(
                 row.edge,
-                self._tables.type_name(place.type),
+                type_name,
                 *self._end(place.source, row.source_version),
                 *self._end(row.target, row.target_version),
                 row.valid_from,
@@ -257,6 +262,20 @@ class _Group:
                 place.edge,
             )
         )
+
+    def _edge_type(self, name: str, row: EdgeRow) -> None:
+        """The registration that an edge was written under, which is given before the first edge that needs it."""
+        asked = name, row.handler_version, row.home, row.seq
+        if name in EDGE_TYPE_CODES or asked in self._told.asked_types:
+            return
+        self._told.asked_types.add(asked)
+        found = Nearest(self._tables, name, row.seq).at(row.home, containers_known(self._tables, row.seq))
+        if found is None or found.is_built_in or found.row.handler_version != row.handler_version:
+            return
+        frame = fr.EdgeTypeFrame(name, row.handler_version, found.row.digest, found.digest_of)
+        if frame not in self._told.edge_types:
+            self._told.edge_types.add(frame)
+            self._given.append(frame)
 
     def _said_by(self, place: EdgePlace, row: EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and whether it is keyed: parts of an edge's identity that stand in the log, not in the tables.

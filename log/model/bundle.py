@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from worlddb.log.model.events import Decision
+from worlddb.log.model.events import Decision, DigestOf
 
 BUNDLE_FORMAT: Final = 1
 MAGIC: Final = b"worlddb-bundle 1\n"
@@ -154,6 +154,18 @@ class EdgeFrame(Frame, frozen=True, tag="edge"):
     order: int
 
 
+class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
+    """A registration of the exporting store that held for edges of the bundle: information, which no hash of it covers.
+
+    ``digest`` stands for the handler's code, as ``digest_of`` says; see :class:`worlddb.log.model.events.Registered`.
+    """
+
+    type: str
+    handler_version: int
+    digest: bytes
+    digest_of: DigestOf
+
+
 class RetractedFrame(Frame, frozen=True, tag="retracted"):
     """Ids of edges of the world's interior that were unlinked, 32 bytes each: an import retracts them too."""
 
@@ -185,6 +197,7 @@ AnyFrame = (
     | EndedFrame
     | ProposalFrame
     | EdgeFrame
+    | EdgeTypeFrame
     | RetractedFrame
     | ProofFrame
     | EndFrame

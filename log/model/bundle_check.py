@@ -18,6 +18,7 @@ from worlddb.log.model.bundle_values import (
     blob_kind,
     check_commit,
     check_edge,
+    check_edge_type,
     check_end,
     check_heading,
     check_interval,
@@ -53,10 +54,17 @@ class BundleCheck:
         self._hashes: dict[bytes, bytes] = {}
         self._versions: dict[bytes, list[bytes]] = {}
         self._unnamed: set[bytes] = set()
+        self._registered: dict[tuple[str, int, bytes], None] = {}
+        self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._awaited: dict[bytes, dict[int, bytes]] = {}
         self._begun = 0
         self._group: _Group | None = None
+
+    @property
+    def edge_types(self) -> list[tuple[str, int, bytes]]:
+        """Name, version and digest of the registrations that were given."""
+        return list(self._registered)
 
     @property
     def worlds(self) -> int:
@@ -171,6 +179,7 @@ class BundleCheck:
         if identity_of(frame, frame.type, home) != frame.edge:
             refuse(f"the edge {short(frame.edge)} does not have the id of what it says")
         self._types.add(frame.type)
+        self._without_edges.discard((frame.type, frame.handler_version))
         if len(self._types) > MAX_BUNDLE_EDGE_TYPES:
             refuse(f"there are more than {MAX_BUNDLE_EDGE_TYPES:,} edge types")
         if frame.type == CONTAINS:
@@ -181,6 +190,14 @@ class BundleCheck:
         if frame.type == SAME_AS and not group.proposals.get(frame.edge):
             refuse(f"nobody accepted that {short(frame.source)} is the same as {short(frame.target)}")
         group.edges[frame.edge] = b""
+
+    def edge_type(self, frame: fr.EdgeTypeFrame) -> None:
+        check_edge_type(frame)
+        key = frame.type, frame.handler_version, frame.digest
+        if key in self._registered:
+            refuse(f"the edge type {frame.type!r:.80} is given twice")
+        self._registered[key] = None
+        self._without_edges.add(key[:2])
 
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
@@ -208,6 +225,8 @@ class BundleCheck:
         ):
             if left:
                 refuse(f"{short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else ""))
+        if self._without_edges:
+            refuse(f"no edge is of the type {min(self._without_edges)[0]!r:.80} in the version that is given")
         self.done = True
 
     # -- what they share
@@ -344,6 +363,7 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.EndedFrame: BundleCheck.ended,
     fr.ProposalFrame: BundleCheck.proposal,
     fr.EdgeFrame: BundleCheck.edge,
+    fr.EdgeTypeFrame: BundleCheck.edge_type,
     fr.RetractedFrame: BundleCheck.retracted,
     fr.ProofFrame: BundleCheck.proof_frame,
     fr.EndFrame: BundleCheck.end,

@@ -120,6 +120,15 @@ def check_proposal(frame: fr.ProposalFrame) -> bool:
     return decided == ["accepted"]
 
 
+def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
+    """Name, version and digest of a registered edge type."""
+    checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+    check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
+    check_size(frame.digest, HASH_BYTES, "a digest")
+    if frame.digest_of == "built_in":
+        refuse(f"{frame.type!r:.80} is said to be built in, and such types are not registered with a digest")
+
+
 def check_edge(frame: fr.EdgeFrame) -> None:
     check_size(frame.edge, HASH_BYTES, "an edge's id")
     checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)

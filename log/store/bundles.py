@@ -22,7 +22,8 @@ class Bundle(NamedTuple):
 
     ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
-    proof is for, 0 if it has no proof.
+    proof is for, 0 if it has no proof. ``edge_types`` are name, version and digest of the registered edge types that
+    its edges were written by; no hash but the bundle's own covers them.
     """
 
     hash: str
@@ -35,6 +36,7 @@ class Bundle(NamedTuple):
     frames: int
     size: int
     proof_size: int
+    edge_types: tuple[tuple[str, int, str], ...]
 
 
 class CheckedFrames:
@@ -128,4 +130,5 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
         file.frames,
         file.size,
         0 if check.proof is None else check.proof.size,
+        tuple((name, version, digest.hex()) for name, version, digest in check.edge_types),
     )

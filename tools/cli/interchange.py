@@ -122,6 +122,8 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     )
     page.line(f"world {bundle.world}, hash {bundle.world_hash}")
     page.line(f"bundle {bundle.hash}")
+    for name, version, digest in bundle.edge_types:
+        page.line(("edge type ", "dim"), f"{name}, version {version}, digest {wire.short(digest)}")
     if proved:
         page.line(("proved", "good"), "  the head stands for this world hash")
     elif bundle.proof_size:

@@ -101,6 +101,9 @@ def bundle(found: Bundle) -> dict[str, Any]:
         "frames": found.frames,
         "bytes": found.size,
         "proof_size": found.proof_size or None,
+        "edge_types": [
+            {"name": name, "version": version, "digest": digest} for name, version, digest in found.edge_types
+        ],
     }
 
 
