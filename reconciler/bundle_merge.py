@@ -14,6 +14,7 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details
+from worlddb.log.model.bundle_check import CONTAINS
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
@@ -29,9 +30,6 @@ from worlddb.projections.tables.schema import (
 from worlddb.reconciler.bundle_blobs import IncomingBlobs
 from worlddb.reconciler.bundle_held import Held
 from worlddb.reconciler.draft import Draft
-
-CONTAINS: Final = "contains"
-SAME_AS: Final = "same_as"
 
 _STATUSES: Final[dict[ev.Decision, int]] = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
 _Body = tuple[bytes, int, int]

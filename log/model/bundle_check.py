@@ -34,6 +34,7 @@ from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES, MAX_BUNDLE_EDGE_TYPES
 from worlddb.log.model.proof import Inclusion
 from worlddb.log.model.trie import EMPTY_ROOT, Trie
+from worlddb.log.model.trie_proof import MemoryNodes
 
 CONTAINS: Final = "contains"
 SAME_AS: Final = "same_as"
@@ -330,25 +331,9 @@ class _Group:
 
     def hash_of(self, body: bytes) -> bytes:
         """The world hash, computed from what was read."""
-        members = Trie(_Nodes(), LINEAGE_BYTES, HASH_BYTES).update(self.members) if self.members else EMPTY_ROOT
-        edges = Trie(_Nodes(), HASH_BYTES, 0).update(self.edges) if self.edges else EMPTY_ROOT
+        members = Trie(MemoryNodes(), LINEAGE_BYTES, HASH_BYTES).update(self.members) if self.members else EMPTY_ROOT
+        edges = Trie(MemoryNodes(), HASH_BYTES, 0).update(self.edges) if self.edges else EMPTY_ROOT
         return world_hash(body, members, edges, self.frame.t_create)
-
-
-class _Nodes:
-    """A trie's nodes in memory."""
-
-    def __init__(self) -> None:
-        self._nodes: dict[bytes, bytes] = {}
-
-    def get(self, path: bytes) -> bytes | None:
-        return self._nodes.get(path)
-
-    def put(self, path: bytes, node: bytes) -> None:
-        self._nodes[path] = node
-
-    def delete(self, path: bytes) -> None:
-        self._nodes.pop(path, None)
 
 
 _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
