@@ -14,7 +14,7 @@ from worlddb.log.model.checkpoint import Anchor
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.merkle import tree_root
-from worlddb.log.store.anchor import anchor_findings, tree_of_headers
+from worlddb.log.store.anchor import UNREADABLE, anchor_findings, tree_of_headers
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding, Totals, page_findings, verify_log
@@ -36,15 +36,16 @@ def verify_store(
     progress: Callable[[int, int], None] | None = None,
     origin: str = "",
     anchor: Anchor | None = None,
-) -> tuple[Totals, list[Finding]]:
+) -> tuple[Totals, list[Finding], str]:
     """Check the data file's structure, every commit, the head and the tables' root; with ``deep`` every table pair.
 
-    With ``anchor`` the log is held against that checkpoint, whose origin must be ``origin``.
+    With ``anchor`` the log is held against that checkpoint, whose origin must be ``origin``; the third
+    value is how it stands to it, and empty without.
     The findings are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
     """
     findings = page_findings(env.damaged_pages())
     if findings:
-        return Totals(0, 0, 0), sorted(findings)
+        return Totals(0, 0, 0), sorted(findings), "" if anchor is None else UNREADABLE
 
     def read(work: Callable[[LmdbLog], object]) -> object:
         with env.read() as txn:
@@ -59,10 +60,12 @@ def verify_store(
         findings.extend(compare_with_replay(env, last, progress))
     if not findings:
         findings.extend(tree_findings(env, last))
+    verdict = ""
     if anchor is not None:
-        findings.extend(anchor_findings(env.read, origin, anchor))
+        verdict, disagreements = anchor_findings(env.read, origin, anchor)
+        findings.extend(disagreements)
     findings.sort(key=lambda finding: finding.seq)
-    return totals, findings
+    return totals, findings, verdict
 
 
 def tree_findings(env: Environment, last: int) -> list[Finding]:

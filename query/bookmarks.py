@@ -21,7 +21,8 @@ def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
     if found is None:
         raise UnknownReference(
             f"There is no bookmark {name[:80]!r}",
-            "List them with bookmarks(); a moment may also be a time (ISO 8601, or a date) or a commit's number",
+            "List them with `worlddb bookmark` or bookmarks(); a moment may also be a time (ISO 8601, or a date) or a"
+            " commit's number",
         )
     return found[1].marked
 

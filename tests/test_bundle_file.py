@@ -108,6 +108,15 @@ def test_every_changed_byte_is_refused(tmp_path):
             checked(bytes(forged))
 
 
+def test_a_compressed_bundle_that_is_cut_anywhere_is_told_as_cut_short(tmp_path):
+    whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
+    cut = tmp_path / "cut.zst"
+    for length in (9, 20, len(whole) // 2, len(whole) - 10):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(InvalidBundle, match="cut short"):
+            worlddb.check_bundle(cut)
+
+
 def test_a_changed_byte_of_a_compressed_bundle_is_refused_or_changes_nothing_that_was_compressed(tmp_path):
     whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
     changed = tmp_path / "changed.zst"

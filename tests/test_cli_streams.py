@@ -47,6 +47,17 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(made):
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
+@pytest.mark.parametrize(("argv", "code"), [("stats", 0), ("show nobody", 1)])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, code, made):
+    line = f'exec "$0" -m worlddb --store "$1" {argv} {closed}'
+    command = ["sh", "-c", line, sys.executable, str(made[0])]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
+
+
 def test_a_pipe_gets_plain_text_and_a_stream_without_unicode_gets_escapes(made, tmp_path):
     folder, small = made
     plain = elsewhere("children", "Search team", "--store", folder, cwd=tmp_path, FORCE_COLOR="1")

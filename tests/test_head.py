@@ -96,7 +96,7 @@ def test_a_truncated_log_is_found_with_a_head_and_not_without(whole: Path, tmp_p
     without = verified(short, deep=True)
     assert isinstance(without, worlddb.Verified) and without.ok
     found = held_against(short, head)
-    assert found.first_bad_seq == last - 2
+    assert (found.head, found.first_bad_seq) == ("shorter", 0), "a commit that is not there cannot be bad"
     assert f"knows {last} commits and the log ends at {last - 3}" in found.findings[0].problem
     assert held_against(short, checkpoint(whole, seq=last - 3)).ok
 
@@ -104,7 +104,7 @@ def test_a_truncated_log_is_found_with_a_head_and_not_without(whole: Path, tmp_p
 def test_a_head_of_another_store_is_told_apart_from_a_rewritten_log(whole: Path, tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "other", author="x") as other:
         found = held_against(whole, other.checkpoint())
-    assert found.first_bad_seq == 0
+    assert (found.head, found.first_bad_seq) == ("other_store", 0)
     assert "of another store" in found.findings[0].problem
 
 
@@ -116,7 +116,7 @@ def test_a_head_that_says_something_else_of_its_commit_is_found(whole: Path) -> 
         changed = f"{word} {'ab' * 32}" if word != "time" else "time 2027-01-01T00:00:00Z"
         assert changed != lines[at]
         found = held_against(whole, "\n".join([*lines[:at], changed, *lines[at + 1 :], ""]))
-        assert not found.ok and word in found.findings[0].problem
+        assert (found.ok, found.head) == (False, "untrusted") and word in found.findings[0].problem
 
 
 def test_the_keys_that_are_given_must_have_signed_the_head(whole: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_head_is_printed_kept_signed_and_held_against_the_store(run: Here, tmp
     assert "signatures were not checked" in run("verify", "--head", head).out
     refused = run.json("verify", "--head", head, "--key", OTHER.verifier, code=1)
     assert (refused["ok"], refused["first_bad_seq"]) == (False, 0)
-    assert "in no single commit" in run("verify", "--head", head, "--key", OTHER.verifier).out
+    assert "the head cannot be trusted" in run("verify", "--head", head, "--key", OTHER.verifier).out
 
 
 def test_the_json_of_a_head_is_taken_as_a_head(run: Here, tmp_path: Path) -> None:
@@ -202,11 +202,32 @@ def test_a_rewritten_and_a_shortened_store_end_in_no(run: Here, whole: Path, tmp
     (tmp_path / "head").write_text(run("head").out)
     forge.forged_history(whole, tmp_path / "forged", "engineering lead", "engineering fool")
     run("replay", "--until", "9", "--into", tmp_path / "short")
-    for name, problem in (("forged", "one was rewritten"), ("short", "it was cut short")):
+    for name, problem, verdict in (
+        ("forged", "one was rewritten", "the log was rewritten"),
+        ("short", "it was cut short", "the log is shorter"),
+    ):
         elsewhere = Here(run._capsys, tmp_path / name)
         assert elsewhere("verify", "--deep").code == 0
         told = elsewhere("verify", "--head", tmp_path / "head")
-        assert told.code == 1 and problem in told.out
+        assert told.code == 1 and problem in told.out and verdict in told.out
+        assert "first bad commit" not in told.out and "commit 10:" not in told.out
+
+
+def test_a_head_that_cannot_be_trusted_or_is_of_another_store_says_nothing_of_this_one(
+    run: Here, whole: Path, tmp_path: Path
+) -> None:
+    with worlddb.open(whole, author="x") as db:
+        signed = db.checkpoint(sign_with=[KEY.signing])
+    size = next(line for line in signed.splitlines()[1:])
+    (tmp_path / "forged").write_text(signed.replace(f"\n{size}\n", f"\n{int(size) + 5}\n", 1))
+    told = run("verify", "--head", tmp_path / "forged", "--key", KEY.verifier)
+    assert told.code == 1 and "the head cannot be trusted" in told.out and "no valid signature" in told.out
+    with worlddb.open(tmp_path / "other", author="x") as other:
+        (tmp_path / "other.head").write_text(other.checkpoint())
+    other_told = run("verify", "--head", tmp_path / "other.head")
+    assert other_told.code == 1 and "the head is of another store" in other_told.out
+    for each in (told, other_told):
+        assert "damaged" not in each.out and "first bad commit" not in each.out and "Restore" not in each.out
 
 
 def test_files_that_are_no_heads_or_keys_are_told_apart_from_damage(run: Here, tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ def test_a_proof_is_made_by_name_and_checked_where_there_is_no_store(
     name = next(world["name"] for world in run.json("children")["children"])
     told = run("prove", name, "--with-text", "--out", file)
     assert told.code == 0 and f"{file.stat().st_size:,} bytes" in told.out
+    again = run("prove", name, "--out", file)
+    assert (again.code, again.error) == (2, "input") and "--overwrite" in again.err
+    assert run("prove", name, "--with-text", "--out", file, "--overwrite").code == 0
     nowhere = Here(capsys, tmp_path / "nowhere")
     found = nowhere("check-proof", file, "--head", head)
     assert found.code == 0 and found.out.startswith("holds  at commit 11 of 11, version ")
@@ -58,11 +61,11 @@ def test_a_proof_that_was_to_show_an_erased_text_says_that_it_does_not(
     with worlddb.open(tmp_path / "memory", author="ada") as db:
         kept, gone = (db.create("Note", name, content="text").ref for name in ("kept", "gone"))
         assert db.erase(gone, reason="asked for")
-    shown, empty = (here("prove", ref, "--with-text", "--out", file) for ref in (kept, gone))
+    shown, empty = (here("prove", ref, "--with-text", "--out", file, "--overwrite") for ref in (kept, gone))
     assert shown.code == empty.code == 0
     assert not shown.err and "The proof shows no text" in empty.err
     assert [here.json("prove", ref, "--with-text")["shows_text"] for ref in (kept, gone)] == [True, False]
-    assert not here("prove", gone, "--out", file).err
+    assert not here("prove", gone, "--out", file, "--overwrite").err
 
 
 def test_the_times_of_a_checked_claim_are_dates_and_the_author_is_that_of_the_commit_it_is_as_of(
@@ -78,7 +81,7 @@ def test_the_times_of_a_checked_claim_are_dates_and_the_author_is_that_of_the_co
     claim = here.json("check-proof", file, "--head", head)["claim"]
     assert claim["commit_author"] == "ben" and "author" not in claim
     assert claim["created_at"].endswith("Z") and claim["created_at"] in here("check-proof", file, "--head", head).out
-    here("prove", edge, "--out", file)
+    here("prove", edge, "--out", file, "--overwrite")
     assert here.json("check-proof", file, "--head", head)["claim"]["edge"]["valid_from"] == "2024-01-01T00:00:00Z"
 
 

@@ -159,8 +159,14 @@ def test_the_command_writes_the_page_whole_or_not_at_all(
     assert main(["diff", str(a), str(b), "--html", str(file)]) == 1
     assert file.read_text("utf-8") == render(found, str(a), str(b))
     assert str(file) in capsys.readouterr().out
+    file.write_text("mine", "utf-8")
+    assert main(["diff", str(a), str(b), "--html", str(file)]) == 2
+    assert "--overwrite" in capsys.readouterr().err and file.read_text("utf-8") == "mine"
+    assert main(["diff", str(a), str(b), "--html", str(file), "--overwrite"]) == 1
+    assert file.read_text("utf-8") == render(found, str(a), str(b))
+    capsys.readouterr()
     for wrong in (tmp_path / "nowhere" / "report.html", a):
-        assert main(["diff", str(a), str(b), "--html", str(wrong)]) == 2
+        assert main(["diff", str(a), str(b), "--html", str(wrong), "--overwrite"]) == 2
         assert "cannot be written" in capsys.readouterr().err
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".report")]
 

@@ -39,7 +39,11 @@ Progress = Callable[[int, int], None]
 
 
 class Verified(NamedTuple):
-    """What a verification found; ``first_bad_seq`` is ``None`` if everything holds."""
+    """What a verification found; ``first_bad_seq`` is ``None`` if everything holds, and 0 if it is in no commit.
+
+    ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
+    "rewritten" or "unreadable"; empty if none was given.
+    """
 
     ok: bool
     commits: int
@@ -47,6 +51,7 @@ class Verified(NamedTuple):
     blobs: int
     first_bad_seq: int | None
     findings: tuple[Finding, ...]
+    head: str = ""
 
 
 class Rebuilt(NamedTuple):
@@ -144,10 +149,10 @@ class Keeping(Proving):
             InputError: a key is no verifier key, or keys were given without a head.
         """
         anchor = None if head is None and not keys else anchor_of(head, keys)
-        totals, findings = verify_store(
+        totals, findings, verdict = verify_store(
             self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
         )
-        return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings))
+        return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings), verdict)
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Throw projections away (all of them if none is named) and derive them from the log again."""

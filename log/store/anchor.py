@@ -18,32 +18,42 @@ from worlddb.log.store.verify import Finding
 
 CHUNK_COMMITS: Final = 4096
 
+HOLDS, UNTRUSTED, OTHER_STORE, SHORTER, REWRITTEN, UNREADABLE = (
+    *("holds", "untrusted", "other_store", "shorter", "rewritten", "unreadable"),
+)
+"""How a log stands to a head: it begins with what the head stands for; the head is not signed as it should be, or says
+something else of its last commit; it is about another store; commits are missing; one is another; not to be told."""
+
 
 def anchor_findings(
     read: Callable[[], AbstractContextManager[lmdb.Transaction]], origin: str, anchor: Anchor
-) -> list[Finding]:
-    """What the log and the checkpoint do not agree on; nothing is trusted but the headers' own bytes.
+) -> tuple[str, list[Finding]]:
+    """How the log stands to the checkpoint, and what they do not agree on; nothing is trusted but the headers' bytes.
 
-    ``origin`` names the store, ``read`` opens a read transaction on it.
+    ``origin`` names the store, ``read`` opens a read transaction on it. A head that is not signed as it should be says
+    nothing about the log, so they are not compared.
     """
-    findings = [Finding(0, problem) for problem in anchor.problems]
+    if anchor.problems:
+        return UNTRUSTED, [Finding(0, problem) for problem in anchor.problems]
     known = anchor.checkpoint
     if known.origin != origin:
-        return [*findings, Finding(0, f"the head is of another store: {known.origin[:80]}, and this is {origin}")]
+        told = f"the head is of another store: {known.origin[:80]}, and this is {origin}"
+        return OTHER_STORE, [Finding(0, told)]
     with read() as txn:
         last = LmdbLog(txn).last_stored()
     if known.size > last:
         short = f"the head knows {known.size} commits and the log ends at {last}: it was cut short"
-        return [*findings, Finding(last + 1, short)]
+        return SHORTER, [Finding(0, short)]
     try:
         if tree_of_headers(read, known.size) != known.tree:
             changed = f"the first {known.size} commits do not have the tree root that the head names: one was rewritten"
-            return [*findings, Finding(known.size, changed)]
+            return REWRITTEN, [Finding(known.size, changed)]
         with read() as txn:
-            return [*findings, *(Finding(known.size, problem) for problem in _line_problems(LmdbLog(txn), known))]
+            findings = [Finding(0, problem) for problem in _line_problems(LmdbLog(txn), known)]
+        return UNTRUSTED if findings else HOLDS, findings
     except WorldDBError as error:
         seq = error.details.get("seq", known.size)
-        return [*findings, Finding(seq, f"the log cannot be compared with the head: {error.message}")]
+        return UNREADABLE, [Finding(seq, f"the log cannot be compared with the head: {error.message}")]
 
 
 def tree_of_headers(read: Callable[[], AbstractContextManager[lmdb.Transaction]], size: int) -> bytes:

@@ -142,6 +142,9 @@ class BundleReader:
                 f"The bundle {self.name} has format {int(version)}; this release knows {BUNDLE_FORMAT}",
                 "Upgrade WorldDB to import it",
             )
+        if self._damage and MAGIC.startswith(found):
+            # A decompressor that is given the beginning of a frame hands out nothing, and does not complain.
+            raise self.failed(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
         begins = f"it begins with {found!r}" if found else "it is empty"
         raise InvalidBundle(
             f"{self.name} is not a bundle: {begins}",

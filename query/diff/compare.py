@@ -23,9 +23,9 @@ from worlddb.query.snapshot import Reader
 
 _STRANGERS = (
     "These stores have no history in common, so they share no hashes; they can be compared by content instead,"
-    " matching worlds by path of names or by the keys of importers (by path, by key)"
+    " matching worlds by path of names or by the keys of importers (--by path, --by key)"
 )
-_NOT_DEEP = "Hashes and what lies outside of them were compared, the stored bytes were not (deep)"
+_NOT_DEEP = "Hashes and what lies outside of them were compared, the stored bytes were not (--deep)"
 _SAME_WORLDS = "Every world is the same on both sides; the histories that led there are not"
 
 

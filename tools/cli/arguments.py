@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -141,3 +142,13 @@ def count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not int(text[:18]):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text[:18])
+
+
+def refuse_existing(file: str, *, overwrite: bool) -> None:
+    """Keep what is there under a name that is to be written.
+
+    Raises:
+        InputError: something is, and nobody said that it may be replaced.
+    """
+    if not overwrite and os.path.lexists(file):
+        raise InputError(f"{file!r:.200} exists already", "Choose another name, or replace it with --overwrite")

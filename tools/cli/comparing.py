@@ -9,7 +9,7 @@ from typing import Any
 import worlddb
 from worlddb import Change, Difference, UnknownReference
 from worlddb.tools.cli import stores, wire
-from worlddb.tools.cli.arguments import UsageError
+from worlddb.tools.cli.arguments import UsageError, refuse_existing
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.difference import write_difference
 from worlddb.tools.cli.output import Output
@@ -33,9 +33,12 @@ def _arguments(parser: ArgumentParser) -> None:
     )
     depth.add_argument("--hashes-only", action="store_true", help="never compare the stored bytes")
     parser.add_argument("--html", metavar="FILE", help="also write a report that anybody can read in a browser")
+    parser.add_argument("--overwrite", action="store_true", help="replace the report's FILE if it exists")
 
 
 def _diff(args: Namespace, out: Output) -> int:
+    if args.html:
+        refuse_existing(args.html, overwrite=args.overwrite)
     a = stores.there(Path(args.a) if args.a else stores.folder_of(args))
     b = a if args.b is None else stores.there(Path(args.b))
     if args.b is None and args.at_a is None and args.at_b is None:

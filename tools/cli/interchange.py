@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
@@ -65,7 +66,7 @@ def _export(args: Namespace, out: Output) -> int:
         if args.format == _BUNDLE:
             page.line(f"world {document['world']}, hash {document['hash']}")
             page.line(f"bundle {document['bundle']}")
-            out.hint(f"Next: worlddb import {args.out} --store DIR")
+            out.hint(f"Next: worlddb import {shlex.quote(args.out)} --store DIR")
 
     out.answer(document, write)
     return DONE

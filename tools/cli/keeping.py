@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from typing import Any, Final
 
-from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore
+from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Verified
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, NO, Command
@@ -13,6 +13,14 @@ from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
 from worlddb.tools.cli.proving import add_keys, given_keys, read_file
 from worlddb.tools.cli.stepping import step_through
+
+_VERDICTS: Final = {
+    "untrusted": "the head cannot be trusted, so it says nothing about the log",
+    "other_store": "the head is of another store, so it says nothing about this one",
+    "shorter": "the log is shorter than the head says: commits at its end are gone",
+    "rewritten": "the log was rewritten: it does not begin with what the head stands for",
+}
+"""How the log stands to a head, where something is wrong with either that is not damage of a single commit."""
 
 
 def _verify_arguments(parser: ArgumentParser) -> None:
@@ -43,6 +51,7 @@ def _verify(args: Namespace, out: Output) -> int:
         "findings": [{"seq": finding.seq, "problem": finding.problem} for finding in found.findings],
         "deep": args.deep,
         "head": args.head,
+        "head_verdict": found.head,
         "keys": keys,
     }
 
@@ -54,17 +63,29 @@ def _verify(args: Namespace, out: Output) -> int:
                 signed = f", which {len(keys)} given keys have signed" if keys else "; its signatures were not checked"
                 page.line(f"The log begins with what the head {args.head} stands for{signed}.")
             return
-        if found.findings[-1].seq:
-            page.line(("damaged", "bad"), f"  the first bad commit is {found.first_bad_seq} (of {counts})")
-        else:
+        bad = _first_bad(found)
+        if bad:
+            page.line(("damaged", "bad"), f"  the first bad commit is {bad} (of {counts})")
+        if found.head in _VERDICTS:
+            page.line(("does not hold", "bad"), f"  {_VERDICTS[found.head]} (of {counts})")
+        elif not bad:
             page.line(("does not hold", "bad"), f"  but in no single commit (of {counts})")
         for finding in found.findings:
-            page.line(f"commit {finding.seq}: {finding.problem}" if finding.seq else finding.problem, indent=2)
-        if head is None or found.findings[-1].seq:
+            named = finding.seq and finding.seq <= found.commits and (bad or found.head != "rewritten")
+            page.line(f"commit {finding.seq}: {finding.problem}" if named else finding.problem, indent=2)
+        if head is None or bad or found.head in ("rewritten", "shorter"):
             out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
 
     out.answer(document, write)
     return DONE if found.ok else NO
+
+
+def _first_bad(found: Verified) -> int:
+    """The first commit that is damaged by itself; 0 if only a head, or something outside the log, does not hold."""
+    bad = [finding.seq for finding in found.findings if finding.seq]
+    if found.head == "rewritten" and len(bad) == 1:
+        return 0
+    return min(bad, default=0)
 
 
 def _write_unreadable(out: Output, error: DamagedStore) -> int:

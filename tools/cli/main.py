@@ -77,6 +77,7 @@ class DiskFull(SystemTrouble):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code (see :mod:`worlddb.log.model.errors`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         _print_anything(stream)
     try:
@@ -155,6 +156,13 @@ def _unexpected(error: Exception) -> WorldDBError:
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     remedy = "Run `worlddb verify --deep`; if the store is intact, this is a defect: see it with WORLDDB_TRACEBACK=1"
     return Unexpected(told, remedy)
+
+
+def _open_streams() -> None:
+    """Python has no object for a stream that was closed before the start; what is written to it then goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _print_anything(stream: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import REMAINDER, ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 
@@ -32,10 +33,9 @@ def _bookmark(args: Namespace, out: Output) -> int:
         (made,) = (each for each in db.bookmarks() if each.seq == marked and each.name == args.name)
 
         def write(page: Page) -> None:
+            start, name = stores.repeated(args), shlex.quote(args.name)
             page.line((made.name, "good"), f"  is commit {made.seq}, {wire.moment(made.ingested)}")
-            out.hint(
-                f"Ask about it: worlddb at {args.name!r} children   worlddb replay --until {args.name!r} --into DIR"
-            )
+            out.hint(f"Ask about it: {start} at {name} children   {start} replay --until {name} --into DIR")
 
         out.answer(_document(made), write)
     return DONE

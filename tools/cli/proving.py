@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from worlddb import (
     View,
 )
 from worlddb.tools.cli import stores, wire
-from worlddb.tools.cli.arguments import UsageError, add_moment
+from worlddb.tools.cli.arguments import UsageError, add_moment, refuse_existing
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
@@ -123,11 +124,14 @@ def _prove_arguments(parser: ArgumentParser) -> None:
         help="in place of REF: that the log of N commits begins the log of M, or the present one",
     )
     parser.add_argument("--out", metavar="FILE", help="write the proof into this file (default: print it)")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
 
 
 def _prove(args: Namespace, out: Output) -> int:
     if (args.ref is None) == (args.consistency is None):
         raise UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
+    if args.out is not None:
+        refuse_existing(args.out, overwrite=args.overwrite)
     with stores.existing(args) as db:
         text = _inclusion(db, args) if args.consistency is None else _consistency(db, args.consistency)
     proof = json.loads(text)
@@ -143,7 +147,7 @@ def _prove(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         page.line(f"wrote {args.out}, {len(text):,} bytes")
-        out.hint(f"Check it with nothing but a head: worlddb check-proof {args.out} --head FILE")
+        out.hint(f"Check it with nothing but a head: worlddb check-proof {shlex.quote(args.out)} --head FILE")
 
     out.answer(document, write)
     return DONE
