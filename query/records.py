@@ -149,6 +149,31 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     decided: int
 
 
+class KnownFact(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge that names a member of an identity, and the world at its other end, unless that is a member too."""
+
+    edge: Edge
+    world: World | None
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a view knows of one identity: an answer to a request for access.
+
+    ``refs`` are the members of the class in log order, ``names`` all names and aliases that they ever had, ``worlds``
+    the members as they are now, ``versions`` all texts of each member, ``links`` the accepted ``same_as`` edges,
+    ``facts`` the other edges with what they lead to, but for containment, and ``sources`` the provenance of all of
+    these, each once.
+    """
+
+    refs: tuple[str, ...]
+    names: tuple[str, ...]
+    worlds: tuple[World, ...]
+    versions: dict[str, tuple[Version, ...]]
+    links: tuple[Edge, ...]
+    facts: tuple[KnownFact, ...]
+    sources: tuple[dict[str, Any], ...]
+
+
 class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
     """A named moment: commit ``seq``, ingested at ``ingested``. The rest is of the commit that set the name."""
 

@@ -18,7 +18,7 @@ from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import Moment, edge_known
 from worlddb.projections.tables.lookup import find_edge, find_node
 from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
-from worlddb.query import build, lineage, records, stats
+from worlddb.query import build, identity, lineage, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.conflicts import conflicts_of
@@ -301,19 +301,13 @@ class View:
         Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
         """
         with self._sight() as snapshot:
-            tables = snapshot.tables
-            start = find_node(tables, as_ref(ref), self.seq)
-            seen, pending = {start}, [start]
-            while pending:
-                node = pending.pop()
-                for code in (tables.type_code(name) for name in self.spec.identity_types):
-                    incoming = tables.incoming(node, code, known_after=self.seq)
-                    for place, row in (*tables.outgoing(node, code), *incoming):
-                        for end in (place.source, row.target) if edge_known(row, self.seq) else ():
-                            if end not in seen:
-                                seen.add(end)
-                                pending.append(end)
-            return [tables.node(node).lineage.hex() for node in sorted(seen)]
+            start = find_node(snapshot.tables, as_ref(ref), self.seq)
+            one = identity.class_of(snapshot, start, self.seq, self.spec)
+            return [snapshot.tables.node(node).lineage.hex() for node in one]
+
+    def export_identity(self, ref: Any) -> records.Identity:
+        """All that the view knows of a world and those that are one with it, as one document for an access request."""
+        return identity.export(self, ref)
 
     def bookmarks(self) -> list[records.Bookmark]:
         """The named moments that the view knows, in the order in which they were set.

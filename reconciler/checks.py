@@ -65,6 +65,8 @@ def _create(command: cmd.Create) -> None:
         _ref(command.world, "world")
     _times(command.valid_from, command.valid_to)
     checked_resolve(command.resolve)
+    if command.scope is not None:
+        _ref(command.scope, "scope")
     _flag(command.revive, "revive")
 
 

@@ -35,8 +35,8 @@ class Create(Command, frozen=True, kw_only=True):
     """Make a world. With a ``key``, the world that the key stands for is found again, and revised if its text differs.
 
     ``resolve`` says which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``).
-    They can only stage proposals. ``revive`` lets a text come back
-    to a world whose texts were erased.
+    They can only stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a
+    text come back to a world whose texts were erased.
     """
 
     CODE: ClassVar[str] = "create"
@@ -51,6 +51,7 @@ class Create(Command, frozen=True, kw_only=True):
     valid_to: int | None = None
     resolve: bool | str = True
     revive: bool = False
+    scope: Ref | None = None
 
 
 class Revise(Command, frozen=True, kw_only=True):

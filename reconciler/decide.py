@@ -14,8 +14,8 @@ from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
+from worlddb.reconciler import classes, embedding, marking
 from worlddb.reconciler import commands as cmd
-from worlddb.reconciler import embedding, marking
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import erase as erase_planned
 from worlddb.reconciler.erasing import refuse_forbidden
@@ -295,13 +295,15 @@ def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decided:
 
 def accept(ctx: Context, command: cmd.Accept, details: int) -> Decided:
     proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    classes.refuse_joined_strangers(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "accepted", details))
     ctx.write_accepted(proposal, row)
     return Decided(proposal)
 
 
 def reject(ctx: Context, command: cmd.Reject, details: int) -> Decided:
-    proposal, _ = _proposal(ctx, command.proposal, (PENDING,))
+    proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    classes.refuse_if_joined(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "rejected", details))
     return Decided(proposal)
 

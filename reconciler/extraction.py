@@ -233,6 +233,7 @@ def _extracted(extraction: Extraction, request: Ingest, first: int) -> list[Comm
             world=1,
             valid_from=request.at if node.at is None else parse_time(node.at, "at"),
             resolve=request.resolve,
+            scope=0,
         )
         for node in extraction.nodes
     ]

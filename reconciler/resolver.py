@@ -110,7 +110,8 @@ def _glance(form: Form, text: str, least: float) -> float:
 
 
 def _scope(ctx: Context, command: Create) -> int:
-    return ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    within = command.world if command.scope is None else command.scope
+    return ROOT_NODE if within is None else node_ref(ctx, within)
 
 
 def _holders(ctx: Context, command: Create, world: int) -> Iterator[tuple[int, str]]:

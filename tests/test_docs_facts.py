@@ -20,6 +20,7 @@ from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.outcome import NOTES
 
 _PUBLIC = """
+    Identity KnownFact
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError
     InvalidInterval

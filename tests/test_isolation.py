@@ -142,7 +142,18 @@ def test_a_view_says_what_it_is_confined_to_and_keeps_its_moment_when_it_is_narr
 
 LOOKED_THROUGH = {
     *("blame", "bookmarks", "children", "confined", "conflicts", "containers", "counts", "edge", "edge_types", "edges"),
-    *("equivalence_class", "find", "get", "hash", "history", "log", "proposals", "recall", "timeline"),
+    *(
+        "equivalence_class",
+        "export_identity",
+        "find",
+        "get",
+        "hash",
+        "history",
+        "log",
+        "proposals",
+        "recall",
+        "timeline",
+    ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here.
 

@@ -74,6 +74,7 @@ class Inside:
         self.journal()
         self.blames()
         self.timelines()
+        self.identities()
         if recall:
             self.recall()
 
@@ -120,6 +121,15 @@ class Inside:
             world.ref for world in known if any(v.valid.start < v.valid.end for v in self.view.history(world.ref))
         }
         assert {world.ref for world in self.view.find(overlaps=everything)} == lasting
+
+    def identities(self) -> None:
+        """An identity is exported with members and facts that lie inside, and with nothing else."""
+        inside = {self.names.refs[number] for number in self.inside}
+        for number in self.state.worlds:
+            found = self.view.export_identity(self.names.refs[number])
+            assert list(found.refs) == self.reads.equivalence_class(number)
+            edges = (*found.links, *(fact.edge for fact in found.facts))
+            assert {end for edge in edges for end in (edge.source, edge.target)} | set(found.refs) <= inside
 
     def prefixes(self) -> None:
         """A prefix is of what is inside, whoever else has it."""
@@ -215,6 +225,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
         view.conflicts,
         view.containers,
         view.equivalence_class,
+        view.export_identity,
         view.edge_types,
     )
     yield view.confined

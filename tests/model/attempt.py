@@ -348,12 +348,19 @@ class Attempt(Draft):
 
     def _accept(self, proposal: Any, why: str = "") -> int:
         number, known = self._settle(proposal, "pending", "accepted")
+        latest = {frozenset((each.source, each.target)): each.status for each in self.state.proposals.values()}
+        mine, theirs = self.state.class_of(known.source), self.state.class_of(known.target)
+        if any(latest.get(frozenset((one, other))) == "rejected" for one in mine for other in theirs):
+            refuse("joins_rejected_pair")
         ends = (known.source, known.source_version, known.target, known.target_version)
         self.state.edges[number] = Edge("same_as", *ends, known.home, known.start, FOREVER, self.seq)
         return number
 
     def _reject(self, proposal: Any, why: str = "") -> int:
-        return self._settle(proposal, "pending", "rejected")[0]
+        number, known = self._settle(proposal, "pending", "rejected")
+        if known.target in self.state.class_of(known.source):
+            refuse("joined_by_others")
+        return number
 
     def _undo(self, proposal: Any, why: str = "") -> int:
         number, _ = self._settle(proposal, "accepted", "undone")

@@ -108,6 +108,18 @@ class State:
     def members(self, world: int) -> list[int]:
         return [edge.target for _, edge in self.edges_of("contains") if edge.source == world]
 
+    def class_of(self, world: int) -> set[int]:
+        """The world and all that accepted edges make one with it."""
+        one = {world}
+        for _ in self.worlds:
+            one |= {
+                end
+                for _, edge in self.edges_of("same_as")
+                for end in (edge.source, edge.target)
+                if one & {edge.source, edge.target}
+            }
+        return one
+
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """Whether edges of a type lead from one world to another, which they do from a world to itself."""
         reached = {start}

@@ -11,6 +11,7 @@ from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.reviewing import review
 
 _STATUSES: Final = ("pending", "accepted", "rejected", "undone", "all")
 
@@ -19,11 +20,17 @@ def _proposals_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--status", choices=_STATUSES, default="pending", help="which ones (default: those that wait for a decision)"
     )
+    parser.add_argument(
+        "--review", action="store_true", help="show each pending pair side by side and ask: a(ccept), r(eject), s(kip)"
+    )
+    arguments.add_author(parser)
     arguments.add_moment(parser)
     arguments.add_confine(parser)
 
 
 def _proposals(args: Namespace, out: Output) -> int:
+    if args.review:
+        return review(args, out)
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         found = view.proposals(status=None if args.status == "all" else args.status)
@@ -95,7 +102,11 @@ COMMANDS = (
         "list staged identities: worlds that may be the same and wait for somebody to say so",
         _proposals_arguments,
         _proposals,
-        (("proposals", "what waits for a decision"), ("proposals --status all", "decided ones too")),
+        (
+            ("proposals", "what waits for a decision"),
+            ("proposals --review", "one letter decides a pair"),
+            ("proposals --status all", "decided ones too"),
+        ),
     ),
     Command(
         "accept",
