@@ -127,7 +127,7 @@ def test_a_program_prints_its_keys(name: str) -> None:
     assert (told["bench"], told["seed"]) == (name, 3)
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
-    assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs")
+    assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs", "resolve")
 
 
 def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
