@@ -14,7 +14,7 @@ from worlddb.log.store.bundle_contents import Contents, read_contents
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
 from worlddb.query.diff import diff as diff_readers
 from worlddb.query.references import as_ref
-from worlddb.store import folder_of
+from worlddb.store import folder_of, is_regular_file
 
 
 def diff(
@@ -47,7 +47,7 @@ def diff(
         UnknownReference: neither side has ``world``, or one does not have the bundle's world.
         InputError: nothing had been committed by then, or what was asked for does not go together.
     """
-    files = [Path(side).is_file() for side in (a, a if b is None else b)]
+    files = [is_regular_file(side) for side in (a, a if b is None else b)]
     if any(files):
         _check_asked(files, [(at_a, seq_a), (at_b, seq_b)], b is None, by, deep)
         with _given(a, at_a, seq_a) as left, _given(a if b is None else b, at_b, seq_b) as right:

@@ -72,6 +72,14 @@ def folder_of(path: object) -> Path:
     return Path(path)
 
 
+def is_regular_file(path: str | Path) -> bool:
+    """True if a path is a file's; one that the system cannot even hold is not, and opening it says so."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
+
+
 def _prepare(folder: Path, create: bool) -> None:
     """See that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():

@@ -33,7 +33,7 @@ _LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {
     "out": (EdgeRow, EDGE),
     "proposals": (ProposalRow, PROPOSAL),
 }
-_NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "hashes", "pairs")
+_NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "hashes", "pairs", "forms")
 _TIMES: Final = ("t_create", "valid_from", "valid_to")
 
 
@@ -65,7 +65,7 @@ def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
         return key[:LINEAGE_BYTES]
     if table in _NODE_FIRST:
         return tables.node(int.from_bytes(key[:8], "big")).lineage
-    if table in ("names", "types"):
+    if table in ("names", "types", "blocks"):
         return tables.node(int.from_bytes(key[-8:], "big")).lineage
     if table == "edges":
         return tables.node(EDGE_PLACE.unpack(value)[0]).lineage
