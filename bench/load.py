@@ -5,6 +5,10 @@ records and tables alike, put into a fresh LMDB environment with the same option
 in as many durable commits. A first run with the same seed records the pairs and the peak of anonymous memory; in the
 second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
 bytes, or the program fails. A write is one node or one edge command.
+
+The floor is given the pairs as the engine hands them to LMDB: table by table and sorted, each key once. A second floor
+is given the same pairs in the order in which the writes came (bench/_arrival.py), unsorted as a loop would have them
+that puts the rows of one write after the other; ``arrival_ratio`` is to that one.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ import argparse
 import gc
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
+from bench._arrival import by_arrival
 from bench._floor import Floor, same_pairs
 from bench._memory import AnonPeak
 from bench._recording import commits, recorded
@@ -41,12 +46,21 @@ def main() -> None:
     rows = [
         ("WorldDB", result["writes_per_s"], result["seconds"], result["ratio"]),
         ("floor: bare LMDB loop, same pairs", result["floor_writes_per_s"], result["floor_seconds"], 1.0),
+        (
+            "the same in the order of arrival",
+            result["arrival_writes_per_s"],
+            result["arrival_seconds"],
+            round(result["floor_seconds"] / result["arrival_seconds"], 4),
+        ),
     ]
     notes = (
         f"{sizes.nodes:,} nodes and {sizes.edges:,} edges of eleven types in {result['commits']:,} durable commits of"
         f" up to {sizes.batch:,} commands.",
         f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
         f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in the recording run).",
+        f"Of the floor in the order of arrival, WorldDB has {result['arrival_ratio']:.3g}. Of the processor, a write"
+        f" takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less, the ratio is"
+        f" {result['cpu_ratio']:.3g}.",
     )
     report(arguments, "load", result, ("", "writes/s", "seconds", "ratio"), rows, notes)
 
@@ -65,30 +79,37 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
     spool = folder / "pairs"
     root, peak_bytes = _record(folder / "recorded", spool, sizes)
     frames = commits(spool)
-    floor = Floor(folder / "floor")
+    floor, arrival = Floor(folder / "floor"), Floor(folder / "arrival")
     creation = next(frames)
     with open_seeded(folder / "timed", sizes.seed) as db:
-        floor.env.sync(True)
-        with floor.env.begin(write=True) as txn:
-            for key, value in creation:
-                txn.put(key, value or b"")
-        loader, seconds = Loader(db), 0.0
+        for each in (floor, arrival):
+            each.start_with(creation)
+        loader, seconds, cpu_seconds = Loader(db), 0.0, 0.0
         for operations, pairs in zip(Mix(*sizes[:3]).batches(sizes.batch), frames, strict=True):
             gc.collect()
-            began = perf_counter()
+            began, cpu_began = perf_counter(), process_time()
             loader.commit(operations)
-            seconds += perf_counter() - began
+            seconds, cpu_seconds = seconds + perf_counter() - began, cpu_seconds + process_time() - cpu_began
             gc.collect()
             floor.commit(pairs)
+            pairs = by_arrival(pairs)
+            gc.collect()
+            arrival.commit(pairs)
         assert db.head().root == root, "the recorded and the timed run wrote different stores"
-        assert same_pairs(db._env._shared.env, floor.env), "the floor holds other bytes than the engine wrote"
+        for each in (floor, arrival):
+            assert same_pairs(db._env._shared.env, each.env), "a floor holds other bytes than the engine wrote"
         data_bytes = (folder / "timed" / DATA_FILE).stat().st_size
     floor.close()
+    arrival.close()
     writes = sizes.nodes + sizes.edges
     return {
         "writes_per_s": round(writes / seconds, 1),
         "floor_writes_per_s": round(writes / floor.seconds, 1),
         "ratio": round(floor.seconds / seconds, 4),
+        "arrival_writes_per_s": round(writes / arrival.seconds, 1),
+        "arrival_ratio": round(arrival.seconds / seconds, 4),
+        "cpu_us_per_write": round(cpu_seconds / writes * 1e6, 2),
+        "cpu_ratio": round(floor.cpu_seconds / cpu_seconds, 4),
         "pairs_per_write": round(floor.pairs / writes, 3),
         "bytes_per_write": round(data_bytes / writes, 1),
         "peak_anon_bytes": peak_bytes,
@@ -98,6 +119,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
         "commits": floor.commits,
         "seconds": round(seconds, 3),
         "floor_seconds": round(floor.seconds, 3),
+        "arrival_seconds": round(arrival.seconds, 3),
     }
 
 

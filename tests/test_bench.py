@@ -14,18 +14,21 @@ from pathlib import Path
 import pytest
 
 from bench import _recording
+from bench._arrival import by_arrival
 from bench._report import p50, p95
 from bench._retrieval import VARIANTS, interval, ndcg, recall_all, recall_any, recall_share
 from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
 from tests.tidy.tree import ROOT
 from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.schema import FIRST_TABLE_BYTE, TABLES
 
 SMALL = ("--nodes", "60", "--edges", "120")
 
 PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "load": (
         (*SMALL, "--batch", "50"),
-        {"writes_per_s", "floor_writes_per_s", "ratio", "pairs_per_write", "bytes_per_write", "peak_anon_bytes"},
+        {"writes_per_s", "floor_writes_per_s", "ratio", "arrival_ratio", "cpu_ratio"}
+        | {"pairs_per_write", "bytes_per_write", "peak_anon_bytes"},
     ),
     "replay": (
         (*SMALL, "--batch", "50", "--repeat", "2"),
@@ -237,6 +240,20 @@ def test_a_store_loaded_twice_with_one_seed_has_one_root(tmp_path: Path) -> None
             else:
                 replayed[key] = value
     assert replayed == stored
+
+
+def test_in_the_order_of_arrival_each_write_keeps_its_pairs_together_and_none_is_lost(tmp_path: Path) -> None:
+    with _recording.recorded(tmp_path / "spool"):
+        db, _ = load(tmp_path / "store", 1, 60, 120, 50)
+        db.close()
+    for pairs in list(_recording.commits(tmp_path / "spool"))[1:]:
+        arrived = by_arrival(pairs)
+        assert sorted(arrived) == sorted(pairs)
+        assert arrived != pairs
+        numbers = [key[-8:] for key, _ in arrived if key[0] == FIRST_TABLE_BYTE + TABLES.index("out")]
+        assert numbers == sorted(numbers)
+        lineages = [value for key, value in arrived if key[0] == FIRST_TABLE_BYTE + TABLES.index("lineages")]
+        assert lineages == sorted(value for value in lineages if value is not None)
 
 
 def test_a_recording_leaves_out_what_was_aborted_and_puts_the_environment_back(tmp_path: Path) -> None:
