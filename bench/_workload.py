@@ -211,9 +211,9 @@ def _create(tx: Batch, node: NewNode, at: Any) -> Pending:
     return made
 
 
-def open_seeded(path: Any, seed: int) -> Database:
+def open_seeded(path: Any, seed: int, *, resolver: worlddb.Thresholds | None = None) -> Database:
     """A store whose every byte follows from the seed and from what is written to it."""
-    return worlddb.open(path, author="bench", clock=ManualClock(), entropy=SeededEntropy(seed))
+    return worlddb.open(path, author="bench", clock=ManualClock(), entropy=SeededEntropy(seed), resolver=resolver)
 
 
 def load(path: Any, seed: int, nodes: int, edges: int, batch: int) -> tuple[Database, Loader]:

