@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
@@ -13,7 +13,7 @@ from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.projections.tables.asof import alias_known, version_validity
 from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.registrations import Nearest, containers_known
+from worlddb.projections.tables.registrations import Nearest, Registration, containers_known
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     CLOSING_EDGE,
@@ -30,6 +30,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
+from worlddb.query.bundle_types import registrations_of
 from worlddb.query.interior import Interior, interior_of
 from worlddb.query.snapshot import Reader, Snapshot
 
@@ -76,6 +77,7 @@ def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -
             snapshot.tables.node(node).lineage,
             _hash_of(snapshot, node, seq),
         )
+        types = registrations_of(snapshot.tables, node, inside, seq)
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
@@ -86,7 +88,7 @@ def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -
         told.page_bytes = 0
         with reader.snapshot() as snapshot:
             for node in inside.nodes[at : at + PAGE]:
-                page.extend(_Group(snapshot, told, seq, node).frames(inside))
+                page.extend(_Group(snapshot, told, seq, node).frames(inside, types.get(node, ())))
                 at += 1
                 if told.page_bytes > PAGE_BYTES:
                     break
@@ -171,7 +173,7 @@ class _Group:
         self._given: list[fr.AnyFrame] = []
         self._said: list[fr.AnyFrame] = []
 
-    def frames(self, inside: Interior) -> list[fr.AnyFrame]:
+    def frames(self, inside: Interior, types: Sequence[Registration]) -> list[fr.AnyFrame]:
         """All of them, beginning with the one that opens the group."""
         node, tables = self._node, self._tables
         row = tables.node(node)
@@ -191,6 +193,8 @@ class _Group:
             self._proposal(order, identifier, proposal)
         for place in inside.edges.get(node, ()):
             self._edge(place)
+        for known in types:
+            self._registration(known)
         gone = inside.retracted.get(node, ())
         for first in range(0, len(gone), _RETRACTED):
             self._said.append(fr.RetractedFrame(b"".join(gone[first : first + _RETRACTED])))
@@ -276,6 +280,23 @@ class _Group:
         if frame not in self._told.edge_types:
             self._told.edge_types.add(frame)
             self._given.append(frame)
+
+    def _registration(self, known: Registration) -> None:
+        """A type that holds for this world. Of one from around it neither where nor why is told."""
+        row = known.row
+        details = self._blob(known.seq, row.details) if known.world == self._node else b""
+        code = b"" if known.is_built_in else row.digest
+        self._said.append(
+            fr.RegistrationFrame(
+                known.type,
+                row.handler_version,
+                code,
+                known.digest_of,
+                list(known.rewrites),
+                known.is_functional,
+                details,
+            )
+        )
 
     def _said_by(self, place: EdgePlace, row: EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and whether it is keyed: parts of an edge's identity that stand in the log, not in the tables.

@@ -18,6 +18,7 @@ from worlddb.log.model.bundle_check import CONTAINS
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
+from worlddb.projections.tables.apply import pair_key
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -49,6 +50,7 @@ class Merge:
         self.stubs: list[bytes] = []
         self.filled: list[bytes] = []
         self.left_erased: list[bytes] = []
+        self.left_rejected: list[bytes] = []
         self.memberships: list[ev.Linked] = []
 
     def events(self) -> list[ev.AnyEvent]:
@@ -63,12 +65,13 @@ class Merge:
         for world in worlds:
             later.extend(self._retractions(world))
         proposals = [(frame, world) for world in worlds for frame in world.proposals]
+        told = {frame.proposal for frame, _ in proposals}
         for frame, world in sorted(proposals, key=lambda each: each[0].order):
-            later.extend(self._proposal(frame, world.frame.lineage))
-        accepted = {frame.proposal for frame, _ in proposals}
+            if not self._was_rejected_here(frame, told):
+                later.extend(self._proposal(frame, world.frame.lineage))
         edges = [(frame, world) for world in worlds for frame in world.edges]
         for edge, world in sorted(edges, key=lambda each: each[0].order):
-            later.extend(self._edge(edge, world.frame.lineage, accepted))
+            later.extend(self._edge(edge, world.frame.lineage, told))
         return [*made, *later]
 
     # -- worlds
@@ -108,6 +111,8 @@ class Merge:
             later.extend(self._known_versions(world, known))
             if self._tables.node(node).ended and len(world.versions) > len(known):
                 self.conflicts.append(f"{short(frame.lineage)} has ended here, and has a newer version in the bundle")
+            elif world.ended and not self._tables.node(node).ended and len(known) > len(world.versions):
+                self.conflicts.append(f"{short(frame.lineage)} has ended in the bundle, and has a newer version here")
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body = self.blobs.position(version.body)
             details = self.blobs.of_version(version.details, version.seq)
@@ -189,6 +194,28 @@ class Merge:
     def _is_live(self, edge: bytes) -> bool:
         place = self._tables.place_of(edge)
         return place is not None and self._tables.edge(place).unlinked == LIVE
+
+    def _was_rejected_here(self, frame: fr.ProposalFrame, told: set[bytes]) -> bool:
+        """True if this store's last word on the pair is that they are two, of which the bundle knows nothing.
+
+        What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
+        """
+        one, other = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
+        latest = None if one is None or other is None else self._tables.pairs.get(pair_key(one, other))
+        rejected = None if latest is None or latest in told else self._tables.proposal(latest)
+        if latest is None or rejected is None or rejected.status != REJECTED:
+            return False
+        decided = frame.decisions[-1][0] if frame.decisions else ""
+        known = self._tables.proposal(frame.proposal)
+        if decided == "accepted" and (known is None or known.status != ACCEPTED):
+            self.conflicts.append(
+                f"{short(frame.source)} and {short(frame.target)} are one in the bundle, where {short(frame.proposal)}"
+                f" was accepted, and were rejected as one here as {short(latest)}"
+            )
+        if known is None and decided in ("", "undone"):
+            self.left_rejected.append(latest)
+            return True
+        return False
 
     def _proposal(self, frame: fr.ProposalFrame, home: bytes) -> Iterator[ev.AnyEvent]:
         row = self._tables.proposal(frame.proposal)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NoReturn
 
-from worlddb.projections.tables.schema import LIVE, REJECTED, STATUS_NAMES, ProposalRow
+from worlddb.projections.tables.schema import LIVE, REJECTED, U64, ProposalRow
 from worlddb.reconciler.context import Context
 
 Reached = dict[int, int]
@@ -15,10 +15,22 @@ Reached = dict[int, int]
 def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
     """Refuse to accept a proposal whose class would hold two worlds that somebody said are not the same."""
     mine, theirs = _class_of(ctx, row.source), _class_of(ctx, row.target)
-    for one in sorted(mine):
-        for other in sorted(theirs):
-            if _rejected(ctx, one, other):
-                _refuse(ctx, one, other, [*reversed(_path(mine, one)), *_path(theirs, other)])
+    for one, other in _rejected_pairs(ctx, mine | theirs):
+        if one in theirs and other in mine:
+            one, other = other, one
+        if one in mine and other in theirs:
+            _refuse(ctx, one, other, [*reversed(_path(mine, one)), *_path(theirs, other)])
+
+
+def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
+    """Refuse what an import made of the classes of some worlds, if one of them holds a pair that was rejected."""
+    met: set[int] = set()
+    for end in ends:
+        if end not in met:
+            members = _class_of(ctx, end)
+            met.update(members)
+            for one, other in _rejected_pairs(ctx, members):
+                _refuse(ctx, one, other, _between(_path(members, one), _path(members, other)))
 
 
 def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
@@ -50,10 +62,22 @@ def _one_with(ctx: Context, node: int) -> Iterator[int]:
     yield from (place.source for place, _ in ctx.tables.incoming(node, code, known_after=ctx.draft.seq))
 
 
-def _rejected(ctx: Context, one: int, other: int) -> bool:
-    """True if the latest word about a pair is that they are two."""
-    latest = ctx.proposal(one, other)
-    return latest is not None and latest.status == STATUS_NAMES[REJECTED]
+def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
+    """The pairs of members of which the latest word is that they are two, by the order of the worlds."""
+    for one in sorted(members):
+        for key, proposal in ctx.tables.pairs.scan(U64.pack(one)):
+            other = int(U64.unpack_from(key, U64.size)[0])
+            row = ctx.tables.proposal(proposal) if other in members else None
+            if row is not None and row.status == REJECTED:
+                yield one, other
+
+
+def _between(one: list[int], other: list[int]) -> list[int]:
+    """The way from the end of one path to the end of another that begins where it does."""
+    shared = 0
+    while shared < min(len(one), len(other)) and one[shared] == other[shared]:
+        shared += 1
+    return [*reversed(one[shared - 1 :]), *other[shared:]]
 
 
 def _path(reached: Reached, node: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Importing a bundle: what it adds is decided as one commit, and what it says is kept as it was said.
 
 No handler runs: everything in a bundle was decided in the store that it comes from, and a replay would decide nothing
-either. What an import must hold by itself are the laws of containment, for the two stores together.
+either. What an import must hold by itself are the laws that no handler could see kept: those of both stores together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.reconciler.bundle_laws import refuse_containment_cycles, refuse_what_both_break
 from worlddb.reconciler.bundle_merge import Merge
+from worlddb.reconciler.bundle_types import ArrivingTypes
 from worlddb.reconciler.commands import Import
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import refuse_forbidden
@@ -48,7 +50,9 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     world = contents.heading.world
     known = ctx.tables.node_of(world)
     all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
-    if not events and not _is_misplaced(ctx, known, into):
+    types = ArrivingTypes(ctx, contents)
+    if not events and not _is_misplaced(ctx, known, into) and not types.is_any_missing():
+        types.name_differing()
         _note_left(ctx, merge)
         return world
     _refuse_forbidden(ctx, events)
@@ -57,8 +61,11 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
         ctx.draft.emit(event)
     _place(ctx, world, into)
     _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
-    _check_containment(ctx, merge.memberships)
+    refuse_containment_cycles(ctx, merge.memberships)
+    _refuse_double_membership(ctx, merge.memberships)
+    refuse_what_both_break(ctx, events)
     _adopt(ctx, events)
+    types.register()
     _compare_hash(ctx, contents, all_new)
     _note_left(ctx, merge)
     return world
@@ -170,20 +177,11 @@ def _leave_placeholder(ctx: Context, node: int) -> None:
             ctx.draft.emit(ev.Unlinked(row.edge))
 
 
-def _check_containment(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
-    """A bundle has no cycle in itself, so one must go through a world that was here before."""
+def _refuse_double_membership(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
     for edge in memberships:
         source, target = ctx.tables.node_of(edge.source), ctx.tables.node_of(edge.target)
         assert source is not None and target is not None, "both ends were created, or known"
-        if target >= ctx.tables.first_new_node:
-            continue
-        if ctx.inside(source, target):
-            ctx.refuse(
-                "containment_cycle",
-                f"In the bundle {short(edge.source)} contains {short(edge.target)}, and here it is inside it",
-                "Move one of them first",
-            )
-        if ctx.tables.containers(target).count(source) > 1:
+        if target < ctx.tables.first_new_node and ctx.tables.containers(target).count(source) > 1:
             _refuse_conflicts(ctx, [f"{short(edge.target)} is in {short(edge.source)} by another edge here"])
 
 
@@ -219,3 +217,5 @@ def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> None:
 def _note_left(ctx: Context, merge: Merge) -> None:
     if merge.left_erased:
         ctx.note("left_erased", *merge.left_erased[:_LISTED])
+    if merge.left_rejected:
+        ctx.note("stays_rejected", *merge.left_rejected[:_LISTED])

@@ -29,13 +29,14 @@ Outcome = Committed | Staged | Refused
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something the caller should know; ``refs`` are what it is about."""
+    """Something the caller should know; ``refs`` are what it is about: references, or the names of edge types."""
 
     code: str
     refs: tuple[str, ...]
 
     def __str__(self) -> str:
-        return NOTES.get(self.code, self.code).format(", ".join(ref[:12] for ref in self.refs))
+        shown = self.refs if self.code in NAMING else (ref[:12] for ref in self.refs)
+        return NOTES.get(self.code, self.code).format(", ".join(shown))
 
 
 NOTES = {
@@ -54,8 +55,15 @@ NOTES = {
     "left_erased": "{} were erased here, and were left so",
     "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
     "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
+    "types_registered": "the edge types {} hold for worlds of the bundle now, as where it comes from",
+    "types_differ": "the edge types {} are registered otherwise here, and stay so; see view.edge_types()",
+    "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
+
+
+NAMING = frozenset({"types_registered", "types_differ"})
+"""The notes whose ``refs`` are names."""
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

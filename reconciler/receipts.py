@@ -15,7 +15,7 @@ from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.draft import Draft
-from worlddb.reconciler.outcome import Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
+from worlddb.reconciler.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
 
 
 def receipt_of(header: Header, events: Events) -> Receipt:
@@ -47,9 +47,13 @@ def _receipt(
         events=events,
         requested=tuple(ref.hex() for ref in refs),
         proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
-        notes=tuple(Note(note.code, tuple(ref.hex() for ref in note.refs)) for note in notes),
+        notes=tuple(Note(note.code, tuple(_shown(note.code, ref) for ref in note.refs)) for note in notes),
         revised=revised,
     )
+
+
+def _shown(code: str, ref: bytes) -> str:
+    return ref.decode() if code in NAMING else ref.hex()
 
 
 def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:

@@ -28,7 +28,7 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     else:
         _check_own(ctx, command)
     lineage = ctx.lineage(world)
-    if _says_the_same(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
+    if says_the_same(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
         return lineage
     known = type_names(ctx.tables)
     if command.type not in known and len(known) >= MAX_EDGE_TYPES:
@@ -96,7 +96,8 @@ def _check_own(ctx: Context, command: cmd.Register) -> None:
         )
 
 
-def _says_the_same(known: Registration | None, command: cmd.Register) -> bool:
+def says_the_same(known: Registration | None, command: cmd.Register) -> bool:
+    """True if what is registered is what a command would register, wherever that is."""
     if known is None:
         return False
     row = known.row

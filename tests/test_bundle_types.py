@@ -1,4 +1,4 @@
-"""Registered edge types in a bundle: told to whoever reads it, and registered by no import."""
+"""Registered edge types in a bundle: told to whoever reads it, and registered by an import where nothing else is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import worlddb
 from tests.bundling import frames_of, written
 from tests.model.ontology import Showing, Tagged
+from tests.model.stores import refusal
 from tests.running import Here
 from worlddb import InvalidBundle
 from worlddb.log.model import bundle as fr
@@ -42,17 +43,95 @@ def test_a_bundle_names_the_registrations_that_its_edges_were_written_under_and_
     assert set(stated.edge_types) < known
 
 
-def test_an_import_registers_nothing_and_keeps_edges_and_hashes(bundle: Path, tmp_path: Path) -> None:
+def test_an_import_registers_what_governs_the_edges_for_the_worlds_that_it_came_with(
+    bundle: Path, tmp_path: Path
+) -> None:
     stated = worlddb.check_bundle(bundle)
+    with worlddb.open(bundle.with_name("store")) as source:
+        there = {(one.name, one.version, one.digest, one.rewrites) for one in source.view().edge_types() if one.digest}
     with worlddb.open(tmp_path / "other") as db:
-        team = db.import_bundle(bundle).ref
+        receipt = db.import_bundle(bundle)
+        team = receipt.ref
+        (inner,) = (world.ref for world in db.view().children(team) if world.name == "Inner")
         assert db.view().hash(team) == stated.world_hash
-        assert not [one for one in db.view().edge_types() if one.digest]
-        assert len(db.view().find(world=team, type="Person")) == 3
+        here = {one.name: one for one in db.view().edge_types(inner) if one.digest}
+        assert {(one.version, one.world) for one in here.values()} == {(2, inner), (3, team)}
+        assert here["knows"].name == "knows"
+        assert {one.version: one.world for one in db.view().edge_types(team) if one.name == "knows"} == {1: team}
+        listed = [one for one in db.view().edge_types() if one.digest]
+        assert {(one.name, one.version, one.digest, one.rewrites) for one in listed} == {
+            one for one in there if one[0] != "unused"
+        }
+        assert not [one for one in db.view().edge_types(db.view().containers(team)[0]) if one.digest]
+        assert ("types_registered", ("knows", "doubts")) in [(note.code, note.refs) for note in receipt.notes]
+        assert "the edge types knows, doubts hold" in " ".join(map(str, receipt.notes))
+        assert db.import_bundle(bundle).events == 0
         db.export(team, tmp_path / "again.bundle")
         assert db.verify(deep=True).ok
-    assert worlddb.check_bundle(tmp_path / "again.bundle").edge_types == ()
+    again = worlddb.check_bundle(tmp_path / "again.bundle")
+    assert set(again.edge_types) == set(stated.edge_types)
+    assert set(again.registrations) == set(stated.registrations)
     assert worlddb.diff(tmp_path / "other", bundle).equal
+
+
+def test_a_store_that_governs_a_type_otherwise_keeps_its_own_and_names_the_type(bundle: Path, tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "other", edge_types=[Tagged("knows", 7)]) as db:
+        db.register(Tagged("knows", 7))
+        receipt = db.import_bundle(bundle)
+        assert ("types_differ", ("knows",)) in [(note.code, note.refs) for note in receipt.notes]
+        assert {one.version for one in db.view().edge_types() if one.name == "knows"} == {7}
+        assert [one.world for one in db.view().edge_types() if one.name == "doubts"] == [receipt.ref]
+        again = db.import_bundle(bundle)
+        assert (again.events, [note.code for note in again.notes]) == (0, ["types_differ"])
+        db.unregister("doubts", world=receipt.ref)
+        assert db.import_bundle(bundle).events == 0, "what was taken back here is not made again"
+
+
+def test_a_functional_relation_arrives_and_holds_for_what_is_written_next(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "a") as source, worlddb.open(tmp_path / "b") as db:
+        team = source.create("Topic", "Team").ref
+        ann, one, two = (source.create("Entity", name, world=team).ref for name in ("Ann", "One", "Two"))
+        source.link(ann, "refers_to", one)
+        source.export(team, tmp_path / "before.bundle")
+        source.register("refers_to", functional=True, why="one reference each")
+        source.export(team, tmp_path / "after.bundle")
+        db.import_bundle(tmp_path / "before.bundle")
+        assert not [edge.functional for edge in db.view().edge_types() if edge.functional]
+        assert db.import_bundle(tmp_path / "after.bundle").events == 2
+        (known,) = (each for each in db.view().edge_types() if each.functional)
+        assert (known.name, known.world, known.why) == ("refers_to", team, ""), "around a world neither where nor why"
+        receipt = db.link(ann, "refers_to", two)
+        assert "functional_conflict" in [note.code for note in receipt.notes]
+        assert db.verify(deep=True).ok
+
+
+def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused(bundle: Path, tmp_path: Path) -> None:
+    with worlddb.open(bundle.with_name("store")) as source:
+        team = next(one.world for one in source.view().edge_types() if one.name == "doubts")
+        source.register("causes", functional=True, world=team, why="by decree")
+        source.export(team, tmp_path / "reasons.bundle")
+    with worlddb.open(tmp_path / "other") as db:
+        db.import_bundle(tmp_path / "reasons.bundle")
+        assert [one.why for one in db.view().edge_types() if one.functional] == ["by decree"]
+    frames = frames_of(bundle)
+    at = next(number for number, frame in enumerate(frames) if isinstance(frame, fr.RegistrationFrame))
+    for forged, code in (
+        (fr.RegistrationFrame("crosses", 1, bytes(32), "name", ["cross_worlds"], False, b""), "reserved_rewrite"),
+        (fr.RegistrationFrame("contains", 1, b"", "built_in", [], True, b""), "never_functional"),
+        (fr.RegistrationFrame("refers_to", 1, bytes(32), "name", [], False, b""), "built_in_type"),
+    ):
+        changed = written(tmp_path / "forged.bundle", [*frames[: at + 1], forged, *frames[at + 1 :]])
+        with worlddb.open(tmp_path / code) as db:
+            assert refusal(db.import_bundle(changed)) == code
+            assert db.head().seq == 1
+    for bad, told in (
+        (frames[at], "is registered for .* twice"),
+        (fr.RegistrationFrame("x", 1, b"", "name", [], False, b""), "a digest"),
+        (fr.RegistrationFrame("x", 1, b"", "built_in", ["hide_closed"], False, b""), "asks queries"),
+        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32)), "is missing"),
+    ):
+        with pytest.raises(InvalidBundle, match=told):
+            worlddb.check_bundle(written(tmp_path / "bad.bundle", [*frames[: at + 1], bad, *frames[at + 1 :]]))
 
 
 def test_a_registration_that_no_edge_needs_or_that_is_malformed_is_refused(bundle: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from worlddb.log.model.events import Decision, DigestOf
+from worlddb.log.model.events import Decision, DigestOf, RewriteName
 
 BUNDLE_FORMAT: Final = 1
 MAGIC: Final = b"worlddb-bundle 1\n"
@@ -166,6 +166,22 @@ class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
     digest_of: DigestOf
 
 
+class RegistrationFrame(Frame, frozen=True, tag="registration"):
+    """An edge type holds for the world and all inside it; see :class:`worlddb.log.model.events.Registered`.
+
+    It was registered for this world, or for one around the exported world; then it stands with that and ``details``
+    are empty.
+    """
+
+    type: str
+    handler_version: int
+    digest: bytes
+    digest_of: DigestOf
+    rewrites: list[RewriteName]
+    functional: bool
+    details: bytes
+
+
 class RetractedFrame(Frame, frozen=True, tag="retracted"):
     """Ids of edges of the world's interior that were unlinked, 32 bytes each: an import retracts them too."""
 
@@ -198,6 +214,7 @@ AnyFrame = (
     | ProposalFrame
     | EdgeFrame
     | EdgeTypeFrame
+    | RegistrationFrame
     | RetractedFrame
     | ProofFrame
     | EndFrame

@@ -24,6 +24,7 @@ from worlddb.log.model.bundle_values import (
     check_interval,
     check_number,
     check_proposal,
+    check_registration,
     check_size,
     check_time,
     identity_of,
@@ -56,6 +57,7 @@ class BundleCheck:
         self._versions: dict[bytes, list[bytes]] = {}
         self._unnamed: set[bytes] = set()
         self._registered: dict[tuple[str, int, bytes], None] = {}
+        self._in_force: list[tuple[bytes, fr.RegistrationFrame]] = []
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._awaited: dict[bytes, dict[int, bytes]] = {}
@@ -66,6 +68,11 @@ class BundleCheck:
     def edge_types(self) -> list[tuple[str, int, bytes]]:
         """Name, version and digest of the registrations that were given."""
         return list(self._registered)
+
+    @property
+    def registrations(self) -> list[tuple[bytes, fr.RegistrationFrame]]:
+        """The registrations that are in force, each with the world that it holds for."""
+        return self._in_force
 
     @property
     def worlds(self) -> int:
@@ -179,10 +186,8 @@ class BundleCheck:
         self._ends(frame)
         if identity_of(frame, frame.type, home) != frame.edge:
             refuse(f"the edge {short(frame.edge)} does not have the id of what it says")
-        self._types.add(frame.type)
+        self._type(frame.type)
         self._without_edges.discard((frame.type, frame.handler_version))
-        if len(self._types) > MAX_BUNDLE_EDGE_TYPES:
-            refuse(f"there are more than {MAX_BUNDLE_EDGE_TYPES:,} edge types")
         if frame.type == CONTAINS:
             self._member(group, frame)
             return
@@ -199,6 +204,16 @@ class BundleCheck:
             refuse(f"the edge type {frame.type!r:.80} is given twice")
         self._registered[key] = None
         self._without_edges.add(key[:2])
+
+    def registration(self, frame: fr.RegistrationFrame) -> None:
+        group = self._open_group()
+        check_registration(frame)
+        self._type(frame.type)
+        self._details(frame.details)
+        if frame.type in group.types:
+            refuse(f"the edge type {frame.type!r:.80} is registered for {short(group.frame.lineage)} twice")
+        group.types.add(frame.type)
+        self._in_force.append((group.frame.lineage, frame))
 
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
@@ -280,6 +295,11 @@ class BundleCheck:
         self._blobs[blob] = kind
         self._unused.add(blob)
 
+    def _type(self, name: str) -> None:
+        self._types.add(name)
+        if len(self._types) > MAX_BUNDLE_EDGE_TYPES:
+            refuse(f"there are more than {MAX_BUNDLE_EDGE_TYPES:,} edge types")
+
     def _details(self, blob: bytes) -> None:
         if blob:
             self._named_blob(blob, ())
@@ -328,6 +348,7 @@ class _Group:
         self.members: dict[bytes, bytes | None] = {}
         self.edges: dict[bytes, bytes | None] = {}
         self.proposals: dict[bytes, bool] = {}
+        self.types: set[str] = set()
 
     def hash_of(self, body: bytes) -> bytes:
         """The world hash, computed from what was read."""
@@ -349,6 +370,7 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.ProposalFrame: BundleCheck.proposal,
     fr.EdgeFrame: BundleCheck.edge,
     fr.EdgeTypeFrame: BundleCheck.edge_type,
+    fr.RegistrationFrame: BundleCheck.registration,
     fr.RetractedFrame: BundleCheck.retracted,
     fr.ProofFrame: BundleCheck.proof_frame,
     fr.EndFrame: BundleCheck.end,

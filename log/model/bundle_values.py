@@ -129,6 +129,15 @@ def check_edge_type(frame: fr.EdgeTypeFrame) -> None:
         refuse(f"{frame.type!r:.80} is said to be built in, and such types are not registered with a digest")
 
 
+def check_registration(frame: fr.RegistrationFrame) -> None:
+    """As :func:`check_edge_type`; a built-in type has a name and no code."""
+    checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+    check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
+    check_size(frame.digest, 0 if frame.digest_of == "built_in" else HASH_BYTES, "a digest")
+    if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
+        refuse(f"{frame.type!r:.80} asks queries for something twice, or without a handler")
+
+
 def check_edge(frame: fr.EdgeFrame) -> None:
     check_size(frame.edge, HASH_BYTES, "an edge's id")
     checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)

@@ -22,6 +22,7 @@ class BundledWorld(NamedTuple):
     proposals: list[fr.ProposalFrame]
     edges: list[fr.EdgeFrame]
     retracted: list[bytes]
+    registrations: list[fr.RegistrationFrame]
 
 
 class Contents(NamedTuple):
@@ -69,7 +70,7 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, [], [], [], [], [], []))
+                worlds.append(BundledWorld(frame, [], [], [], [], [], [], []))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
@@ -80,6 +81,8 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 worlds[-1].proposals.append(frame)
             case fr.EdgeFrame():
                 worlds[-1].edges.append(frame)
+            case fr.RegistrationFrame():
+                worlds[-1].registrations.append(frame)
             case fr.RetractedFrame():
                 worlds[-1].retracted.append(frame.edges)
             case _:

@@ -23,7 +23,8 @@ class Bundle(NamedTuple):
     ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
     proof is for, 0 if it has no proof. ``edge_types`` are name, version and digest of the registered edge types that
-    its edges were written by; no hash but the bundle's own covers them.
+    its edges were written by; ``registrations`` are type, world and whether it is functional of those that hold for its
+    worlds. No hash but the bundle's own covers either.
     """
 
     hash: str
@@ -37,6 +38,7 @@ class Bundle(NamedTuple):
     size: int
     proof_size: int
     edge_types: tuple[tuple[str, int, str], ...]
+    registrations: tuple[tuple[str, str, bool], ...]
 
 
 class CheckedFrames:
@@ -131,4 +133,5 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
         file.size,
         0 if check.proof is None else check.proof.size,
         tuple((name, version, digest.hex()) for name, version, digest in check.edge_types),
+        tuple((frame.type, world.hex(), frame.functional) for world, frame in check.registrations),
     )

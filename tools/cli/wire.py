@@ -104,6 +104,9 @@ def bundle(found: Bundle) -> dict[str, Any]:
         "edge_types": [
             {"name": name, "version": version, "digest": digest} for name, version, digest in found.edge_types
         ],
+        "registrations": [
+            {"name": name, "world": world, "functional": functional} for name, world, functional in found.registrations
+        ],
     }
 
 

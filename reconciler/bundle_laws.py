@@ -1,0 +1,122 @@
+"""What the edge handlers would have refused, had they seen both stores: laws that an import holds for the two together.
+
+Handlers ran in the store that a bundle comes from, and each saw no more than that store. An order that holds there and
+another that holds here can be a cycle together, and a class can come to hold a pair that was rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.ids import short
+from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.reconciler.classes import refuse_joined_by_import
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.handler import AcyclicHandler
+
+_SHOWN: Final = 20
+"""How many links of a chain a refusal spells out."""
+_SUPERSEDES: Final = "supersedes"
+
+
+def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+    """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
+
+    A world that the bundle says was superseded ends, if it was known here and had not ended.
+    """
+    ordered: dict[str, list[ev.Linked]] = {}
+    for event in events:
+        if isinstance(event, ev.Linked):
+            if event.source == event.target and event.type in ctx.scopes.built_in:
+                ctx.refuse("self_reference", f"In the bundle {short(event.source)} has a {event.type} edge to itself")
+            if isinstance(ctx.scopes.built_in.get(event.type), AcyclicHandler):
+                ordered.setdefault(event.type, []).append(event)
+    for type_name, edges in ordered.items():
+        _refuse_cycle(ctx, type_name, edges)
+    for edge in ordered.get(_SUPERSEDES, ()):
+        _end_superseded(ctx, edge)
+    decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
+    refuse_joined_by_import(ctx, (row.source for row in decided if row is not None))
+
+
+def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
+    """A bundle has no cycle in itself, so one must go through a world that was here before."""
+    for edge in memberships:
+        source, target = _node(ctx, edge.source), _node(ctx, edge.target)
+        way = _way_up(ctx, source, target) if target < ctx.tables.first_new_node else []
+        if way:
+            told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
+            ctx.refuse(
+                "containment_cycle",
+                f"In the bundle {short(edge.source)} contains {short(edge.target)}, and so it would contain itself: "
+                + _chain(told),
+                "Move one of them first",
+            )
+
+
+def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> None:
+    """Refuse an order that leads back to where it began, with every link of it and where that comes from."""
+    code = ctx.tables.type_code(type_name)
+    assert code is not None, "edges of the type were written"
+    order: TopologicalSorter[int] = TopologicalSorter()
+    pending = [_node(ctx, edge.source) for edge in edges]
+    seen = set(pending)
+    for node in pending:
+        targets = ctx.tables.live_targets(node, code)
+        order.add(node, *targets)
+        new = [target for target in targets if target not in seen]
+        seen.update(new)
+        pending.extend(new)
+    try:
+        order.prepare()
+    except CycleError as error:
+        arriving = {(_node(ctx, edge.source), _node(ctx, edge.target)) for edge in edges}
+        told = [
+            f"{ctx.shown(one)} {type_name} {ctx.shown(other)} ({'bundle' if (one, other) in arriving else 'here'})"
+            for one, other in pairwise(reversed(error.args[1]))
+        ]
+        ctx.refuse(
+            f"{type_name}_cycle",
+            f"The bundle and what is here would close a cycle: {_chain(told)}",
+            "Unlink one of the edges that are here, or export again without one of the others",
+        )
+
+
+def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
+    target = _node(ctx, edge.target)
+    if target == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
+    if not ctx.tables.node(target).ended:
+        ctx.end(target, edge.valid_from, by=edge.source)
+
+
+def _way_up(ctx: Context, world: int, container: int) -> list[int]:
+    """The worlds from one to another that contains it, or is it; nothing if there is no such way."""
+    below = {world: world}
+    pending = [world]
+    for here in pending:
+        if here == container:
+            way = [here]
+            while below[way[-1]] != way[-1]:
+                way.append(below[way[-1]])
+            return way[::-1]
+        for above in ctx.containers(here):
+            if above not in below:
+                below[above] = here
+                pending.append(above)
+    return []
+
+
+def _chain(links: list[str]) -> str:
+    more = f", and {len(links) - _SHOWN:,} more" if len(links) > _SHOWN else ""
+    return ", ".join(links[:_SHOWN]) + more
+
+
+def _node(ctx: Context, lineage: bytes) -> int:
+    node = ctx.tables.node_of(lineage)
+    assert node is not None, "it was created, or known"
+    return node

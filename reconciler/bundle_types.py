@@ -1,0 +1,102 @@
+"""The registrations that come with a bundle: made where nothing governs the type, named where something else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import IMPORTED, Details
+from worlddb.log.store.bundle_contents import Contents
+from worlddb.projections.tables.registrations import Nearest, Registration, registered
+from worlddb.reconciler.commands import Register
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.registering import register_type, says_the_same
+
+_NAMED: Final = 20
+"""How many types a note names."""
+
+
+class ArrivingTypes:
+    """Held against the registrations as they were before the import, with the worlds where they have been put."""
+
+    def __init__(self, ctx: Context, contents: Contents) -> None:
+        self._ctx = ctx
+        self._contents = contents
+        self._before = ctx.draft.seq - 1
+        self._nearest: dict[str, Nearest] = {}
+
+    def is_any_missing(self) -> bool:
+        """True if one has yet to be registered here."""
+        return any(True for _ in self._missing())
+
+    def register(self) -> None:
+        """Register what is missing, and name what something else governs here.
+
+        A registration that is in force stays, and one that was taken back here is not made again.
+
+        Raises:
+            UnknownEdgeType: a built-in type that this release does not have.
+        """
+        ctx, store = self._ctx, self._contents.heading.store_id.hex()
+        missing = list(self._missing())
+        for command, why in missing:
+            register_type(ctx, command, ctx.draft.add_details(why=why, source={IMPORTED: {"store": store}}))
+        if missing:
+            ctx.note("types_registered", *_names(command for command, _ in missing))
+        self.name_differing()
+
+    def name_differing(self) -> None:
+        """Name what something else governs here."""
+        differing = [
+            command
+            for command, _ in self._commands()
+            if (known := self._in_force(command)) is not None and not says_the_same(known, command)
+        ]
+        if differing:
+            self._ctx.note("types_differ", *_names(differing))
+
+    def _missing(self) -> Iterator[tuple[Register, str]]:
+        taken_back = {
+            (known.type, known.world)
+            for known in registered(self._ctx.tables, self._before, ended=True)
+            if known.row.ended <= self._before
+        }
+        for command, why in self._commands():
+            place = command.type, self._world(command)
+            if self._in_force(command) is None and place not in taken_back:
+                yield command, why
+
+    def _commands(self) -> Iterator[tuple[Register, str]]:
+        """The registrations of the bundle as commands, each with the reason that it was made for."""
+        for world in self._contents.worlds:
+            for frame in world.registrations:
+                stored = self._contents.blobs.get(frame.details) if frame.details else None
+                details = None if stored is None else codec.decode_blob(stored, self._contents.heading.seq)
+                command = Register(
+                    type=frame.type,
+                    handler_version=frame.handler_version,
+                    digest=frame.digest,
+                    digest_of=frame.digest_of,
+                    rewrites=tuple(frame.rewrites),
+                    functional=frame.functional,
+                    world=world.frame.lineage,
+                )
+                yield command, details.why if isinstance(details, Details) else ""
+
+    def _in_force(self, command: Register) -> Registration | None:
+        """What governed the type before the import, in the world that it is to hold for."""
+        nearest = self._nearest.get(command.type)
+        if nearest is None:
+            nearest = self._nearest[command.type] = Nearest(self._ctx.tables, command.type, self._before)
+        return nearest.at(self._world(command), self._ctx.tables.containers)
+
+    def _world(self, command: Register) -> int:
+        assert isinstance(command.world, bytes), "that of a group of the bundle"
+        node = self._ctx.tables.node_of(command.world)
+        assert node is not None, "it was created, or known"
+        return node
+
+
+def _names(commands: Iterable[Register]) -> list[bytes]:
+    return list(dict.fromkeys(command.type.encode() for command in commands))[:_NAMED]

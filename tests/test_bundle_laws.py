@@ -1,0 +1,153 @@
+"""An import holds for both stores together what handlers hold in each: classes, orders, and ends of validity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import worlddb
+from tests.model.stores import day, refusal
+from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
+
+
+class Pair(NamedTuple):
+    """Two stores that had four worlds in common when they parted, and where bundles go."""
+
+    there: Database
+    here: Database
+    team: str
+    refs: list[str]
+    folder: Path
+
+    def brought(self) -> Receipt:
+        """What comes of importing the team as it is there now."""
+        self.there.export(self.team, self.folder / "team.bundle", overwrite=True)
+        return self.here.import_bundle(self.folder / "team.bundle")
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    clock = ManualClock(day(0))
+    with (
+        worlddb.open(tmp_path / "there", clock=clock, entropy=SeededEntropy(1)) as there,
+        worlddb.open(tmp_path / "here", clock=clock, entropy=SeededEntropy(2)) as here,
+    ):
+        team = there.create("Topic", "Team").ref
+        refs = [there.create("Note", f"note {number}", world=team).ref for number in range(4)]
+        made = Pair(there, here, team, refs, tmp_path)
+        made.brought()
+        yield made
+
+
+def accepted(db: Database, one: str, other: str) -> str:
+    proposal: str = db.link(one, "same_as", other).ref
+    assert db.accept(proposal)
+    return proposal
+
+
+def rejected(db: Database, one: str, other: str) -> str:
+    proposal: str = db.link(one, "same_as", other).ref
+    assert db.reject(proposal)
+    return proposal
+
+
+def refused_as(receipt: Receipt, code: str, *told: str) -> None:
+    assert refusal(receipt) == code
+    assert isinstance(receipt.outcome, Refused)
+    for each in told:
+        assert each in receipt.outcome.reason, receipt.outcome.reason
+
+
+def test_an_accepted_pair_that_was_rejected_here_is_refused_and_both_decisions_are_named(pair: Pair) -> None:
+    one, two, *_ = pair.refs
+    yes, no = accepted(pair.there, two, one), rejected(pair.here, one, two)
+    before = pair.here.head()
+    refused_as(pair.brought(), "bundle_conflict", one[:12], two[:12], yes[:12], no[:12])
+    assert pair.here.head() == before
+    assert pair.here.view().equivalence_class(one) == [one]
+
+
+def test_a_chain_of_both_stores_that_joins_a_rejected_pair_is_refused_with_the_chain(pair: Pair) -> None:
+    one, two, three, four = pair.refs
+    rejected(pair.here, one, four)
+    accepted(pair.here, one, two)
+    accepted(pair.there, two, three)
+    assert pair.brought(), "nothing is joined that was rejected"
+    accepted(pair.there, three, four)
+    refused_as(pair.brought(), "joins_rejected_pair", " = ".join(ref[:12] for ref in pair.refs))
+    assert pair.here.view().equivalence_class(one) == [one, two, three]
+
+
+def test_a_rejection_that_arrives_beside_a_chain_is_refused_with_the_chain(pair: Pair) -> None:
+    one, two, three, _ = pair.refs
+    accepted(pair.here, one, two)
+    accepted(pair.here, two, three)
+    rejected(pair.there, three, one)
+    refused_as(pair.brought(), "joins_rejected_pair", " = ".join(ref[:12] for ref in (one, two, three)))
+
+
+def test_a_later_word_of_the_same_store_on_a_rejected_pair_comes_in(pair: Pair) -> None:
+    one, two, *_ = pair.refs
+    rejected(pair.there, one, two)
+    assert pair.brought()
+    pair.there.revise(one, content="they were one after all")
+    accepted(pair.there, one, two)
+    assert pair.brought()
+    assert pair.here.view().equivalence_class(one) == [one, two]
+
+
+def test_what_is_only_proposed_about_a_pair_that_was_rejected_here_stays_out(pair: Pair) -> None:
+    one, two, three, _ = pair.refs
+    no = rejected(pair.here, one, two)
+    pair.there.link(one, "same_as", two)
+    brought = pair.brought()
+    assert [(note.code, note.refs) for note in brought.notes] == [("stays_rejected", (no,))]
+    assert not pair.here.proposals()
+    accepted(pair.here, one, three)
+    assert refusal(pair.here.accept(pair.here.link(three, "same_as", two))) == "joins_rejected_pair"
+
+
+@pytest.mark.parametrize("order", ["supersedes", "derived_from", "precedes", "subtype_of", "causes"])
+def test_two_orders_that_are_a_cycle_together_are_refused_with_every_link(pair: Pair, order: str) -> None:
+    one, two, three, _ = pair.refs
+    pair.here.link(one, order, two)
+    pair.there.link(two, order, three)
+    assert pair.brought()
+    pair.there.link(three, order, one)
+    before = pair.here.head()
+    links = f"{one[:12]} {order} {two[:12]} (here)", f"{three[:12]} {order} {one[:12]} (bundle)"
+    refused_as(pair.brought(), f"{order}_cycle", *links)
+    assert pair.here.head() == before
+    assert pair.here.unlink(next(edge.ref for edge in pair.here.view().edges(one) if edge.type == order))
+    assert pair.brought()
+
+
+def test_a_cycle_of_containment_is_refused_with_every_link(pair: Pair) -> None:
+    one, two, three, _ = pair.refs
+    pair.here.move(two, one)
+    pair.here.move(three, two)
+    pair.there.move(one, three)
+    links = f"{three[:12]} is in {two[:12]}", f"{two[:12]} is in {one[:12]}"
+    refused_as(pair.brought(), "containment_cycle", *links)
+
+
+def test_what_was_superseded_there_ends_here_even_if_the_bundle_does_not_hold_it(pair: Pair) -> None:
+    one, *_ = pair.refs
+    newer = pair.there.create("Note", "newer").ref
+    pair.there.link(newer, "supersedes", one, valid_from=day(5), home=newer)
+    pair.there.export(newer, pair.folder / "newer.bundle")
+    assert pair.here.import_bundle(pair.folder / "newer.bundle")
+    shown = pair.here.view(valid=day(1)).get(one)
+    assert shown is not None and (shown.valid.end, shown.ended) == (day(5), True)
+    assert pair.here.import_bundle(pair.folder / "newer.bundle").events == 0
+    assert pair.here.verify(deep=True).ok
+
+
+def test_a_world_that_ended_there_and_was_revised_here_is_a_conflict(pair: Pair) -> None:
+    one, *_ = pair.refs
+    pair.there.retire(one)
+    pair.here.revise(one, content="it goes on")
+    refused_as(pair.brought(), "bundle_conflict", one[:12], "has ended in the bundle, and has a newer version here")
