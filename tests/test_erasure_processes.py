@@ -71,6 +71,26 @@ def test_processes_that_read_and_write_without_a_pause_lose_nothing_over_many_er
         assert db.verify(deep=True).findings == ()
 
 
+def test_a_read_within_a_read_does_not_go_back_in_time_when_the_data_file_is_replaced_meanwhile(
+    tmp_path: Path,
+) -> None:
+    """It saw the last commit but one of the old file whenever others had made an odd number of commits on the new one,
+    so that a search which had learned of a commit did not find it: "The events of commit 12 is missing"."""
+    with worlddb.open(tmp_path / "store") as db, Remote(tmp_path / "store") as there:
+        world = db.create("Note", "short lived")
+        old = os.stat(tmp_path / "store" / "data.mdb").st_ino
+        with db._env.read():
+            erased = there.ask("erase", world.ref, "request 1")
+            assert os.stat(tmp_path / "store" / "data.mdb").st_ino != old
+            seen = [db.head().seq]
+            for number in range(4):
+                there.ask("create", f"after {number}")
+                seen.append(db.head().seq)
+            assert seen == [erased.seq] * 5
+        assert db.head().seq == erased.seq + 4
+        assert db.verify(deep=True).findings == ()
+
+
 def test_threads_that_share_a_handle_follow_an_erasure_too(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db, Remote(tmp_path / "store") as there:
         world = db.create("Note", "short lived")

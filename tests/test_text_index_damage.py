@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +189,25 @@ def test_a_folder_deleted_in_the_middle_of_a_batch_breaks_no_read(tmp_path: Path
     assert len(seqs(texts, log, "boston")) == DAYS + 600
     assert texts.catch_up(log.head)
     assert texts.status() == Status(log.head, log.head)
+
+
+def test_resetting_takes_along_what_a_process_makes_that_is_just_opening_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tantivy makes a lock file also to read, and a folder that is not empty stays: an erasure was not finished."""
+    told(tmp_path)
+    files = index_folder(tmp_path)
+    rmdir, met = os.rmdir, []
+
+    def beside_a_reader(path: str, *, dir_fd: int | None = None) -> None:
+        if not met:
+            met.append(path)
+            (files / ".tantivy-meta.lock").touch()
+        rmdir(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr("os.rmdir", beside_a_reader)
+    reset(files)
+    assert met and not files.exists()
 
 
 def test_resetting_forgets_everything_and_may_be_repeated(tmp_path: Path) -> None:

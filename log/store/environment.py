@@ -35,6 +35,20 @@ _SNAPSHOT_ATTEMPTS: Final = 5
 """How often to begin again because two commits came between opening a snapshot and finding it in the file."""
 
 
+def _repeat_mark(txn: lmdb.Transaction, settled: int) -> bool:
+    """Commit what is there once more, if the rewriting for an erasure is still due; true if it is.
+
+    LMDB keeps the last two commits, and a reader takes the one or the other by whether the number of the last commit
+    is even. That number is shared with those who have the new file and go on counting, so a reader that is still
+    inside a transaction on the old file, and begins another there, could be given the last commit but one. After this
+    the two say the same.
+    """
+    if LmdbLog(txn).scrub_due() != settled:
+        return False
+    LmdbLog(txn).mark_scrub(settled)
+    return True
+
+
 def _no_step(name: str) -> None:
     """Tests put their crash points here."""
 
@@ -81,13 +95,16 @@ class Environment:
         self._check()
         with self._lock.held():
             self.step("locked")
-            while True:
-                try:
-                    return self._write_once(work)
-                except lmdb.MapFullError:
-                    self._shared.grow()
-                except (lmdb.Error, SystemError) as error:
-                    raise translated(error, self.folder) from error
+            return self._write_locked(work)
+
+    def _write_locked(self, work: Callable[[lmdb.Transaction], T]) -> T:
+        while True:
+            try:
+                return self._write_once(work)
+            except lmdb.MapFullError:
+                self._shared.grow()
+            except (lmdb.Error, SystemError) as error:
+                raise translated(error, self.folder) from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:
         self._shared.enter()
@@ -115,8 +132,9 @@ class Environment:
         """Put a data file in place that holds every record and nothing else: what LMDB keeps of deleted records in
         free pages and in gaps is gone. A crash leaves the old file or the new one.
 
-        ``settled`` is the erasure after which all else was done: unless a later one came, the mark that a rewriting
-        is due is left out.
+        ``settled`` is the erasure after which all else was done, and the mark that a rewriting is due is left out.
+        Nothing happens if somebody else did it meanwhile, or if a later erasure came, for which all else is to be
+        done again.
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
@@ -126,10 +144,11 @@ class Environment:
         self._check()
         with self._lock.held(timeout_seconds):
             self.refuse_damaged_pages()
+            if not self._write_locked(lambda txn: _repeat_mark(txn, settled)):
+                return
             try:
                 with self.read() as txn:
-                    without = SCRUB_KEY if LmdbLog(txn).scrub_due() == settled else None
-                    copy = write_copy(txn, self.folder, without, self._shared.env.info()["map_size"])
+                    copy = write_copy(txn, self.folder, SCRUB_KEY, self._shared.env.info()["map_size"])
                 self.step("copied")
                 put_in_place(copy, self.folder, self.step)
             except OSError as error:

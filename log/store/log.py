@@ -165,6 +165,10 @@ class LmdbLog(Log):
         """
         for commit, position in blobs:
             self._txn.delete(_BLOB.pack(_BLOBS, commit, position))
+        self.mark_scrub(seq)
+
+    def mark_scrub(self, seq: int) -> None:
+        """Say that the bytes of an erasure may still lie in the files."""
         self._txn.put(SCRUB_KEY, _U64.pack(seq))
 
     def scrub_due(self) -> int | None:

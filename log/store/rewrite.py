@@ -21,7 +21,7 @@ from worlddb.log.store.shared import DATA_FILE
 REWRITE_FOLDER: Final = ".scrub"
 
 
-def write_copy(source: lmdb.Transaction, folder: Path, without: bytes | None, map_bytes: int) -> Path:
+def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
     """Write every pair of a transaction, but for the one of the key ``without``, into a file of its own.
 
     The file counts transactions where the source is, so that it can take its place under the same lock file.
@@ -44,13 +44,13 @@ def write_copy(source: lmdb.Transaction, folder: Path, without: bytes | None, ma
         env.close()
     copy = aside / DATA_FILE
     set_transaction(copy, source.id())
-    left_out = without is not None and source.get(without) is not None
+    left_out = source.get(without) is not None
     if written + left_out != source.stat()["entries"] or damaged_pages(copy, source.id(), (b"\x00", b"\xff")):
         raise DamagedStore(f"{copy} is not a whole copy", "Run `worlddb verify`, and check the disk")
     return copy
 
 
-def _without(pairs: lmdb.Cursor, key: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+def _without(pairs: lmdb.Cursor, key: bytes) -> Iterator[tuple[bytes, bytes]]:
     pairs.first()
     for pair in pairs:
         if pair[0] != key:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _META: Final = "meta.json"
 _FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
 _LOAD_ATTEMPTS: Final = 3
+_RESET_ATTEMPTS: Final = 3
+"""How often to delete a folder in which a process that is just opening it makes Tantivy's lock file again."""
 
 
 def stamp_of(folder: Path) -> Stamp | None:
@@ -97,7 +99,10 @@ def reset(folder: Path) -> None:
         return
     # The list of segments goes first: from then on the folder holds no index, however far the rest comes.
     (folder / _META).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    for _ in range(_RESET_ATTEMPTS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
 
 
 @contextmanager

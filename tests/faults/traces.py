@@ -11,7 +11,8 @@ def traces(folder: Path, texts: Iterable[str]) -> list[str]:
     sought = {form.encode() for text in texts for form in (text, text.lower())}
     found: list[str] = []
     for file in sorted(folder.rglob("*")):
-        if file.is_file():
+        # A process that closes LMDB's lock file lets go of the locks that it has through it, and it holds no texts.
+        if file.is_file() and file.name != "lock.mdb":
             stored = file.read_bytes()
             found.extend(f"{file.relative_to(folder)}: {text.decode()}" for text in sorted(sought) if text in stored)
     return found
