@@ -197,7 +197,8 @@ def test_resetting_takes_along_what_a_process_makes_that_is_just_opening_the_fol
     """Tantivy makes a lock file also to read, and a folder that is not empty stays: an erasure was not finished."""
     told(tmp_path)
     files = index_folder(tmp_path)
-    rmdir, met = os.rmdir, []
+    rmdir = os.rmdir
+    met: list[str] = []
 
     def beside_a_reader(path: str, *, dir_fd: int | None = None) -> None:
         if not met:

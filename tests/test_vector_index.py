@@ -150,6 +150,19 @@ def test_a_rebuild_makes_the_same_base(tmp_path: Path, short_tails: None) -> Non
     assert index.find(query(1), head=200, limit=20) == before
 
 
+def test_a_vector_that_was_erased_meanwhile_is_not_written_from_memory(tmp_path: Path, short_tails: None) -> None:
+    log = Recorded(200)
+    index = follower(tmp_path, log)
+    erased, kept = log.matrix[49].astype("<f2").tobytes(), log.matrix[50].astype("<f2").tobytes()
+    assert len(index.find(query(1), head=200, limit=200)) == 200
+    feed = log.feed
+    index._feed = lambda after, through: (row for row in feed(after, through) if row.seq != 50)
+    assert index.catch_up(200)
+    (stored,) = [path.read_bytes() for path in (tmp_path / "vectors-1").rglob("vectors.faiss")]
+    assert kept in stored and erased not in stored
+    assert log.node(50) not in found(index, query(1), 200, 200)
+
+
 def _search(folder: Path, answers: Any) -> None:
     log = Recorded(300)
     index = follower(folder, log)

@@ -105,19 +105,12 @@ class VectorFollower:
     def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
         """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
         written."""
-        import numpy as np
-
         with self._guard:
-            base, rows, matrix = self._level(head)
+            base, rows, _ = self._level(head)
             if len(rows) < max(SHORT_TAIL, (base.count if base is not None else 0) // 10):
                 return True
             chain = self._chain_at(head)
-            if chain is None:
-                return False
-            if base is not None:
-                old_rows, old = base.vectors()
-                rows, matrix = np.concatenate([old_rows, rows]), np.concatenate([old, matrix])
-            return self._written(Marker(self._store_id, head, chain), rows, matrix, wait_seconds)
+            return chain is not None and self._written(Marker(self._store_id, head, chain), wait_seconds)
 
     def rebuild(self, head: int) -> None:
         """Throw the base away and make it again from the log.
@@ -152,13 +145,22 @@ class VectorFollower:
             self._base = self._stamp = self._rows = self._matrix = None
             self._tail_from = self._tail_to = 0
 
-    def _written(self, marker: Marker, rows: Numbers, matrix: Matrix, wait_seconds: float) -> bool:
+    def _written(self, marker: Marker, wait_seconds: float) -> bool:
+        import numpy as np
         from filelock import FileLock, Timeout
 
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
-                write(self._folder, marker, rows, matrix)
+                # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
+                # by now, and one that is read here and erased meanwhile is deleted with the base.
+                self.close()
+                base, rows, matrix = self._level(marker.seq)
+                if base is not None:
+                    old_rows, old = base.vectors()
+                    rows, matrix = np.concatenate([old_rows, rows]), np.concatenate([old, matrix])
+                if len(rows) and (base is None or base.marker.seq < marker.seq):
+                    write(self._folder, marker, rows, matrix)
         except (OSError, Timeout):
             return False
         return True
