@@ -27,7 +27,7 @@ from worlddb.projections.tables.matching import forms
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
-from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.resolver import verdict
 from worlddb.reconciler.resolving.scores import likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
@@ -110,7 +110,8 @@ def timed(db: Database, names: list[str]) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = defaultdict(list)
     with db._env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
-        draft = Draft(log, tables, log.head(), SeededEntropy(1), ingest_time=0, wall_time=0, author="bench")
+        nonces = FreshNonces(SeededEntropy(1))
+        draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author="bench")
         ctx = Context(draft, db._ontology, b"")
         for name in names:
             forms.cache_clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -22,6 +22,16 @@ _BODY_FIELDS = ("type", "name", "content")
 DETAIL_FIELDS = frozenset({"aliases", "why", "source", "properties"})
 _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 """They have blobs of their own, and what is made of a text must go with it."""
+
+
+class KnownKey(msgspec.Struct, frozen=True):
+    """A caller's key of which only hashes are left: the one that is recorded, and what the key stands for.
+
+    That is a lineage, or the nonce of the first edge that was written under it.
+    """
+
+    recorded: bytes
+    stands_for: bytes
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,7 +56,7 @@ class Create(Command, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     source: dict[str, Any] = {}
     world: Ref | None = None
-    key: str | None = None
+    key: str | KnownKey | None = None
     valid_from: int | None = None
     valid_to: int | None = None
     resolve: bool | str = True
@@ -93,7 +103,7 @@ class Link(Command, frozen=True, kw_only=True):
     type: str
     target_ref: Ref
     home: Ref | None = None
-    key: str | None = None
+    key: str | KnownKey | None = None
     properties: dict[str, Any] = {}
     valid_from: int | None = None
     valid_to: int | None = None
@@ -259,7 +269,8 @@ def _texts(kind: type[Command]) -> tuple[str, ...]:
 
 
 _TEXTS = {kind: _texts(kind) for kind in ALL}
-_REST = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in ALL}
+REST_FIELDS: Final = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in ALL}
+"""The fields that are recorded as they are, in the order in which they are."""
 
 
 def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
@@ -268,8 +279,8 @@ def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
 
 
 _GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in ALL}
-_GET_REST = {kind: _getter(_REST[kind]) for kind in ALL}
-_KEY_AT = {kind: _REST[kind].index("key") for kind in ALL if "key" in _REST[kind]}
+_GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in ALL}
+_KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in ALL if "key" in REST_FIELDS[kind]}
 _MAY_GIVE_EMPTY = (Revise, Reassert)
 
 
@@ -313,5 +324,6 @@ def _rest(command: Command, secret: bytes) -> list[Any]:
     rest = list(_GET_REST[type(command)](command))
     at = _KEY_AT.get(type(command))
     if at is not None and rest[at] is not None:
-        rest[at] = keyed(secret, COMMAND_KEY, rest[at].encode())
+        key = rest[at]
+        rest[at] = key.recorded if isinstance(key, KnownKey) else keyed(secret, COMMAND_KEY, key.encode())
     return rest

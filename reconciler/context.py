@@ -10,6 +10,7 @@ from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
+from worlddb.reconciler.commands import KnownKey
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.functional import end_conflicts, record_conflicts
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
@@ -58,7 +59,7 @@ class Context(Reading):
         valid_to: int = FOREVER,
         properties: dict[str, Any] | None = None,
         details: int = ev.NONE,
-        key: str | None = None,
+        key: str | KnownKey | None = None,
     ) -> Written:
         """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
         where = self._home(source, type_name, home)
@@ -73,7 +74,9 @@ class Context(Reading):
                 return Written(found, staged=False)
         if properties:
             details = self.draft.add_details(properties=properties)
-        edge = HandledEdge(type_name, source, target, where, begins, valid_to, details, key)
+        edge = HandledEdge(
+            type_name, source, target, where, begins, valid_to, details, None if isinstance(key, KnownKey) else key
+        )
         self._depth += 1
         if self._depth > MAX_CHAIN:
             self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
@@ -156,8 +159,8 @@ class Context(Reading):
             details = self.draft.add_details(properties=evidence)
             home = self._home(source, SAME_AS, None)
             edge = HandledEdge(SAME_AS, source, target, home, begins, details=details)
-        nonce = self.draft.nonce()
         ends = one, other, where = self._ends(edge)
+        nonce = self._nonce(edge, ends)
         proposal = self._identity(edge, ends, nonce)
         self.draft.emit(
             ev.Proposed(
@@ -228,15 +231,20 @@ class Context(Reading):
         ends = (source, target, self.tables.node(home))
         self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
 
-    def lineage_of(self, key: str) -> Lineage:
+    def lineage_of(self, key: str | KnownKey) -> Lineage:
         """The lineage that a caller's key stands for in this store."""
+        if isinstance(key, KnownKey):
+            return Lineage(key.stands_for)
         return keyed_lineage(self.secret, key.encode())
 
     def _write(self, edge: HandledEdge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
-        nonce = keyed_nonce or self.draft.nonce()
-        return self._emit_linked(
-            edge, self._ends(edge), nonce, keyed=bool(keyed_nonce), handler_version=handler.version
-        )
+        ends = self._ends(edge)
+        nonce = keyed_nonce or self._nonce(edge, ends)
+        return self._emit_linked(edge, ends, nonce, keyed=bool(keyed_nonce), handler_version=handler.version)
+
+    def _nonce(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow]) -> bytes:
+        source, target, home = ends
+        return self.draft.nonce("edge", edge.type, source.lineage, target.lineage, home.lineage)
 
     def _emit_linked(
         self,
@@ -297,13 +305,16 @@ class Context(Reading):
             return source
         return self.home_of(source) if home is None else home
 
-    def _under_key(self, key: str) -> tuple[bytes, bytes | None]:
+    def _under_key(self, key: str | KnownKey) -> tuple[bytes, bytes | None]:
         """The nonce that stands for a key now, and the live edge that was written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
         edge written again would have the id of the one that was retracted, and earlier views would lose that.
         """
-        nonce = keyed(self.secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+        if isinstance(key, KnownKey):
+            nonce = key.stands_for
+        else:
+            nonce = keyed(self.secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
         while (place := self.tables.place_of_key(nonce)) is not None:
             row = self.tables.edge(place)
             if row.unlinked == LIVE:

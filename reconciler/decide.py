@@ -46,7 +46,7 @@ def decide(ctx: Context, command: cmd.Command, details: int, matches: Sequence[M
 def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.key is None:
-        lineage = Lineage(ctx.draft.nonce()[:LINEAGE_BYTES])
+        lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
     else:
         lineage = ctx.lineage_of(command.key)
         existing = ctx.tables.node_of(lineage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret, Space, Vector
@@ -22,6 +22,23 @@ class Finished(NamedTuple):
     header: Header
     events: Events
     record: Record
+
+
+class Nonces(Protocol):
+    """Where the nonces of a draft come from, of which random ids are made."""
+
+    def nonce(self, *what: object) -> bytes:
+        """16 bytes. ``what`` says what they are for, so that a decision that is made again can be given the same."""
+
+
+class FreshNonces:
+    """Unpredictable ones, whatever they are for."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    def nonce(self, *what: object) -> bytes:
+        return self._entropy.bytes(NONCE_BYTES)
 
 
 class DraftBlobs:
@@ -94,7 +111,7 @@ class Draft:
         log: LmdbLog,
         tables: Tables,
         head: Head,
-        entropy: Entropy,
+        nonces: Nonces,
         *,
         ingest_time: int,
         wall_time: int,
@@ -112,18 +129,15 @@ class Draft:
         self.notes: list[Note] = []
         self.commands: list[Any] = []
         self.staged = False
-        self._entropy = entropy
+        self.nonce = nonces.nonce
         self.blobs = DraftBlobs()
         self.applier = Applier(tables, self.blobs, self.seq, ingest_time)
 
     # -- blobs
 
-    def nonce(self) -> bytes:
-        return self._entropy.bytes(NONCE_BYTES)
-
     def add_body(self, type_name: str, name: str, content: str) -> int:
         """Store a body; its position."""
-        return self.blobs.add(Body(self.nonce(), type_name, name, content))
+        return self.blobs.add(Body(self.nonce("body", type_name, name, content), type_name, name, content))
 
     def add_details(
         self,
@@ -136,7 +150,8 @@ class Draft:
         """Store what there is of these; its position, or :data:`NONE` if there is nothing."""
         if not (aliases or why or source or properties):
             return NONE
-        return self.blobs.add(Details(self.nonce(), list(aliases), why, source or {}, properties or {}))
+        said = list(aliases), why, source or {}, properties or {}
+        return self.blobs.add(Details(self.nonce("details", said), *said))
 
     def copy_details(self, seq: int, position: int) -> int:
         """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""
@@ -146,20 +161,21 @@ class Draft:
         details = None if stored is None else codec.decode_blob(stored, seq)
         if not isinstance(details, Details):
             return NONE
-        return self.blobs.add(Details(self.nonce(), details.aliases, details.why, details.source, details.properties))
+        said = details.aliases, details.why, details.source, details.properties
+        return self.blobs.add(Details(self.nonce("details", said), *said))
 
     def drop_details(self, position: int) -> None:
         """Take back the details that were added last, since nothing was decided that they are about."""
         self.blobs.drop_last(position)
 
     def add_secret(self, secret: bytes) -> int:
-        return self.blobs.add(Secret(self.nonce(), secret))
+        return self.blobs.add(Secret(self.nonce("secret"), secret))
 
     def add_space(self, name: str, model: str, mean: bytes) -> int:
-        return self.blobs.add(Space(self.nonce(), name, model, mean))
+        return self.blobs.add(Space(self.nonce("space"), name, model, mean))
 
     def add_vector(self, values: bytes) -> int:
-        return self.blobs.add(Vector(self.nonce(), values))
+        return self.blobs.add(Vector(self.nonce("vector", values), values))
 
     # -- events
 
@@ -181,7 +197,7 @@ class Draft:
         """Settle the hashes and close the draft: the record to append, and what it says."""
         root = self.applier.settle()
         self.applier.finish(key)
-        self.blobs.put_first(Cause(self.nonce(), self.commands))
+        self.blobs.put_first(Cause(self.nonce("commands"), self.commands))
         whole = Events(b"".join(self.blobs.ids), self.staged, self.refs, self.notes, self.events)
         events = codec.encode(whole)
         header = Header(

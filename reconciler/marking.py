@@ -34,7 +34,7 @@ def bookmark(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
 def _marked(ctx: Context, command: cmd.Bookmark) -> int:
     head = ctx.draft.head.seq
     if command.at is not None:
-        marked = ctx.draft.log.seq_at(command.at)
+        marked = min(ctx.draft.log.seq_at(command.at), head)  # Decided again, the log goes on beyond.
         if not marked:
             raise InputError(f"Nothing had been committed by {format_time(command.at)}", "Name a later time")
         return marked

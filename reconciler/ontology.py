@@ -34,6 +34,19 @@ class Ontology:
     def __init__(self, built_in: Iterable[EdgeHandler]) -> None:
         self.built_in: Final = {handler.name: handler for handler in built_in}
         self._given: dict[tuple[str, int, bytes], EdgeHandler] = {}
+        self._instead: dict[str, EdgeHandler] = {}
+
+    def deciding_with(self, handlers: Iterable[object]) -> Ontology:
+        """The same with some handlers in the place of whatever is registered for their types.
+
+        Raises:
+            InputError, HandlerFailed: as :meth:`add`.
+        """
+        other = Ontology(self.built_in.values())
+        other._given.update(self._given)
+        for handler in handlers:
+            other._instead[other.add(handler).type] = handler  # type: ignore[assignment]
+        return other
 
     def add(self, handler: object) -> Described:
         """Take in the code of an edge type; a process may have several versions of one.
@@ -69,12 +82,23 @@ class Ontology:
         return frozenset(self._given)
 
     def find(self, type_name: str, handler_version: int, code: bytes) -> EdgeHandler | None:
-        """The handler of exactly this code."""
-        return self._given.get((type_name, handler_version, code))
+        """The handler of exactly this code, unless another one decides in its place."""
+        return self._instead.get(type_name) or self._given.get((type_name, handler_version, code))
 
     def versions(self, type_name: str) -> list[int]:
         """Which versions of a type the process was given."""
         return sorted(version for name, version, _ in self._given if name == type_name)
+
+
+def given_handlers(given: object) -> Iterable[object]:
+    """What a caller gave as a list of handlers.
+
+    Raises:
+        InputError: it is no list.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"edge_types is {type(given).__name__}", "Give a list: edge_types=[MyType()]")
+    return given
 
 
 def describe(handler: object) -> Described:

@@ -28,7 +28,7 @@ from worlddb.reconciler.checks import check
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
 from worlddb.reconciler.details import add_details
-from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.erasing import plan
 from worlddb.reconciler.extraction import Ingest, commands_of
 from worlddb.reconciler.importing import Arrival
@@ -281,7 +281,8 @@ def _open_draft(writer: Writer, log: LmdbLog, tables: Tables) -> Draft:
             "Set the clock right; if it is right, open the store with a larger max_clock_jump_days",
         )
     ingest_time = max(wall, last + 1) if head.seq else wall
-    return Draft(log, tables, head, writer.entropy, ingest_time=ingest_time, wall_time=wall, author=writer.author)
+    nonces = FreshNonces(writer.entropy)
+    return Draft(log, tables, head, nonces, ingest_time=ingest_time, wall_time=wall, author=writer.author)
 
 
 def create_store(writer: Writer) -> None:

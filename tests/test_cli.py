@@ -61,7 +61,7 @@ def test_the_commands_are_those_that_are_promised():
     promised = (
         *("demo", "ingest", "recall", "show", "history", "children", "hash", "blame", "types", "log", "stats"),
         *("at", "bookmark"),
-        *("verify", "rebuild", "replay", "snapshot", "backup", "restore", "erase", "check-receipt"),
+        *("verify", "rebuild", "replay", "snapshot", "redecide", "backup", "restore", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "accept", "reject", "undo"),
         *("export", "import"),

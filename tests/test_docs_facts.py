@@ -29,7 +29,7 @@ _PUBLIC = """
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
-    Step
+    Step DecidedEvent Redecided Redecision
     Bundle InvalidBundle UnprovedBundle check_bundle
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt
@@ -206,7 +206,7 @@ def test_headers_events_records_and_blobs_are_on_the_format_page_in_their_order(
 def test_what_is_kept_of_each_command_is_on_the_format_page_in_its_order() -> None:
     listed = rows("| code |" + section(FORMAT, "### Blobs").split("| code |")[1])
     told = {quoted(row[0])[0]: quoted(row[1]) for row in listed}
-    assert told == {kind.CODE: list(commands._REST[kind]) for kind in commands.ALL}
+    assert told == {kind.CODE: list(commands.REST_FIELDS[kind]) for kind in commands.ALL}
 
 
 def test_every_hash_tag_is_on_the_format_page() -> None:

@@ -71,6 +71,7 @@ from worlddb.query.records import (
     World,
 )
 from worlddb.query.view import View
+from worlddb.reconciler.again.redeciding import DecidedEvent, Redecided, Redecision
 from worlddb.reconciler.backups import BackedUp, Restored
 from worlddb.reconciler.catchup import Embedding
 from worlddb.reconciler.embedder import Embedder
@@ -117,6 +118,7 @@ __all__ = [
     "Conflict",
     "DamagedStore",
     "Database",
+    "DecidedEvent",
     "Detail",
     "Difference",
     "Edge",
@@ -168,6 +170,8 @@ __all__ = [
     "Rebuilt",
     "Recall",
     "Receipt",
+    "Redecided",
+    "Redecision",
     "Refused",
     "RefusedError",
     "Relation",

@@ -23,11 +23,12 @@ from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extractor, Ingest
 from worlddb.reconciler.handler import EdgeHandler
-from worlddb.reconciler.ontology import Ontology
+from worlddb.reconciler.ontology import Ontology, given_handlers
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, create_store, execute
 from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
+from worlddb.replaying import Replaying
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, StoreReader, folder_of, has_begun, open_environment
 from worlddb.writing import Batch, Writing
 
@@ -37,7 +38,7 @@ _DAY: Final = 86_400_000_000
 Durability = Literal["commit", "group"]
 
 
-class Database(Writing, Embeds, Keeping, Erasing, Interchange):
+class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one
@@ -216,10 +217,8 @@ def _durability(given: Durability) -> Durability:
 
 
 def _ontology(edge_types: object) -> Ontology:
-    if isinstance(edge_types, str | bytes) or not isinstance(edge_types, Iterable):
-        raise InputError(f"edge_types is {type(edge_types).__name__}", "Give a list: edge_types=[MyType()]")
     ontology = Ontology(DEFAULT_ONTOLOGY)
-    for handler in edge_types:
+    for handler in given_handlers(edge_types):
         ontology.add(handler)
     return ontology
 

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.checkpoint import anchor_of, origin_of
 from worlddb.log.model.environment import monotonic
-from worlddb.log.model.errors import InputError, NotAStore
+from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
-from worlddb.log.model.times import TimeLike
 from worlddb.log.store.copies import BACKUP, Copy, note_copy
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
@@ -23,10 +22,6 @@ from worlddb.query.stats import counts
 from worlddb.reconciler.backups import BackedUp
 from worlddb.reconciler.backups import backup as back_up
 from worlddb.reconciler.outcome import Receipt
-from worlddb.reconciler.replay import Replayed
-from worlddb.reconciler.replay import replay as replay_records
-from worlddb.reconciler.snapshots import Snapshot
-from worlddb.reconciler.snapshots import take as take_snapshot
 from worlddb.reconciler.stepping import decided
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 
@@ -197,52 +192,6 @@ class Keeping(Proving):
             made = back_up(self._env, target, progress)
             if made.scrubbed:
                 note_copy(self.path, Copy(BACKUP, place, made.seq, made.head))
-            return made
-        finally:
-            target.close()
-
-    def snapshot(
-        self,
-        *,
-        until: TimeLike | None = None,
-        seq: int | None = None,
-        bookmark: str | None = None,
-        progress: Progress | None = None,
-    ) -> Snapshot:
-        """Keep the store as it is, or was, beside the log, so that a replay to a later moment starts from there.
-
-        It is as large as the store was then and may be deleted at any time. An erasure deletes all of them.
-
-        Raises:
-            InputError: nothing had been committed by then.
-            DamagedStore: a commit is not what was written.
-        """
-        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
-        if not end:
-            raise InputError("Nothing had been committed by then", "Take a snapshot of a later time")
-        return take_snapshot(self._env, end, progress)
-
-    def replay(
-        self,
-        into: str | Path,
-        *,
-        until: TimeLike | None = None,
-        seq: int | None = None,
-        bookmark: str | None = None,
-        progress: Progress | None = None,
-    ) -> Replayed:
-        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone."""
-        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
-        if not end:
-            raise InputError("Nothing had been committed by then", "Replay to a later time")
-        folder = folder_of(into)
-        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
-        try:
-            if has_begun(target):
-                raise NotAStore(f"{folder} already holds a store", "Name a new directory")
-            head = self.head().seq
-            made = replay_records(self._env, target, end, progress)
-            note_copy(self.path, Copy("replay", str(folder.resolve()), end, head))
             return made
         finally:
             target.close()

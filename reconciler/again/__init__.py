@@ -1,0 +1,1 @@
+"""Recorded commands decided again: over the same history, or over one that never was."""
