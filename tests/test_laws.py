@@ -83,7 +83,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         public = {name for name in dir(db) if not name.startswith("_")}
         writing = {name for name in dir(worlddb.Batch) if not name.startswith("_")}
         keeping = {"backup", "catch_up", "rebuild", "replay", "snapshot", "verify", "close", "finish_erasures"}
-        keeping |= {"erasure_plan", "erasure_receipt", "check_erasure"}
+        keeping |= {"erasure_plan", "erasure_receipt", "check_erasure", "redecide"}
         reading = {"author", "path", "bookmarks", "follow", "full_ref", "head", "log", "proposals", "stats", "view"}
         reading |= {"steps", "checkpoint", "prove", "prove_consistency"}
         reading |= {"export", "export_jsonl", "export_lines"}
