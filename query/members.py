@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from worlddb.projections.tables.asof import edge_known, edge_validity
-from worlddb.projections.tables.lookup import find_node
 from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query import build, records
+from worlddb.query.naming import named_node
 from worlddb.query.period import Period, edge_in
-from worlddb.query.references import as_ref
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
@@ -24,8 +23,7 @@ def members(window: Window, ref: Any, include_superseded: bool, period: Period |
     while more:
         page: list[records.World] = []
         with window.sight() as sight:
-            moment, top = sight.place
-            node = top if ref is None else find_node(sight.tables, as_ref(ref), moment.seq)
+            node = sight.place.top if ref is None else named_node(sight, window.spec, ref)
             more = False
             for read, (place, row) in enumerate(sight.tables.outgoing(node, CONTAINS_CODE, after), 1):
                 member = _member(window, sight, place, row, include_superseded, period)

@@ -7,15 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.projections.tables.lookup import find_node
 from worlddb.query import build, records
 from worlddb.query.candidates import Gate, Passed, entities_named
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.lanes.text import TextLane, matched
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
+from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, fused
-from worlddb.query.references import as_ref
 from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
@@ -130,7 +129,7 @@ def _check(request: Request) -> None:
 def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
     """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
     moment, top = snapshot.place
-    inside = top if request.world is None else find_node(snapshot.tables, as_ref(request.world), moment.seq)
+    inside = top if request.world is None else named_node(snapshot, window.spec, request.world)
     gate = Gate(snapshot, inside, request.choice)
     wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
     if wanted.text is not None and vector is None:

@@ -16,7 +16,7 @@ from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import Moment, edge_known
-from worlddb.projections.tables.lookup import find_edge, find_node
+from worlddb.projections.tables.lookup import find_edge
 from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, identity, lineage, records, stats
 from worlddb.query.blame import Blame, blame
@@ -26,6 +26,7 @@ from worlddb.query.find import Wanted, find
 from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
 from worlddb.query.members import members
+from worlddb.query.naming import named_node
 from worlddb.query.ontology import edge_types
 from worlddb.query.period import Choice, Span, edge_in, period_of, span_of
 from worlddb.query.ranking import LANES
@@ -91,7 +92,7 @@ class View:
             UnknownReference: this view sees no such world.
         """
         with self._sight() as snapshot:
-            top = find_node(snapshot.tables, as_ref(to), self.seq)
+            top = self._named(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
 
@@ -103,18 +104,20 @@ class View:
         during: Span | None = None,
         overlaps: Span | None = None,
     ) -> records.World | None:
-        """The world that a reference stands for, or ``None`` if no version of it is valid in this view.
+        """The world that a reference or a name stands for, or ``None`` if no version of it is valid in this view.
+
+        Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
 
         ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
         newest that is valid at some instant of it; :meth:`history` gives all of them.
 
         Raises:
-            UnknownReference: the view knows nothing under the reference.
-            AmbiguousReference: a prefix fits several worlds.
+            UnknownReference: the view knows nothing under the reference or the name.
+            AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = period_of(during, overlaps, include_superseded=include_superseded)
         with self._sight() as snapshot:
-            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            node = self._named(snapshot, ref)
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
             )
@@ -187,7 +190,7 @@ class View:
             raise InputError(f"The direction is {direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
         with self._sight() as snapshot:
             tables = snapshot.tables
-            node = find_node(tables, as_ref(ref), self.seq)
+            node = self._named(snapshot, ref)
             code = None if type is None else tables.type_code(type)
             if type is not None and code is None:
                 return []
@@ -212,6 +215,18 @@ class View:
                 raise UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view")
             return build.edge(snapshot, place, row, self.moment)
 
+    def reference_of(self, ref: Any) -> str:
+        """The full reference of a world that is named by a reference, a prefix of one, or its exact name or an alias.
+
+        Worlds that are valid in the view come before those that are not.
+
+        Raises:
+            UnknownReference: nothing that the view knows is called so.
+            AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
+        """
+        with self._sight() as snapshot:
+            return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
+
     def history(
         self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
     ) -> list[records.Version]:
@@ -223,13 +238,13 @@ class View:
         learned = None if between is None else span_of(between, "between")
         period = period_of(during, overlaps)
         with self._sight() as snapshot:
-            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            node = self._named(snapshot, ref)
             return lineage.history(snapshot, node, between=learned, period=period)
 
     def timeline(self, ref: Any) -> list[records.Learned]:
         """What was learned about when the versions of a world are valid, step by step in log order."""
         with self._sight() as snapshot:
-            return lineage.timeline(snapshot, find_node(snapshot.tables, as_ref(ref), self.seq))
+            return lineage.timeline(snapshot, self._named(snapshot, ref))
 
     def blame(self, ref: Any) -> Blame:
         """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
@@ -240,7 +255,7 @@ class View:
             UnknownReference: the view sees no such world.
         """
         with self._sight() as snapshot:
-            return blame(snapshot, find_node(snapshot.tables, as_ref(ref), self.seq), self.moment)
+            return blame(snapshot, self._named(snapshot, ref), self.moment)
 
     def hash(self, ref: Any = None) -> str:
         """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
@@ -260,7 +275,7 @@ class View:
         """
         period = period_of(during, overlaps)
         with self._sight() as snapshot:
-            node = find_node(snapshot.tables, as_ref(ref), self.seq)
+            node = self._named(snapshot, ref)
             found = conflicts_of(snapshot, node, self.moment, self.spec, period)
             return [build.edge(snapshot, place, row, self.moment) for place, row in found]
 
@@ -274,7 +289,7 @@ class View:
         if include_ended and world is not None:
             raise InputError("Both world and include_ended were given", "Leave one of them out")
         with self._sight() as snapshot:
-            node = None if world is None else find_node(snapshot.tables, as_ref(world), self.seq)
+            node = None if world is None else self._named(snapshot, world)
             return edge_types(snapshot, self.spec, node, ended=include_ended)
 
     @property
@@ -301,7 +316,7 @@ class View:
         Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
         """
         with self._sight() as snapshot:
-            start = find_node(snapshot.tables, as_ref(ref), self.seq)
+            start = self._named(snapshot, ref)
             one = identity.class_of(snapshot, start, self.seq, self.spec)
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
@@ -375,4 +390,8 @@ class View:
 
     def _node(self, snapshot: Sight, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""
-        return self._window.place.top if ref is None else find_node(snapshot.tables, as_ref(ref), self.seq)
+        return self._window.place.top if ref is None else self._named(snapshot, ref)
+
+    def _named(self, snapshot: Sight, ref: Any) -> int:
+        """The node of a world that is named by a reference or by its name."""
+        return named_node(snapshot, self.spec, ref)

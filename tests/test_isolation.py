@@ -152,6 +152,7 @@ LOOKED_THROUGH = {
         "log",
         "proposals",
         "recall",
+        "reference_of",
         "timeline",
     ),
 }

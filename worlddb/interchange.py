@@ -83,7 +83,7 @@ class Interchange(Viewing):
         if head is not None and not proof:
             raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
         view = self._moment(ingested, seq)
-        store_id, given = self._reader.store_id, self._given(ref)
+        store_id, given = self._reader.store_id, self._given(view, ref)
         frames = bundle_frames(self._reader, given, view.seq, store_id)
         if proof:
             frame = bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
@@ -97,7 +97,7 @@ class Interchange(Viewing):
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and all inside it as plain objects, one for a line of JSON."""
         view = self._moment(ingested, seq)
-        return lines_of(self._reader, self._given(ref), view.moment, self._reader.store_id)
+        return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id)
 
     def export_jsonl(
         self,
@@ -156,6 +156,6 @@ class Interchange(Viewing):
             raise InputError("Nothing had been committed by then", "Export a later moment")
         return view
 
-    def _given(self, ref: Any) -> bytes | str:
-        """The reference as the tables take it; the root world's if none was given."""
-        return self._reader.root if ref is None else as_ref(ref)
+    def _given(self, view: View, ref: Any) -> bytes:
+        """The id of the world that was named; the root world's if none was."""
+        return self._reader.root if ref is None else bytes.fromhex(view.reference_of(ref))

@@ -108,10 +108,11 @@ class Proving(Viewing):
                 moment, or of more than there are.
             MalformedFile: ``head`` is a text and no checkpoint.
         """
-        at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
+        view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
+        at, within = view.seq, None if world is None else bytes.fromhex(view.reference_of(world))
         with self._reader.snapshot() as snapshot:
             size = size_of_head(head, self._reader.store_id, snapshot.log.head().seq)
-            goal = goal_of(snapshot, as_ref(ref), None if world is None else as_ref(world), at, size)
+            goal = goal_of(snapshot, as_ref(ref), within, at, size)
             return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
 
     def prove_consistency(self, old: int, new: int | None = None) -> str:

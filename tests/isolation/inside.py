@@ -17,6 +17,7 @@ from worlddb import AmbiguousReference, UnknownReference, View
 from worlddb.log.model.ids import short
 from worlddb.projections.indexes.fields import Marker, TextDocument
 from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.tables.names import normalised
 
 NOBODY = "00000000000000000000000000000bad"
 QUERIES = ("red boat", "green", "Ada blue")
@@ -70,6 +71,7 @@ class Inside:
         self.compared.lookups(self.top)
         self.defaults()
         self.prefixes()
+        self.called()
         self.outside(strangers)
         self.journal()
         self.blames()
@@ -149,6 +151,25 @@ class Inside:
         for number in self.state.edges:
             assert fields(self.view.edge(self.names.refs[number][:12])) == self.reads.edge(number)
 
+    def called(self) -> None:
+        """A name is of what is inside, whoever else has it."""
+        for name in NAMES:
+            fits = [world.ref for world in self.view.find(name=name)]
+            fits = fits or [world.ref for world in self.view.find(name=name, include_superseded=True)]
+            if not fits and self._is_called(self.top, name):
+                fits = [self.names.refs[self.top]]
+            if len(fits) == 1:
+                assert self.view.reference_of(name) == fits[0]
+                assert self.view.history(name) == self.view.history(fits[0])
+                continue
+            with pytest.raises(AmbiguousReference if fits else UnknownReference) as raised:
+                self.view.reference_of(name)
+            assert raised.value.details == ({"candidates": fits[:8]} if fits else {"ref": name})
+
+    def _is_called(self, number: int, name: str) -> bool:
+        world = self.view.get(self.names.refs[number], include_superseded=True)
+        return world is not None and normalised(name) in map(normalised, (world.name, *world.aliases))
+
     def outside(self, strangers: int) -> None:
         """What is outside, or was made later, is refused in the very words in which nobody is."""
         latest = self.structure.state
@@ -217,6 +238,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     """Every read that takes a reference of a world."""
     yield from (
         view.get,
+        view.reference_of,
         view.edges,
         view.history,
         view.timeline,

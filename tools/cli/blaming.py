@@ -22,7 +22,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _blame(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        found = view.blame(stores.world_of(db, view, args.ref))
+        found = view.blame(stores.world_of(view, args.ref))
     document = {
         "ref": found.ref,
         "version": found.number,

@@ -79,12 +79,12 @@ def _world_of(folders: list[Path], text: str) -> str:
         return text
     with stores.existing_at(folders[0]) as db:
         try:
-            return stores.world_of(db, db.view(), text)
+            return stores.world_of(db.view(), text)
         except UnknownReference:
             if len(folders) == 1:
                 raise
     with stores.existing_at(folders[1]) as db:
-        return stores.world_of(db, db.view(), text)
+        return stores.world_of(db.view(), text)
 
 
 def document(found: Difference) -> dict[str, Any]:

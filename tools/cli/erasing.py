@@ -39,7 +39,7 @@ def _erase(args: Namespace, out: Output) -> int:
         raise UsageError("The following argument is required: --reason", "Give the reference under which it is done")
     with stores.existing(args, author=args.author) as db:
         view = db.view()
-        refs = [stores.world_of(db, view, text) for text in args.refs]
+        refs = [stores.world_of(view, text) for text in args.refs]
         plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere)
         if args.dry_run:
             out.answer(_planned(plan), lambda page: _write_plan(page, db, plan))

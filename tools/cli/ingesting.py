@@ -66,7 +66,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         into = None
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
-            into = stores.world_of(store.db, store.db.view(), args.into)
+            into = stores.world_of(store.db.view(), args.into)
         with out.progress("Reading") as told:
             done = ingest_files(
                 store,

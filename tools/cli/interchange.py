@@ -54,7 +54,7 @@ def _export(args: Namespace, out: Output) -> int:
     moment = stores.when(args.ingested)
     with stores.existing(args) as db:
         view = db.view(**moment)
-        ref = None if args.ref is None else stores.world_of(db, view, args.ref)
+        ref = None if args.ref is None else stores.world_of(view, args.ref)
         if args.out is None:
             for line in db.export_lines(ref, seq=view.seq):
                 sys.stdout.write(_ENCODER.encode(line).decode() + "\n")
@@ -93,7 +93,7 @@ def _import(args: Namespace, out: Output) -> int:
         _hint(out, bundle, head, keys)
         return DONE
     with worlddb.open(stores.folder_of(args), author=args.author) as db:
-        into = None if args.into is None else stores.world_of(db, db.view(), args.into)
+        into = None if args.into is None else stores.world_of(db.view(), args.into)
         receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
         receipt.raise_if_refused()
         with out.progress("Indexing"):

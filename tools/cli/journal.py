@@ -63,7 +63,7 @@ def _named(db: Database, text: str | None) -> str | None:
     full_edge_digits = 64
     if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
         return text and text.lower()
-    return stores.world_of(db, db.view(), text)
+    return stores.world_of(db.view(), text)
 
 
 def _write_log(page: Page, entries: Iterable[Entry]) -> None:

@@ -158,7 +158,7 @@ def _inclusion(db: Database, args: Namespace) -> str:
     view = db.view(**moment)
     return db.prove(
         _world_or_edge(db, view, args.ref),
-        world=None if args.world is None else stores.world_of(db, view, args.world),
+        world=None if args.world is None else stores.world_of(view, args.world),
         seq=view.seq,
         head=None if args.head is None else head_given(args.head),
         with_text=args.with_text,
@@ -167,7 +167,7 @@ def _inclusion(db: Database, args: Namespace) -> str:
 
 def _world_or_edge(db: Database, view: View, text: str) -> str:
     try:
-        return stores.world_of(db, view, text)
+        return stores.world_of(view, text)
     except UnknownReference:
         try:
             return view.edge(text).ref

@@ -32,7 +32,7 @@ def _recall(args: Namespace, out: Output) -> int:
         view = stores.view_of(db, args)
         found = view.recall(
             " ".join(args.text),
-            world=None if args.world is None else stores.world_of(db, view, args.world),
+            world=None if args.world is None else stores.world_of(view, args.world),
             k=args.k,
             exact=args.exact,
             include_superseded=args.include_superseded,

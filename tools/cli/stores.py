@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb import AmbiguousReference, Database, InputError, NotAStore, UnknownReference, View, World
+from worlddb import AmbiguousReference, Database, NotAStore, UnknownReference, View, World
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
 
 DEFAULT_FOLDER: Final = "worlddb-store"
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
-_SHOWN_CANDIDATES: Final = 8
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """Whatever begins so is meant as a time, so that a mistyped one is told as such; no bookmark begins so."""
 
@@ -88,7 +87,7 @@ def when(text: str | None) -> When:
 def view_of(db: Database, args: Namespace) -> View:
     """The view that ``--valid``, ``--ingested`` and ``--confine`` ask for."""
     view = db.view(valid=getattr(args, "valid", None), **when(args.ingested))
-    return view if args.confine is None else view.confined(world_of(db, view, args.confine))
+    return view if args.confine is None else view.confined(world_of(view, args.confine))
 
 
 class Spans(TypedDict):
@@ -108,7 +107,7 @@ def top_of(db: Database, view: View) -> str:
     return view.world or str(next(db.log(1, 1)).data["root"])
 
 
-def world_of(db: Database, view: View, text: str) -> str:
+def world_of(view: View, text: str) -> str:
     """The full reference of the world that a person named: by reference or prefix, else by its exact name or alias.
 
     Names are compared case-folded. Worlds that are valid in the view come before those that are not.
@@ -118,32 +117,15 @@ def world_of(db: Database, view: View, text: str) -> str:
         AmbiguousReference: several worlds are; they are listed.
     """
     try:
-        found = view.get(text, include_superseded=True)
-    except AmbiguousReference:
-        raise
-    except InputError:
-        found = None
-    if found is not None:
-        return found.ref
-    worldly = worlddb.checked_text(text, "the name", worlddb.MAX_NAME_BYTES)
-    named = view.find(name=worldly, limit=_SHOWN_CANDIDATES + 1)
-    named = named or view.find(name=worldly, limit=_SHOWN_CANDIDATES + 1, include_superseded=True)
-    if len(named) > 1:
-        listed = "\n".join(f"    {_described(view, world)}" for world in named[:_SHOWN_CANDIDATES])
-        more = "\n    and more" if len(named) > _SHOWN_CANDIDATES else ""
-        raise AmbiguousReference(
-            f"Several worlds are called {text!r}:\n{listed}{more}",
-            "Give the reference of one of them",
-            candidates=[world.ref for world in named[:_SHOWN_CANDIDATES]],
-        )
-    if named:
-        return named[0].ref
-    if text == "root":
-        return top_of(db, view)
-    raise UnknownReference(
-        f"No world has the reference or the name {text[:80]!r}",
-        "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`",
-    )
+        return view.reference_of(text)
+    except UnknownReference as error:
+        raise UnknownReference(
+            error.message, "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`"
+        ) from None
+    except AmbiguousReference as error:
+        candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
+        listed = "".join(f"\n    {_described(view, world)}" for world in candidates if world is not None)
+        raise AmbiguousReference(f"{text!r} fits several worlds:{listed}", error.remedy, **error.details) from None
 
 
 def name_of(view: View, ref: str) -> str:

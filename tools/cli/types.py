@@ -21,7 +21,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _types(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        world = None if args.world is None else stores.world_of(db, view, args.world)
+        world = None if args.world is None else stores.world_of(view, args.world)
         found = view.edge_types(world)
         document: dict[str, Any] = {
             "types": [wire.record(known) for known in found],

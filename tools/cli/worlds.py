@@ -82,7 +82,7 @@ def _show(args: Namespace, out: Output) -> int:
 
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
     """The world that was asked for; if no version of it is valid in the view, only when that was asked for too."""
-    ref = stores.world_of(db, view, args.ref)
+    ref = stores.world_of(view, args.ref)
     world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
     if world is None:
         spans = [version.valid for version in view.history(ref) if version.valid.start < version.valid.end]
@@ -178,7 +178,7 @@ def _history_arguments(parser: ArgumentParser) -> None:
 def _history(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.world_of(db, view, args.ref)
+        ref = stores.world_of(view, args.ref)
         versions = view.history(ref, between=args.between, **stores.spans_of(args))
         numbers = {version.number for version in versions}
         learned = [step for step in view.timeline(ref) if step.number in numbers]
@@ -218,7 +218,7 @@ def _children_arguments(parser: ArgumentParser) -> None:
 def _children(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(db, view, args.ref)
+        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
         members = view.children(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
         listed = islice(members, args.limit)
         if out.json:
@@ -244,7 +244,7 @@ def _hash_arguments(parser: ArgumentParser) -> None:
 def _hash(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
-        named = None if args.ref is None else stores.world_of(db, view, args.ref)
+        named = None if args.ref is None else stores.world_of(view, args.ref)
         found = view.hash(named)
         ref = named or stores.top_of(db, view)
         ingested_at = wire.time(db.view(seq=view.seq).ingested)
