@@ -68,7 +68,8 @@ def elsewhere(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> 
     command = [sys.executable, "-m", "worlddb", *map(str, argv)]
     hidden = ("WORLDDB_STORE", "WORLDDB_TRACEBACK")
     env = {name: value for name, value in os.environ.items() if name not in hidden} | environment
-    done = subprocess.run(command, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=120, check=False)
+    given = stdin.encode()
+    done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=120, check=False)
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -59,7 +59,24 @@ def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
 
 def test_the_commands_are_those_that_are_promised():
     promised = (
-        *("demo", "ingest", "recall", "show", "history", "children", "hash", "blame", "types", "log", "stats"),
+        *(
+            "demo",
+            "ingest",
+            "create",
+            "revise",
+            "retire",
+            "link",
+            "unlink",
+            "recall",
+            "show",
+            "history",
+            "children",
+            "hash",
+            "blame",
+            "types",
+            "log",
+            "stats",
+        ),
         *("at", "bookmark"),
         *("verify", "rebuild", "replay", "snapshot", "redecide", "backup", "restore", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),

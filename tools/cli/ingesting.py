@@ -6,9 +6,10 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, Embedding, ModelUnavailable, Turn
+from worlddb import Database, Turn
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.indexing import embed_new
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, counted
 
@@ -80,7 +81,7 @@ def _ingest(args: Namespace, out: Output) -> int:
             )
         db = store.opened()
         with out.progress("Indexing"):
-            embedding = _embed(db, out)
+            embedding = embed_new(db, out)
             db.catch_up()
         head = db.head()
     finally:
@@ -126,15 +127,6 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
     if left_out:
         page.line((f"left out {counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn"))
-
-
-def _embed(db: Database, out: Output) -> Embedding | None:
-    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
-    try:
-        return db.embed()
-    except ModelUnavailable as error:
-        out.hint(f"note: texts are found by their words, not by their meaning: {error}")
-        return None
 
 
 COMMANDS = (

@@ -27,6 +27,7 @@ from worlddb.tools.cli import (
     story,
     types,
     worlds,
+    writing,
 )
 from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
 from worlddb.tools.cli.command import Command
@@ -35,6 +36,7 @@ from worlddb.tools.cli.output import Output
 COMMANDS: Final[tuple[Command, ...]] = (
     *story.COMMANDS,
     *ingesting.COMMANDS,
+    *writing.COMMANDS,
     *recalling.COMMANDS,
     *worlds.COMMANDS,
     *blaming.COMMANDS,

@@ -17,8 +17,6 @@ from worlddb import (
     Database,
     InputError,
     ProofCheck,
-    UnknownReference,
-    View,
 )
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError, add_moment, refuse_existing
@@ -157,23 +155,12 @@ def _inclusion(db: Database, args: Namespace) -> str:
     moment = stores.when(args.ingested)
     view = db.view(**moment)
     return db.prove(
-        _world_or_edge(db, view, args.ref),
+        stores.world_or_edge(view, args.ref),
         world=None if args.world is None else stores.world_of(view, args.world),
         seq=view.seq,
         head=None if args.head is None else head_given(args.head),
         with_text=args.with_text,
     )
-
-
-def _world_or_edge(db: Database, view: View, text: str) -> str:
-    try:
-        return stores.world_of(view, text)
-    except UnknownReference:
-        try:
-            return view.edge(text).ref
-        except InputError:
-            pass
-        raise
 
 
 def head_given(text: str) -> int | bytes:

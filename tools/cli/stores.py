@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb import AmbiguousReference, Database, NotAStore, UnknownReference, View, World
+from worlddb import AmbiguousReference, Database, InputError, NotAStore, UnknownReference, View, World
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
 
@@ -126,6 +126,22 @@ def world_of(view: View, text: str) -> str:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {_described(view, world)}" for world in candidates if world is not None)
         raise AmbiguousReference(f"{text!r} fits several worlds:{listed}", error.remedy, **error.details) from None
+
+
+def world_or_edge(view: View, text: str) -> str:
+    """As :func:`world_of`, or else the full reference of an edge.
+
+    Raises:
+        UnknownReference: it is neither.
+    """
+    try:
+        return world_of(view, text)
+    except UnknownReference:
+        try:
+            return view.edge(text).ref
+        except InputError:
+            pass
+        raise
 
 
 def name_of(view: View, ref: str) -> str:

@@ -1,0 +1,109 @@
+"""``create revise retire link unlink``: a store written from the command line, and read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.running import Here, elsewhere
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
+    return Here(capsys, tmp_path / "store")
+
+
+def made(run: Here, *argv: object) -> str:
+    document = run.json("create", *argv)
+    assert document["refs"] == [document["ref"]]
+    return str(document["ref"])
+
+
+def test_a_store_is_made_written_and_read_by_names_alone(run: Here) -> None:
+    team = made(run, "Topic", "Search team", "--valid-from", "2024-01-01")
+    about = ("--alias", "Sal", "--content", "engineering lead", "--valid-from", "2024-01-01", "--author", "ann")
+    sarah = made(run, "Entity", "Sarah Chen", "--world", "Search team", *about)
+    revised = run.json("revise", "Sal", "--content", "VP of engineering", "--valid-from", "2025-02-01", "--why", "told")
+    assert (revised["ref"], revised["outcome"]) == (sarah, "committed")
+    edge = run.json("link", "Sarah Chen", "refers_to", "search team", "--properties", '{"role": "head"}')["ref"]
+    shown = run.json("show", "Sarah Chen")
+    assert (shown["content"], shown["why"], shown["author"]) == ("VP of engineering", "told", "local")
+    assert [(each["ref"], each["properties"]) for each in shown["edges"]] == [(edge, {"role": "head"})]
+    assert run.json("history", "Sal")["versions"][0]["content"] == "engineering lead"
+    assert run("unlink", edge[:10], "--why", "a slip").code == 0
+    assert not run.json("show", "Sal")["edges"]
+    assert run("retire", "Sal", "--at", "2025-06-01").code == 0
+    assert run("show", "Sal").code == 1
+    assert run.json("recall", "engineering lead", "--valid", "2024-05-01")["hits"][0]["ref"] == sarah
+    assert run.json("children", "Search team", "--valid", "2024-05-01")["children"][0]["ref"] == sarah
+    assert run("verify", "--deep").code == 0
+    assert run.json("blame", team)["ref"] == team
+
+
+def test_a_key_makes_a_write_happen_once(run: Here) -> None:
+    first = run.json("create", "Note", "n", "--content", "one", "--key", "k1")
+    assert run.json("create", "Note", "n", "--content", "one", "--key", "k1")["events"] == 0
+    assert run.json("create", "Note", "n", "--content", "two", "--key", "k1")["ref"] == first["ref"]
+    once = run.json("create", "Note", "m", "--idempotency-key", "a")
+    assert run.json("create", "Note", "m", "--idempotency-key", "a") == once
+    assert run("create", "Note", "other", "--idempotency-key", "a").error == "idempotency_conflict"
+    two = made(run, "Note", "two")
+    linked = run.json("link", first["ref"], "causes", two, "--key", "e")
+    assert run.json("link", first["ref"], "causes", two, "--key", "e")["ref"] == linked["ref"]
+
+
+def test_a_refusal_exits_with_3_names_its_code_and_writes_nothing(run: Here) -> None:
+    one, two = made(run, "Note", "one"), made(run, "Note", "two")
+    assert run("link", one, "supersedes", two).code == 0
+    before = run.json("hash")
+    for line, reason in (
+        (("revise", two, "--content", "again"), "ended"),
+        (("link", two, "supersedes", one), "supersedes_cycle"),
+        (("link", one, "refers_to", one), "self_reference"),
+        (("retire", "root"), "root_is_permanent"),
+    ):
+        ran = run(*line, "--json")
+        assert (ran.code, ran.json["error"]["code"], ran.json["error"]["details"]["reason"]) == (3, "refused", reason)
+    assert run.json("hash") == before
+
+
+def test_what_is_staged_is_told_and_how_to_decide(run: Here) -> None:
+    for name in ("Ann Lee", "Anne Leigh"):
+        made(run, "Entity", name)
+    ran = run("link", "Ann Lee", "same_as", "Anne Leigh")
+    assert "  staged  commit" in ran.out
+    assert "Next: worlddb proposals --review" in ran.out
+    (proposal,) = run.json("proposals")["proposals"]
+    assert proposal["ref"] in ran.out
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (("create", "Note", "n", "--valid-from", "2024-01-01T09:00:00"), "invalid_time"),
+        (("create", "Note", "n", "--world", "nowhere"), "not_a_store"),
+        (("revise", "abcd"), "usage"),
+        (("link", "a", "b", "c", "--properties", "[1]"), "usage"),
+        (("link", "a", "b", "c", "--properties", "{"), "usage"),
+        (("unlink", "abcd"), "not_a_store"),
+    ],
+)
+def test_a_mistyped_write_makes_no_store(run: Here, line: tuple[str, ...], error: str) -> None:
+    assert run(*line).error == error
+    assert not run.store.exists()
+
+
+def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
+    def told(*argv: str, stdin: str = "") -> dict[str, Any]:
+        ran = elsewhere(*argv, "--json", cwd=tmp_path, stdin=stdin)
+        assert ran.code == 0, ran
+        return dict(json.loads(ran.out))
+
+    ref = told("create", "Note", "n", "--content", "-", stdin="two\nlines 東京\n")["ref"]
+    with worlddb.open(tmp_path / "worlddb-store") as db:
+        found = db.view().get(ref)
+        assert found is not None and found.content == "two\nlines 東京"
