@@ -4,7 +4,7 @@
 #   make test                 the tests
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
-#   make soak                 the tests that take minutes          (SEED=N)
+#   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, TESTS=FILE…)
 #   make format               write the code as `make check` wants it
 #   make links                the links that type checkers follow, after adding a file to worlddb/
 #   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
@@ -13,6 +13,8 @@
 
 PYTHON ?= python3
 SEED ?=
+SEEDS ?=
+TESTS ?=
 
 # The environment is the project's own, whatever else is active in the caller's shell.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
@@ -41,7 +43,7 @@ test: $(STAMP)
 	@$(PY) -m pytest
 
 soak: $(STAMP)
-	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED))
+	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(TESTS)
 
 check: $(STAMP)
 	@$(PY) -m ruff format --check .

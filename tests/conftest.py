@@ -14,6 +14,9 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+# What compares engine and model is no test file by its name, and should say what differed all the same.
+pytest.register_assert_rewrite("tests.model", "tests.simulation")
+
 PLAIN_SEED = 1
 ROOT_SEED = pytest.StashKey[int]()
 
@@ -34,6 +37,7 @@ settings.register_profile("soak", parent=settings.get_profile("seeded"), max_exa
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, metavar="N", help="the root seed of this run")
+    parser.addoption("--seeds", type=int, default=1000, metavar="N", help="how many seeds a soak run simulates")
 
 
 def _is_soak(config: pytest.Config) -> bool:
@@ -80,6 +84,12 @@ def pytest_runtest_makereport(
         root = item.config.stash[ROOT_SEED]
         report.sections.append(("root seed", f"{root}: replay with --seed {root}"))
     return report
+
+
+@pytest.fixture
+def root_seed(request: pytest.FixtureRequest) -> int:
+    """The root seed itself, for tests that go through seeds and name the one that failed."""
+    return request.config.stash[ROOT_SEED]
 
 
 @pytest.fixture

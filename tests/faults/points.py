@@ -42,13 +42,16 @@ def install(step: Step) -> None:
     """Call ``step`` with a name at every point of every write from now on. Only for a process of its own."""
     environment._no_step = step  # type: ignore[assignment]
     for owner, name in SEAMS:
-        setattr(owner, name, _before(getattr(owner, name), f"{owner.__name__.rpartition('.')[2]}.{name}", step))
+        setattr(owner, name, before(owner, name, step))
 
 
-def _before(function: Callable[..., Any], name: str, step: Step) -> Callable[..., Any]:
+def before(owner: Any, name: str, step: Step) -> Callable[..., Any]:
+    """A seam's function, with a step before it."""
+    function, called = getattr(owner, name), f"{owner.__name__.rpartition('.')[2]}.{name}"
+
     @functools.wraps(function)
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
-        step(name)
+        step(called)
         return function(*arguments, **keywords)
 
     return wrapped

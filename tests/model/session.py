@@ -43,7 +43,9 @@ class Retry(NamedTuple):
 
 
 class Session:
-    """Two handles on one store, and the model of it."""
+    """Handles on one store, one an author, and the model of it."""
+
+    authors: tuple[str, ...] = AUTHORS
 
     def __init__(self, folder: Path, seed: int, seen: Counter[str], entropy: Entropy | None = None) -> None:
         self.folder = folder
@@ -52,7 +54,7 @@ class Session:
         self.entropy = SeededEntropy(seed) if entropy is None else entropy
         self.handles: list[Database] = []
         self.open()
-        first = first_state(self.clock.value, AUTHORS[0])
+        first = first_state(self.clock.value, self.authors[0])
         self.states = [State(), first]
         self.times = [0, self.clock.value]
         self.names = Names()
@@ -66,8 +68,12 @@ class Session:
     # -- the store
 
     def open(self) -> None:
-        for author in AUTHORS:
-            self.handles.append(worlddb.open(self.folder, author=author, clock=self.clock, entropy=self.entropy))
+        for author in self.authors:
+            self.handles.append(self.opened(author))
+
+    def opened(self, author: str) -> Database:
+        """A further handle on the store."""
+        return worlddb.open(self.folder, author=author, clock=self.clock, entropy=self.entropy)
 
     def close(self) -> None:
         while self.handles:
@@ -75,6 +81,10 @@ class Session:
 
     def db(self, handle: int = 0) -> Database:
         return self.handles[handle]
+
+    def another(self, handle: int) -> int:
+        """The handle after one, or the first."""
+        return (handle + 1) % len(self.authors)
 
     @property
     def head(self) -> int:
@@ -90,40 +100,50 @@ class Session:
         self, commands: list[Command], *, batch: bool = False, key: str | None = None, handle: int = 0
     ) -> Receipt | None:
         """Ask both for one commit; the receipt, or ``None`` where the engine raised what the model foretold."""
-        now = max(self.clock.value, self.times[-1] + 1)
-        attempt = Attempt(self.state, self.head + 1, now, AUTHORS[handle], self.next_number)
-        before = self.db(1 - handle).head()
-        expected: Refuse | Bad | None = None
-        try:
-            attempt.run(commands)
-        except (Refuse, Bad) as failure:
-            expected = failure
+        attempt, expected = self.foretold(commands, handle)
+        other = self.another(handle)
+        before = self.db(other).head()
         if isinstance(expected, Bad):
             self.seen[f"error {expected.error.__name__}"] += 1
             with pytest.raises(expected.error):
                 self._ask(commands, batch, key, handle)
-            assert self.db(1 - handle).head() == before
+            assert self.db(other).head() == before
             return None
         receipt = self._ask(commands, batch, key, handle)
         if isinstance(expected, Refuse):
             self._check_refused(receipt, expected, batch)
-            assert self.db(1 - handle).head() == before
+            assert self.db(other).head() == before
             return receipt
+        self.keep(attempt, commands, handle)
+        if attempt.changed and key is not None:
+            self.retries[key] = Retry(commands, batch, receipt)
+            assert self._ask(commands, batch, key, other) == receipt, "a retry was not the same"
+        self.check_committed(receipt, attempt, commands)
+        return receipt
+
+    def foretold(self, commands: list[Command], handle: int) -> tuple[Attempt, Refuse | Bad | None]:
+        """What the model makes of a request, and what it comes to if it does not come to a commit."""
+        now = max(self.clock.value, self.times[-1] + 1)
+        attempt = Attempt(self.state, self.head + 1, now, self.authors[handle], self.next_number)
+        try:
+            attempt.run(commands)
+        except (Refuse, Bad) as failure:
+            return attempt, failure
+        return attempt, None
+
+    def keep(self, attempt: Attempt, commands: list[Command], handle: int) -> None:
+        """Let the model be what the engine has become by a request."""
         for command in commands:
             self.seen[command.method] += 1
             if command.method == "link":
                 self.seen[f"link {command.arguments['type']}"] += 1
-        if attempt.changed:
-            self._advance(attempt, handle)
-            if attempt.erased:
-                (reason,) = (command.arguments["reason"] for command in commands)
-                told = Erasure(seq=self.head, ingested_at=attempt.now, author=AUTHORS[handle], reason=reason)
-                erase(self.states, attempt.erased, told)
-            if key is not None:
-                self.retries[key] = Retry(commands, batch, receipt)
-                assert self._ask(commands, batch, key, 1 - handle) == receipt, "a retry was not the same"
-        self._check_committed(receipt, attempt, commands)
-        return receipt
+        if not attempt.changed:
+            return
+        self._advance(attempt, handle)
+        if attempt.erased:
+            (reason,) = (command.arguments["reason"] for command in commands)
+            told = Erasure(seq=self.head, ingested_at=attempt.now, author=self.authors[handle], reason=reason)
+            erase(self.states, attempt.erased, told)
 
     def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
         if not batch:
@@ -173,15 +193,17 @@ class Session:
         with pytest.raises(worlddb.RefusedError):
             receipt.refs
 
-    def _check_committed(self, receipt: Receipt, attempt: Attempt, commands: list[Command]) -> None:
+    def check_committed(self, receipt: Receipt, attempt: Attempt, commands: list[Command]) -> None:
+        """Hold the receipt of a request against what the model made of it, however long ago that was."""
         staged = bool(commands) and all(
             command.method == "link" and result in attempt.state.proposals
             for command, result in zip(commands, attempt.results, strict=True)
         )
         assert isinstance(receipt.outcome, Staged if staged else Committed), str(receipt)
         assert bool(receipt.events) == attempt.changed
-        assert (receipt.seq, receipt.ingest_time) == (self.head, self.times[-1])
-        assert receipt.root == self.hashes[-1][0]
+        seq = attempt.seq if attempt.changed else attempt.seq - 1
+        assert (receipt.seq, receipt.ingest_time) == (seq, self.times[seq])
+        assert receipt.root == self.hashes[seq][0]
         assert receipt.requested == tuple(self.names.refs[result] for result in attempt.results)
         assert receipt.proposals == tuple(self.names.refs[number] for number in attempt.proposed)
         told = [Note(note.code, frozenset(self.names.numbers[ref] for ref in note.refs)) for note in receipt.notes]
@@ -194,7 +216,8 @@ class Session:
         known = self.retries[key]
         before = self.db(handle).head()
         assert self._ask(known.commands, known.batch, key, handle) == known.receipt
-        other = Command("create", {"type": "Person", "name": "another", "content": "never written"})
+        # Another key, because where the texts of the first request were erased, other texts cannot be told from them.
+        other = Command("create", {"type": "Person", "name": "another", "content": "never written", "key": "no other"})
         with pytest.raises(IdempotencyConflict):
             self._ask([other], False, key, handle)
         assert self.db(handle).head() == before
@@ -207,7 +230,7 @@ class Session:
 
     def check_present(self) -> None:
         """What every step must leave behind: the same hashes, the same answers, and ends that only move earlier."""
-        view = self.db(1).view()
+        view = self.db(self.another(0)).view()
         assert (view.seq, view.valid) == (self.head, max(self.clock.value, self.times[-1]))
         compared = self.compared(view)
         for number, found in self.hashes[-1].items():
