@@ -27,7 +27,8 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import Tables, missing_row
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.whole import missing_row
 from worlddb.query.scope import Scope
 
 

@@ -20,7 +20,8 @@ from worlddb.projections.tables.log_tree import LogTree
 from worlddb.projections.tables.lookup import find_node, find_node_or_edge
 from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE, EDGE_KEY, LIVE, ROOT_NODE, EdgePlace, EdgeRow
 from worlddb.projections.tables.settle import roots_of
-from worlddb.projections.tables.tables import Tables, missing_row
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.whole import missing_row
 from worlddb.query.snapshot import Reader, Snapshot
 
 _FRAME_OVERHEAD_BYTES: Final = 64

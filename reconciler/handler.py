@@ -6,10 +6,13 @@ The built-in types in ``edges/`` and the types that users register are written a
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from worlddb.log.model.times import FOREVER
 from worlddb.reconciler.handler_context import HandlerContext
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.reading import Reading
 
 
 class Insert(Enum):
@@ -87,6 +90,14 @@ class EdgeHandler(Protocol):
 
     def on_query_rewrite(self, query: Q) -> Q:
         """Change how queries see the type's edges."""
+
+
+class QuickHandler(EdgeHandler, Protocol):
+    """What a built-in type may have beside the protocol, so that many of its edges are decided quickly."""
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        """True if ``on_insert`` of an edge between the two, whatever its validity, would answer ``WRITE`` and do
+        nothing else. If false, ``on_insert`` decides."""
 
 
 class PlainHandler:

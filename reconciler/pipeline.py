@@ -20,6 +20,7 @@ from worlddb.log.store.group import Group
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
+from worlddb.projections.tables.held import Memory
 from worlddb.projections.tables.log_tree import add_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
@@ -34,12 +35,16 @@ from worlddb.reconciler.extraction import Ingest, commands_of
 from worlddb.reconciler.importing import Arrival
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
+from worlddb.reconciler.plain import PlainDecider
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
 from worlddb.reconciler.resolver import Match
 from worlddb.reconciler.resolving.thresholds import Resolving
 
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
+
+PLAIN_BATCH: Final = 2
+"""From how many commands on it is asked of each whether it only has to be recorded."""
 
 _COPIES: Final = {
     BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
@@ -70,6 +75,7 @@ class Writer(NamedTuple):
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
     resolving: Resolving
     """From where on the resolver is confident."""
+    memory: Memory
     group: Group[Task, Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
@@ -172,6 +178,7 @@ def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: byte
     for (seq, position), stored in draft.blobs.fills.items():
         log.fill(seq, position, stored)
     tables.flush()
+    writer.memory.keep(tables.known, head.chain)
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
@@ -242,12 +249,16 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     if repeated is not None:
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
+    tables.known = writer.memory.take(draft.head.chain)
     ctx = Context(draft, writer.ontology, secret)
     ctx.arriving = task.arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = plan(log, tables, erasures)
+    plain = PlainDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     for position, command in enumerate(commands):
+        if plain is not None and plain.decide(command):
+            continue
         try:
             matches = resolve(ctx, command, writer.resolving)
             reconcile(ctx, command, matches)

@@ -67,6 +67,11 @@ class Reading:
                 if row.unlinked == LIVE:
                     yield self.handled(place, row, type_name)
 
+    def targets(self, node: int, type_name: str) -> list[int]:
+        """Where the live edges of a type from a node lead, in log order."""
+        code = self.tables.type_code(type_name)
+        return [] if code is None else self.tables.live_targets(node, code)
+
     def handled(self, place: EdgePlace, row: EdgeRow, type_name: str = "") -> HandledEdge:
         """A stored edge as its handler sees it."""
         return HandledEdge(
@@ -89,7 +94,7 @@ class Reading:
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
         """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
         tables, code = self.tables, self.tables.type_code(type_name)
-        if code is None or (goal >= tables.first_new_node and not tables.has_incoming(goal, code)):
+        if code is None or not tables.has_incoming(goal, code):
             return start == goal
         seen, pending = {start}, [start]
         while pending:

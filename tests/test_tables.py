@@ -111,7 +111,7 @@ def test_many_new_pairs_at_once_are_the_same_as_one_after_the_other(
         for key, value in before.items():
             table.put(key, value)
         table.flush()
-        table.put_new(pairs.items())
+        table.put_new(list(pairs), pairs.values())
         assert dict(table.scan(b"")) == before | pairs
         for prefix in (b"aa", b"ab", b"b\xff"):
             assert list(table.scan(prefix)) == scanned(before | pairs, prefix, None, False)

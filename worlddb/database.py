@@ -16,6 +16,7 @@ from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_t
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.group import Group
 from worlddb.projections.scrub import finish_erasures
+from worlddb.projections.tables.held import Memory
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
 from worlddb.reconciler import commands as cmd
@@ -75,6 +76,7 @@ class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
             self.author,
             int(max_clock_jump_days * _DAY),
             resolving,
+            Memory(),
             Group(timeout_seconds) if durability == "group" else None,
         )
         try:

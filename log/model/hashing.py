@@ -23,9 +23,10 @@ from worlddb.log.model.ids import (
 
 _U32 = struct.Struct(">I")
 _LEN_HASH: Final = _U32.pack(HASH_BYTES)
+_LEN_LINEAGE: Final = _U32.pack(LINEAGE_BYTES)
 _LEN_TIME: Final = _U32.pack(8)
 _TIME = struct.Struct(">q")
-_EDGE_FIXED = struct.Struct(">I16sI32sI16sI32sI16sIqI")
+_EDGE_BEGINS = struct.Struct(">IqI")
 
 
 def _tag(name: str) -> bytes:
@@ -104,26 +105,25 @@ def edge_id(
 
     ``properties`` is the id of the blob with its properties and reason, or empty.
     """
-    fixed = _EDGE_FIXED.pack(
-        LINEAGE_BYTES,
-        source,
-        HASH_BYTES,
-        source_version,
-        LINEAGE_BYTES,
-        target,
-        HASH_BYTES,
-        target_version,
-        LINEAGE_BYTES,
-        home,
-        _TIME.size,
-        valid_from,
-        len(properties),
-    )
-    begin = _edge_begin(type_name)
-    return EdgeId(blake3(begin + fixed + properties + _U32.pack(len(nonce)) + nonce).digest())
+    ends = edge_end(source, source_version), edge_end(target, target_version)
+    return edge_id_of_ends(type_name, *ends, home, valid_from, properties, nonce)
+
+
+def edge_end(lineage: bytes, version: bytes) -> bytes:
+    """One end of an edge as :func:`edge_id` hashes it: many edges of one world share it."""
+    return _LEN_LINEAGE + lineage + _LEN_HASH + version
+
+
+def edge_id_of_ends(
+    type_name: str, source: bytes, target: bytes, home: bytes, valid_from: int, properties: bytes, nonce: bytes
+) -> EdgeId:
+    """As :func:`edge_id`, for ends made by :func:`edge_end`."""
+    begins = _EDGE_BEGINS.pack(_TIME.size, valid_from, len(properties))
+    parts = _edge_type(type_name), source, target, _LEN_LINEAGE, home, begins, properties, _U32.pack(len(nonce)), nonce
+    return EdgeId(blake3(b"".join(parts)).digest())
 
 
 @lru_cache(maxsize=256)
-def _edge_begin(type_name: str) -> bytes:
+def _edge_type(type_name: str) -> bytes:
     name = type_name.encode()
     return EDGE + _U32.pack(len(name)) + name

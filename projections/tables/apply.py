@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, Final, Protocol
 
 from worlddb.log.model import events as ev
@@ -10,10 +12,11 @@ from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
 from worlddb.projections.tables.bookmarks import apply_bookmarked
-from worlddb.projections.tables.columns import create_all, link_all
+from worlddb.projections.tables.columns import Ends, put_edges, put_worlds
 from worlddb.projections.tables.erasures import erased
 from worlddb.projections.tables.imports import filled, imported
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.registrations import apply_registered, apply_unregistered
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -21,8 +24,6 @@ from worlddb.projections.tables.schema import (
     CLOSING_KEY,
     CLOSING_VERSION,
     CONTAINS_CODE,
-    EDGE,
-    EDGE_KEY,
     LIVE,
     PENDING,
     REJECTED,
@@ -59,7 +60,10 @@ class CommitBlobs(Protocol):
 
 
 class Applier:
-    """Applies the events of one commit to the tables, and then settles the world hashes."""
+    """Applies the events of one commit to the tables, and then settles the world hashes.
+
+    The rows of new worlds and edges are owed to the tables for a while: see :class:`WholeTables`.
+    """
 
     def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
         self.tables = tables
@@ -72,40 +76,43 @@ class Applier:
         tables.first_new_node = progress.next_node
         tables.writing = True
         self.unsettled = Unsettled(tables, seq)
+        self._created: list[ev.Created] = []
+        self._linked: list[ev.Linked] = []
+        self._ends: list[Ends] = []
+        self._named: set[bytes] = set()
+        self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._led_to: set[tuple[int, int]] = set()
 
     def apply(self, event: ev.Event) -> None:
         """Write what the event says."""
         _APPLY[type(event)](self, event)
 
+    def create(self, event: ev.Created) -> int:
+        """As :meth:`apply`, for a new lineage; its number."""
+        node = self.next_node
+        self.next_node += 1
+        t_create = self.ingest_time if event.t_create is None else event.t_create
+        row = NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, self.blobs.blob_id(event.body))
+        self.tables.number_new(event.lineage, node, row)
+        self._created.append(event)
+        body = self.blobs.body(event.body)
+        if body is not None:
+            self._named.add(name_digest(body.name))
+        self.unsettled.changed(node)
+        self.tables.owed = self
+        return node
+
     def link(self, event: ev.Linked, source: int, target: int, home: int) -> None:
         """As :meth:`apply`, for a new edge whose ends and home the caller knows as numbers."""
-        tables, edge = self.tables, event.edge
-        code = tables.give_type_code(event.type)
-        place = EDGE_KEY.pack(source, code, self.next_edge)
-        row = EDGE.pack(
-            edge,
-            target,
-            home,
-            event.source_version,
-            event.target_version,
-            self.seq,
-            LIVE,
-            event.valid_from,
-            event.valid_to,
-            0,
-            event.details,
-            event.handler_version,
-        )
-        tables.out.put(place, row)
-        tables.put_new_back(target, source, code, self.next_edge)
-        tables.edges.put(edge, place)
-        if event.keyed:
-            tables.edge_keys.put(event.nonce, place)
+        code = self.tables.give_type_code(event.type)
+        self._linked.append(event)
+        self._ends.append((code, source, target, home))
         if code == CONTAINS_CODE:
-            self.unsettled.joined(source, target)
-        else:
-            self.unsettled.edged(home, edge, written=True)
+            self.tables.contained(target, source)
+        self._targets[source, code].append(target)
+        self._led_to.add((target, code))
         self.next_edge += 1
+        self.tables.owed = self
 
     def apply_all(self, events: Sequence[ev.Event]) -> None:
         """Write what all the events of a commit say: new lineages, then new edges, then the rest.
@@ -113,20 +120,73 @@ class Applier:
         Numbers are given out by kind, and neither new lineages nor new edges read what the rest writes, so this order
         gives the same rows as the log's.
         """
-        created = [event for event in events if type(event) is ev.Created]
-        linked = [event for event in events if type(event) is ev.Linked]
         if isinstance(events[0], ev.StoreCreated):
             self.apply(events[0])
-        if created:
-            create_all(self, created)
-        if linked:
-            link_all(self, linked)
+        self._create_all([event for event in events if type(event) is ev.Created])
+        self._link_all([event for event in events if type(event) is ev.Linked])
         for event in events:
             if type(event) not in _EARLY:
                 self.apply(event)
 
+    def _create_all(self, events: list[ev.Created]) -> None:
+        nodes = range(self.next_node, self.next_node + len(events))
+        lineages = [event.lineage for event in events]
+        times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
+        bodies = map(self.blobs.blob_id, [event.body for event in events])
+        rows = map(NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
+        self.tables.number_all_new(lineages, nodes, rows)
+        self.unsettled.all_changed(nodes)
+        self._created += events
+        self.next_node = nodes.stop
+        self.tables.owed = self
+
+    def _link_all(self, events: list[ev.Linked]) -> None:
+        tables = self.tables
+        sources = self.numbers([event.source for event in events])
+        targets = self.numbers([event.target for event in events])
+        homes = self.numbers([event.home for event in events])
+        types = [event.type for event in events]
+        code_of = {name: tables.give_type_code(name) for name in dict.fromkeys(types)}
+        ends = list(zip(map(code_of.__getitem__, types), sources, targets, homes, strict=True))
+        for code, source, target, _ in ends:
+            if code == CONTAINS_CODE:
+                tables.contained(target, source)
+        self._linked += events
+        self._ends += ends
+        self.next_edge += len(events)
+        # Replay asks no handler, so nobody will ask for what is owed by type: the rows are put before they are read.
+        self.pay()
+
+    def pay(self) -> None:
+        """Put the rows of what was created and linked since the last time, all at once."""
+        self.tables.owed = None
+        created, linked, ends = self._created, self._linked, self._ends
+        self._created, self._linked, self._ends = [], [], []
+        self._named.clear()
+        self._targets.clear()
+        self._led_to.clear()
+        if created:
+            put_worlds(self.tables, self.blobs, self.seq, created, range(self.next_node - len(created), self.next_node))
+        if linked:
+            put_edges(self.tables, self.seq, linked, ends, range(self.next_edge - len(linked), self.next_edge))
+            self.unsettled.all_linked(ends, linked)
+
+    def is_name_owed(self, digest: bytes) -> bool:
+        """True if a new lineage has the name, and the tables do not know it yet."""
+        return digest in self._named
+
+    def targets_owed(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that are not in the tables yet."""
+        return self._targets.get((node, code), [])
+
+    def is_target_owed(self, node: int, code: int) -> bool:
+        """True if an edge of a type to a node is not in the tables yet."""
+        return (node, code) in self._led_to
+
     def settle(self) -> bytes:
         """Rehash every world that changed, each once; the root world's hash."""
+        if self.tables.owed is not None:
+            self.pay()
         return self.unsettled.settle()
 
     def finish(self, idempotency_key: bytes) -> None:
@@ -160,14 +220,7 @@ def _store_created(on: Applier, event: ev.StoreCreated) -> None:
 
 
 def _created(on: Applier, event: ev.Created) -> None:
-    node = on.next_node
-    on.next_node += 1
-    on.tables.put_lineage(event.lineage, node)
-    body = on.blobs.blob_id(event.body)
-    t_create = on.ingest_time if event.t_create is None else event.t_create
-    on.tables.put_node(node, NodeRow(event.lineage, on.seq, t_create, 1, 0, 0, body))
-    _put_version(on, node, 1, event)
-    on.unsettled.changed(node)
+    on.create(event)
 
 
 def _revised(on: Applier, event: ev.Revised) -> None:
@@ -179,7 +232,7 @@ def _revised(on: Applier, event: ev.Revised) -> None:
     on.unsettled.changed(node)
 
 
-def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Revised) -> None:
+def _put_version(on: Applier, node: int, version: int, event: ev.Revised) -> None:
     body = on.blobs.body(event.body)
     name = NO_NAME if body is None else name_digest(body.name)
     type_ = NO_TYPE if body is None else type_digest(body.type)
@@ -198,20 +251,20 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Created | ev.Re
             type_,
         ),
     )
-    _put_name(on, name, node, fresh=version == 1)
+    _put_name(on, name, node)
     if body is not None:
-        _put_first(on.tables.types, type_ + U64.pack(node), on.seq, fresh=version == 1)
+        _put_first(on.tables.types, type_ + U64.pack(node), on.seq)
         if body.type not in UNNAMED_TYPES:
             put_name(on.tables, node, body.name)
 
 
-def _put_name(on: Applier, name: bytes, node: int, *, fresh: bool = False) -> None:
+def _put_name(on: Applier, name: bytes, node: int) -> None:
     if name != NO_NAME:
-        _put_first(on.tables.names, name + U64.pack(node), on.seq, fresh=fresh)
+        _put_first(on.tables.names, name + U64.pack(node), on.seq)
 
 
-def _put_first(table: Any, key: bytes, seq: int, *, fresh: bool) -> None:
-    if fresh or table.get(key) is None:
+def _put_first(table: Table, key: bytes, seq: int) -> None:
+    if table.get(key) is None:
         table.put(key, U64.pack(seq))
 
 

@@ -21,7 +21,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import missing_row
+from worlddb.projections.tables.whole import missing_row
 
 
 class Moment(NamedTuple):

@@ -1,7 +1,6 @@
-"""Many new lineages, or many new edges, column by column: the rows of :mod:`.apply` with the loops in C.
+"""The rows of new worlds and of new edges, made many at once, column by column, with the loops in C.
 
-A replay spends most of its time on these two events. That both ways give the same rows is held by the deep check, which
-replays what was written one event at a time and compares every pair.
+A load and a replay spend most of their time on these two. There is no other way that such rows are made.
 """
 
 from __future__ import annotations
@@ -15,88 +14,74 @@ from msgspec.structs import astuple
 from worlddb.log.model import events as ev
 from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.schema import EDGE, EDGE_KEY, LIVE, U64, VERSION, VERSION_KEY, NodeRow
+from worlddb.projections.tables.schema import EDGE, EDGE_KEY, LIVE, U64, U64_U64, VERSION, VERSION_KEY
+from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
-    from worlddb.projections.tables.apply import Applier
+    from worlddb.projections.tables.apply import CommitBlobs
+
+Ends = tuple[int, int, int, int]
+"""An edge's type, source, target and home, as numbers."""
 
 
-def create_all(on: Applier, events: Sequence[ev.Created]) -> None:
-    """Write the rows of new lineages, which get the next numbers in this order."""
-    tables, seq = on.tables, repeat(on.seq)
-    lineages, positions, details, begins, ends, times = zip(*map(astuple, events), strict=True)
-    nodes = range(on.next_node, on.next_node + len(events))
-    on.next_node = nodes.stop
-    ids = list(map(on.blobs.blob_id, positions))
-    bodies = list(map(on.blobs.body, positions))
+def put_worlds(tables: Tables, blobs: CommitBlobs, seq: int, events: Sequence[ev.Created], nodes: range) -> None:
+    """Put the rows of new lineages, but for those of the ``nodes`` table."""
+    lineages, positions, details, begins, ends, _ = zip(*map(astuple, events), strict=True)
+    ids = list(map(blobs.blob_id, positions))
+    bodies = list(map(blobs.body, positions))
     names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
     types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
     numbers = list(map(U64.pack, nodes))
-    tables.put_lineages(lineages, nodes, numbers)
-    created = [on.ingest_time if time is None else time for time in times]
-    rows = map(NodeRow, lineages, seq, created, repeat(1), repeat(0), repeat(0), ids)
-    tables.put_new_nodes(nodes, rows)
-    versions = map(VERSION.pack, ids, seq, begins, ends, repeat(0), positions, details, names, types)
-    tables.versions.put_new(zip(map(VERSION_KEY.pack, nodes, repeat(1)), versions, strict=False))
-    first_seen = U64.pack(on.seq)
-    tables.names.put_new(
-        (name + number, first_seen) for name, number in zip(names, numbers, strict=True) if name != NO_NAME
-    )
-    tables.types.put_new(
-        (kind + number, first_seen)
-        for kind, number, body in zip(types, numbers, bodies, strict=True)
-        if body is not None
-    )
+    tables.lineages.put_new(list(lineages), numbers)
+    versions = map(VERSION.pack, ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types)
+    tables.versions.put_new(list(map(VERSION_KEY.pack, nodes, repeat(1))), versions)
+    first_seen = repeat(U64.pack(seq))
+    named = [name + number for name, number in zip(names, numbers, strict=True) if name != NO_NAME]
+    tables.names.put_new(named, first_seen)
+    typed = [kind + number for kind, number, body in zip(types, numbers, bodies, strict=True) if body is not None]
+    tables.types.put_new(typed, first_seen)
     for node, body in zip(nodes, bodies, strict=True):
         if body is not None and body.type not in UNNAMED_TYPES:
             put_name(tables, node, body.name)
-    on.unsettled.all_changed(nodes)
 
 
-def link_all(on: Applier, events: Sequence[ev.Linked]) -> None:
-    """Write the rows of new edges, which get the next numbers in this order."""
-    tables = on.tables
+def put_edges(tables: Tables, seq: int, events: Sequence[ev.Linked], ends: Sequence[Ends], numbers: range) -> None:
+    """Put the rows of new edges."""
     (
         ids,
-        types,
-        sources,
+        _,
+        _,
         source_versions,
-        targets,
+        _,
         target_versions,
-        homes,
+        _,
         begins,
-        ends,
+        until,
         details,
         nonces,
         keyed,
         handler_versions,
     ) = zip(*map(astuple, events), strict=True)
-    source_nodes, target_nodes, home_nodes = on.numbers(sources), on.numbers(targets), on.numbers(homes)
-    code_of = {name: tables.give_type_code(name) for name in dict.fromkeys(types)}
-    codes = [code_of[name] for name in types]
-    numbers = range(on.next_edge, on.next_edge + len(events))
-    on.next_edge = numbers.stop
-    places = list(map(EDGE_KEY.pack, source_nodes, codes, numbers))
+    codes, sources, targets, homes = zip(*ends, strict=True)
+    places = list(map(EDGE_KEY.pack, sources, codes, numbers))
     rows = map(
         EDGE.pack,
         ids,
-        target_nodes,
-        home_nodes,
+        targets,
+        homes,
         source_versions,
         target_versions,
-        repeat(on.seq),
+        repeat(seq),
         repeat(LIVE),
         begins,
-        ends,
+        until,
         repeat(0),
         details,
         handler_versions,
     )
-    tables.out.put_new(zip(places, rows, strict=False))
-    tables.put_new_backs(source_nodes, codes, numbers, target_nodes)
-    tables.edges.put_new(zip(ids, places, strict=True))
+    tables.out.put_new(places, rows)
+    tables.back.put_new(list(map(EDGE_KEY.pack, targets, codes, numbers)), map(U64_U64.pack, sources, repeat(LIVE)))
+    tables.edges.put_new(list(ids), places)
     if any(keyed):
-        tables.edge_keys.put_new(
-            (nonce, place) for nonce, place, unique in zip(nonces, places, keyed, strict=True) if unique
-        )
-    on.unsettled.all_linked(zip(codes, source_nodes, target_nodes, home_nodes, ids, strict=True))
+        unique = [(nonce, place) for nonce, place, only in zip(nonces, places, keyed, strict=True) if only]
+        tables.edge_keys.put_new([nonce for nonce, _ in unique], [place for _, place in unique])

@@ -10,7 +10,8 @@ from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.merkle import interior_hash, leaf_hash
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.schema import U64
-from worlddb.projections.tables.tables import Tables, missing_row
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.whole import missing_row
 
 
 def add_commit(tables: Tables, seq: int, chain: bytes, previous: bytes) -> None:

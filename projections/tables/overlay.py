@@ -28,7 +28,6 @@ class Table:
         "_deletes",
         "_first",
         "_grouped",
-        "_many",
         "_pending",
         "_prefix_bytes",
         "_txn",
@@ -39,7 +38,6 @@ class Table:
         self._txn = txn
         self._first = first_byte
         self._deletes = False
-        self._many = False
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
         self._grouped: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -59,10 +57,11 @@ class Table:
         if value is None:
             self._deletes = True
 
-    def put_new(self, pairs: Iterable[Pair]) -> None:
-        """Store many pairs whose keys are not in memory yet."""
-        self._pending.update(pairs)
-        self._many = True
+    def put_new(self, keys: list[bytes], values: Iterable[bytes]) -> None:
+        """Store many pairs whose keys are not in memory yet; values beyond the last key are left."""
+        self._pending.update(zip(keys, values, strict=False))
+        if self._prefix_bytes:
+            self._ungrouped += keys
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
@@ -109,6 +108,10 @@ class Table:
         """As :meth:`scan`, for a whole group that nothing was committed under."""
         return _live([(key, self._pending[key]) for key in self._group(prefix)])
 
+    def has_group(self, prefix: bytes, *, fresh: bool) -> bool:
+        """True if there is, or in this transaction was, a pair in a whole group; ``fresh``: none was committed."""
+        return bool(self._group(prefix)) or (not fresh and self._seek(prefix) is not None)
+
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
         return next(self.scan(prefix, upto, reverse=True), None)
@@ -130,7 +133,7 @@ class Table:
         self._forget()
 
     def _forget(self) -> None:
-        self._deletes = self._many = False
+        self._deletes = False
         self._pending, self._grouped, self._ungrouped = {}, defaultdict(list), []
 
     def clear(self) -> None:
@@ -157,10 +160,6 @@ class Table:
     def _group(self, prefix: bytes) -> Sequence[bytes]:
         """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts many
         at once and scans little."""
-        if self._many:
-            self._many = False
-            self._grouped.clear()
-            self._ungrouped = list(self._pending)
         if self._ungrouped:
             size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable
 
+from worlddb.log.model.events import Linked
 from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.trie import EMPTY_ROOT
@@ -16,7 +17,8 @@ from worlddb.projections.tables.schema import (
     CONTAINS_CODE,
     ROOT_NODE,
 )
-from worlddb.projections.tables.tables import Tables, missing_row
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.whole import missing_row
 
 
 class Unsettled:
@@ -37,14 +39,14 @@ class Unsettled:
         """Nodes were made."""
         self._changed.update(nodes)
 
-    def all_linked(self, columns: Iterable[tuple[int, int, int, int, bytes]]) -> None:
-        """Edges were written, each (type, source, target, home, id); see :meth:`joined` and :meth:`edged`."""
+    def all_linked(self, ends: Iterable[tuple[int, int, int, int]], events: Iterable[Linked]) -> None:
+        """Edges were written, each with its (type, source, target, home); see :meth:`joined` and :meth:`edged`."""
         touched, edges = self._touched_members, self._edges
-        for code, source, target, home, edge in columns:
+        for (code, source, target, home), event in zip(ends, events, strict=True):
             if code == CONTAINS_CODE:
                 touched[source].add(target)
             else:
-                edges[home][edge] = b""
+                edges[home][event.edge] = b""
 
     def joined(self, world: int, member: int) -> None:
         """A ``contains`` edge was written or retracted: the member came or went."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat, starmap
+from itertools import repeat
 
-import lmdb
-
-from worlddb.log.model.errors import DamagedStore
+from worlddb.log.model.hashing import edge_end
 from worlddb.log.model.trie import Trie
-from worlddb.projections.tables.held import RowCache, TrieNodes
+from worlddb.projections.tables.held import Footing, Standing, TrieNodes
 from worlddb.projections.tables.overlay import Pair, Table
 from worlddb.projections.tables.schema import (
     ALIAS,
@@ -21,14 +19,10 @@ from worlddb.projections.tables.schema import (
     EDGE_TARGET,
     EDGE_TYPE_CODES,
     FIRST_CUSTOM_CODE,
-    FIRST_TABLE_BYTE,
     LIVE,
     NODE,
-    NOTHING_APPLIED,
-    PREFIX_BYTES,
-    PROGRESS,
     PROPOSAL,
-    TABLES,
+    ROOT_NODE,
     TRIE_EDGES,
     TRIE_MEMBERS,
     U16,
@@ -40,92 +34,16 @@ from worlddb.projections.tables.schema import (
     EdgePlace,
     EdgeRow,
     NodeRow,
-    Progress,
     ProposalRow,
     VersionRow,
 )
+from worlddb.projections.tables.whole import WholeTables, missing_row
 
 _CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
 
 
-def missing_row(what: str) -> DamagedStore:
-    """The error for a row that another row names and that is not there."""
-    return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
-
-
-class Tables:
-    """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`."""
-
-    def __init__(self, txn: lmdb.Transaction) -> None:
-        self.first_new_node = 2**64
-        """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
-        self.writing = False
-        """Set while a commit is being applied: rows that were read are kept until the flush."""
-        self._cache = RowCache()
-        self._all = {
-            name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
-            for position, name in enumerate(TABLES)
-        }
-        (
-            self.progress_table,
-            self.nodes,
-            self.lineages,
-            self.versions,
-            self.closings,
-            self.names,
-            self.types,
-            self.alias_table,
-            self.out,
-            self.back,
-            self.edges,
-            self.edge_keys,
-            self.edge_types,
-            self.tries,
-            self.hashes,
-            self.proposals,
-            self.decisions,
-            self.pairs,
-            self.keys,
-            self.bookmarks,
-            self.log_tree,
-            self.erasures,
-            self.forbidden,
-            self.registrations,
-            self.spaces,
-            self.vectors,
-            self.forms,
-            self.blocks,
-        ) = self._all.values()
-
-    # -- the whole
-
-    def progress(self) -> Progress:
-        """How far the tables have applied."""
-        stored = self.progress_table.get(b"applied")
-        return NOTHING_APPLIED if stored is None else Progress(*PROGRESS.unpack(stored))
-
-    def put_progress(self, progress: Progress) -> None:
-        self.progress_table.put(b"applied", PROGRESS.pack(*progress))
-
-    def flush(self) -> None:
-        """Write what has been put, table by table and sorted."""
-        cache = self._cache
-        rows = map(cache.nodes.__getitem__, cache.put_nodes)
-        self.nodes.put_new(zip(map(U64.pack, cache.put_nodes), starmap(NODE.pack, rows), strict=True))
-        for key in cache.put_versions:
-            self.versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
-        self._cache = RowCache()
-        for table in self._all.values():
-            table.flush()
-
-    def clear(self) -> None:
-        self._cache = RowCache()
-        for table in self._all.values():
-            table.clear()
-
-    def by_name(self) -> dict[str, Table]:
-        """Every table by its name, in the order of the schema."""
-        return dict(self._all)
+class Tables(WholeTables):
+    """The rows of all tables in one LMDB transaction; writes stay in memory until :meth:`flush`."""
 
     # -- nodes and versions
 
@@ -133,7 +51,8 @@ class Tables:
         """The number of a lineage."""
         number = self._cache.numbers.get(lineage)
         if number is None:
-            stored = self.lineages.get(lineage)
+            # Those that are new in this transaction are in the cache.
+            stored = self._lineages.get(lineage)
             if stored is None:
                 return None
             number = int.from_bytes(stored, "big")
@@ -145,16 +64,15 @@ class Tables:
         """The numbers of lineages where this transaction has looked them up or given them out before."""
         return map(self._cache.numbers.get, lineages)
 
-    def put_lineage(self, lineage: bytes, node: int) -> None:
+    def number_new(self, lineage: bytes, node: int, row: NodeRow) -> None:
+        """Number a new lineage; its row is written with those of all nodes, and its others are owed."""
         self._cache.numbers[lineage] = node
-        self.lineages.put(lineage, U64.pack(node))
+        self._cache.nodes[node] = row
+        self._cache.put_nodes.add(node)
 
-    def put_lineages(self, lineages: Sequence[bytes], nodes: range, numbers: Sequence[bytes]) -> None:
-        """Number new lineages; ``numbers`` are the nodes as they are stored."""
+    def number_all_new(self, lineages: Sequence[bytes], nodes: range, rows: Iterable[NodeRow]) -> None:
+        """As :meth:`number_new`, for many."""
         self._cache.numbers.update(zip(lineages, nodes, strict=True))
-        self.lineages.put_new(zip(lineages, numbers, strict=True))
-
-    def put_new_nodes(self, nodes: range, rows: Iterable[NodeRow]) -> None:
         self._cache.nodes.update(zip(nodes, rows, strict=False))
         self._cache.put_nodes.update(nodes)
 
@@ -170,13 +88,15 @@ class Tables:
         return row
 
     def put_node(self, node: int, row: NodeRow) -> None:
+        self.known.forget(row.lineage)
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
 
     def version(self, node: int, version: int) -> VersionRow:
         row = self._cache.versions.get((node, version))
         if row is None:
-            stored = self.versions.get(VERSION_KEY.pack(node, version))
+            table = self.versions if node >= self.first_new_node else self._versions
+            stored = table.get(VERSION_KEY.pack(node, version))
             if stored is None:
                 raise missing_row(f"version {version} of node {node}")
             row = VersionRow._make(VERSION.unpack(stored))
@@ -206,10 +126,37 @@ class Tables:
         for key, value in self.names.scan(digest, digest + U64.pack(after + 1)):
             yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
 
+    def is_name_known(self, digest: bytes) -> bool:
+        """True if some lineage has, or had, the name."""
+        if self.owed is not None and self.owed.is_name_owed(digest):
+            return True
+        return self._names.has_group(digest, fresh=False)
+
     def typed(self, digest: bytes, after: int = -1) -> Iterator[tuple[int, int]]:
         """(node, seq of first use) of every lineage that ever had the type, in log order."""
         for key, value in self.types.scan(digest, digest + U64.pack(after + 1)):
             yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+
+    def standing(self, lineage: bytes) -> Standing | None:
+        """What an edge says of an end of this lineage; ``None`` if there is no such node."""
+        found = self.known.standings.get(lineage)
+        node = None if found is not None else self.node_of(lineage)
+        if node is not None:
+            row = self.node(node)
+            found = Standing(node, lineage, row.versions, edge_end(lineage, row.body))
+            self.known.standings[lineage] = found
+        return found
+
+    def footing(self, standing: Standing) -> Footing:
+        """What an edge takes from a source; the root world's has the beginning of time."""
+        found = self.known.footings.get(standing.lineage)
+        if found is None:
+            begins = self.version(standing.node, standing.versions).valid_from
+            containers = self.containers(standing.node)
+            home = containers[0] if containers else ROOT_NODE
+            found = Footing(begins, home, self.node(home).lineage)
+            self.known.footings[standing.lineage] = found
+        return found
 
     # -- edges
 
@@ -256,31 +203,19 @@ class Tables:
     def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
         self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
 
-    def put_new_back(self, target: int, source: int, code: int, number: int) -> None:
-        """A new edge as seen from its target."""
-        if code == CONTAINS_CODE:
-            self._contained(target, source)
-        self.back.put(EDGE_KEY.pack(target, code, number), U64_U64.pack(source, LIVE))
-
-    def put_new_backs(
-        self, sources: Sequence[int], codes: Sequence[int], numbers: range, targets: Sequence[int]
-    ) -> None:
-        """New edges as seen from their targets."""
-        for source, code, target in zip(sources, codes, targets, strict=True):
-            if code == CONTAINS_CODE:
-                self._contained(target, source)
-        keys = map(EDGE_KEY.pack, targets, codes, numbers)
-        self.back.put_new(zip(keys, map(U64_U64.pack, sources, repeat(LIVE)), strict=False))
-
     def put_unlinked_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
         """An edge as seen from its target, retracted by commit ``unlinked``."""
         if place.type == CONTAINS_CODE:
             self.containers(target).remove(place.source)
+            self.known.forget(self.node(target).lineage)
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
 
-    def _contained(self, target: int, source: int) -> None:
+    def contained(self, target: int, source: int) -> None:
         """Keep what is known of a node's containers true: they are read before the first change of them is put."""
-        self.containers(target).append(source)
+        containers = self.containers(target)
+        containers.append(source)
+        if len(containers) == 1:
+            self.known.forget(self.node(target).lineage)
 
     def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
@@ -291,9 +226,12 @@ class Tables:
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
         prefix = EDGE_PREFIX.pack(node, code)
-        pairs = self.out.scan_fresh(prefix) if node >= self.first_new_node else self.out.scan(prefix)
+        pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
         ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
-        return [target for target, unlinked in ends if unlinked == LIVE]
+        targets = [target for target, unlinked in ends if unlinked == LIVE]
+        if self.owed is not None:
+            targets += self.owed.targets_owed(node, code)
+        return targets
 
     def incoming(
         self, node: int, code: int | None = None, *, known_after: int = 0
@@ -321,8 +259,10 @@ class Tables:
         yield from sorted(U64.pack(node) + code for _, code in self.edge_types.scan(b""))
 
     def has_incoming(self, node: int, code: int) -> bool:
-        """True if a node that was made in this transaction was ever the target of an edge of a type."""
-        return next(self.back.scan_fresh(EDGE_PREFIX.pack(node, code)), None) is not None
+        """True if a node was ever the target of an edge of a type."""
+        if self.owed is not None and self.owed.is_target_owed(node, code):
+            return True
+        return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:
         """The worlds that contain a node now, in log order. The list may be the cache's own: for reading only."""
@@ -334,7 +274,7 @@ class Tables:
         return found
 
     def _stored_containers(self, node: int) -> list[int]:
-        pairs = self.back.stored(EDGE_PREFIX.pack(node, CONTAINS_CODE))
+        pairs = self._back.stored(EDGE_PREFIX.pack(node, CONTAINS_CODE))
         ends = [U64_U64.unpack(value) for _, value in pairs]
         return [source for source, unlinked in ends if unlinked == LIVE]
 
@@ -368,7 +308,7 @@ class Tables:
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
         """As :meth:`put_hash`, for many nodes that have no hash of this commit yet."""
         self._cache.hashes.update(zip(nodes, stored, strict=True))
-        self.hashes.put_new(zip(map(U64_U64.pack, nodes, repeat(seq)), stored, strict=True))
+        self.hashes.put_new(list(map(U64_U64.pack, nodes, repeat(seq))), stored)
 
     def current_hash(self, node: int) -> bytes | None:
         """The stored value of the world hash in force now."""

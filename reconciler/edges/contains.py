@@ -8,6 +8,7 @@ from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler
 
 if TYPE_CHECKING:
     from worlddb.reconciler.handler_context import HandlerContext
+    from worlddb.reconciler.reading import Reading
 
 
 class Contains(PlainHandler):
@@ -25,6 +26,11 @@ class Contains(PlainHandler):
 
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(target)
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        if target in (ctx.root, source) or source in ctx.containers(target):
+            return False
+        return not ctx.targets(target, self.name) or not ctx.inside(source, target)
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:

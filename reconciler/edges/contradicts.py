@@ -9,6 +9,7 @@ from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler, Q
 
 if TYPE_CHECKING:
     from worlddb.reconciler.handler_context import HandlerContext
+    from worlddb.reconciler.reading import Reading
 
 
 class Contradicts(PlainHandler):
@@ -21,6 +22,11 @@ class Contradicts(PlainHandler):
     """
 
     name = "contradicts"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        if source == target or target in ctx.targets(source, self.name):
+            return False
+        return source not in ctx.targets(target, self.name)
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         super().on_insert(ctx, edge)

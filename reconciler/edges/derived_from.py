@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from worlddb.reconciler.handler import AcyclicHandler
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.reading import Reading
 
 
 class DerivedFrom(AcyclicHandler):
@@ -14,3 +19,6 @@ class DerivedFrom(AcyclicHandler):
     """
 
     name = "derived_from"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        return source != target and not ctx.reaches(target, source, self.name)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from worlddb.reconciler.handler import PlainHandler
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.reading import Reading
 
 
 class Implies(PlainHandler):
@@ -14,3 +19,6 @@ class Implies(PlainHandler):
     """
 
     name = "implies"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        return source != target

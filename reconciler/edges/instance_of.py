@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from worlddb.reconciler.handler import PlainHandler, Q
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.reading import Reading
 
 
 class InstanceOf(PlainHandler):
@@ -15,6 +20,9 @@ class InstanceOf(PlainHandler):
     """
 
     name = "instance_of"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        return source != target
 
     def on_query_rewrite(self, query: Q) -> Q:
         wider: Q = query.widen_types(self.name)

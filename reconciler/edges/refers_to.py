@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from worlddb.reconciler.handler import PlainHandler, Q
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.reading import Reading
 
 
 class RefersTo(PlainHandler):
@@ -15,6 +20,9 @@ class RefersTo(PlainHandler):
     """
 
     name = "refers_to"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        return source != target
 
     def on_query_rewrite(self, query: Q) -> Q:
         crossing: Q = query.cross_worlds(self.name)

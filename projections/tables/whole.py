@@ -1,0 +1,177 @@
+"""The tables of one transaction as a whole: opened, cleared, and written."""
+
+from __future__ import annotations
+
+from itertools import starmap
+from typing import Protocol
+
+import lmdb
+
+from worlddb.log.model.errors import DamagedStore
+from worlddb.projections.tables.held import Known, RowCache
+from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.schema import (
+    FIRST_TABLE_BYTE,
+    NODE,
+    NOTHING_APPLIED,
+    PREFIX_BYTES,
+    PROGRESS,
+    TABLES,
+    U64,
+    VERSION,
+    VERSION_KEY,
+    Progress,
+)
+
+
+def missing_row(what: str) -> DamagedStore:
+    """The error for a row that another row names and that is not there."""
+    return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+
+
+class Owing(Protocol):
+    """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.apply`."""
+
+    def pay(self) -> None:
+        """Put the rows."""
+
+    def is_name_owed(self, digest: bytes) -> bool:
+        """True if a new lineage has the name, and the tables do not know it yet."""
+
+    def targets_owed(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that are not in the tables yet."""
+
+    def is_target_owed(self, node: int, code: int) -> bool:
+        """True if an edge of a type to a node is not in the tables yet."""
+
+
+class WholeTables:
+    """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`.
+
+    While a commit is decided, rows of new worlds and edges may be owed: they are put all at once, in columns, before
+    anybody reads a table that they belong to. Those tables are properties here for no other reason.
+    """
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self.first_new_node = 2**64
+        """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
+        self.writing = False
+        """Set while a commit is being applied: rows that were read are kept until the flush."""
+        self.owed: Owing | None = None
+        self.known = Known()
+        """What is known of worlds, for edges; handed on by whoever writes."""
+        self._cache = RowCache()
+        self._all = {
+            name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
+            for position, name in enumerate(TABLES)
+        }
+        (
+            self.progress_table,
+            self.nodes,
+            self._lineages,
+            self._versions,
+            self.closings,
+            self._names,
+            self._types,
+            self.alias_table,
+            self._out,
+            self._back,
+            self._edges,
+            self._edge_keys,
+            self.edge_types,
+            self.tries,
+            self.hashes,
+            self.proposals,
+            self.decisions,
+            self.pairs,
+            self.keys,
+            self.bookmarks,
+            self.log_tree,
+            self.erasures,
+            self.forbidden,
+            self.registrations,
+            self.spaces,
+            self.vectors,
+            self._forms,
+            self._blocks,
+        ) = self._all.values()
+
+    def paid(self, table: Table) -> Table:
+        """A table with all of its rows in it."""
+        if self.owed is not None:
+            self.owed.pay()
+        return table
+
+    @property
+    def lineages(self) -> Table:
+        return self.paid(self._lineages)
+
+    @property
+    def versions(self) -> Table:
+        return self.paid(self._versions)
+
+    @property
+    def names(self) -> Table:
+        return self.paid(self._names)
+
+    @property
+    def types(self) -> Table:
+        return self.paid(self._types)
+
+    @property
+    def out(self) -> Table:
+        return self.paid(self._out)
+
+    @property
+    def back(self) -> Table:
+        return self.paid(self._back)
+
+    @property
+    def edges(self) -> Table:
+        return self.paid(self._edges)
+
+    @property
+    def edge_keys(self) -> Table:
+        return self.paid(self._edge_keys)
+
+    @property
+    def forms(self) -> Table:
+        return self.paid(self._forms)
+
+    @property
+    def blocks(self) -> Table:
+        return self.paid(self._blocks)
+
+    def progress(self) -> Progress:
+        """How far the tables have applied."""
+        stored = self.progress_table.get(b"applied")
+        return NOTHING_APPLIED if stored is None else Progress(*PROGRESS.unpack(stored))
+
+    def put_progress(self, progress: Progress) -> None:
+        self.progress_table.put(b"applied", PROGRESS.pack(*progress))
+
+    def flush(self) -> None:
+        """Write what has been put, table by table and sorted."""
+        if self.owed is not None:
+            self.owed.pay()
+        cache = self._cache
+        rows = map(cache.nodes.__getitem__, cache.put_nodes)
+        self.nodes.put_new(list(map(U64.pack, cache.put_nodes)), starmap(NODE.pack, rows))
+        for key in cache.put_versions:
+            self._versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
+        self._cache = RowCache()
+        for table in self._all.values():
+            table.flush()
+
+    def clear(self) -> None:
+        self.owed = None
+        self.known = Known()
+        self._cache = RowCache()
+        for table in self._all.values():
+            table.clear()
+
+    def by_name(self) -> dict[str, Table]:
+        """Every table by its name, in the order of the schema."""
+        if self.owed is not None:
+            self.owed.pay()
+        return dict(self._all)

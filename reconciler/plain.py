@@ -1,0 +1,184 @@
+"""What most commands of a load come to: a new world, or an edge, with nothing to be done but to record it.
+
+Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`Standing`). Whatever
+needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong value) is
+left, untouched, to :mod:`.decide`. Both ways come to the same events, references and rows, drawn from the same
+randomness: ``tests/test_plain.py`` compares them byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.hashing import edge_end, edge_id_of_ends
+from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.erasures import forbids
+from worlddb.projections.tables.held import Footing, Standing
+from worlddb.projections.tables.names import NO_NAME, name_digest
+from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.details import add_details
+from worlddb.reconciler.reading import Reading
+
+
+class _Rule(NamedTuple):
+    """How edges of a type are decided here; ``only_records`` is none if they are not."""
+
+    only_records: Callable[[Reading, int, int], bool] | None
+    handler_version: int
+    is_containment: bool
+
+
+class PlainDecider:
+    """Decides commands of one request that have only to be recorded."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._draft = ctx.draft
+        self._tables = ctx.tables
+        self._now = ctx.now
+        self._refs = ctx.draft.refs
+        self._rules: dict[str, _Rule] = {}
+        self._root = ctx.tables.node(ROOT_NODE).lineage
+        if ctx.forbids is None:
+            ctx.forbids = forbids(ctx.tables)
+
+    def decide(self, command: cmd.Command) -> bool:
+        """Decide a command, or leave it as if it had not been looked at; true if it was decided."""
+        kind = type(command)
+        if kind is cmd.Link:
+            return self._link(command)  # type: ignore[arg-type]
+        if kind is cmd.Create:
+            return self._create(command)  # type: ignore[arg-type]
+        return False
+
+    def _link(self, command: cmd.Link) -> bool:
+        type_name = command.type
+        only_records, version, is_containment = self._rules.get(type_name) or self._rule(type_name)
+        if only_records is None or command.key is not None or command.home is not None:
+            return False
+        one, other = self._end(command.source_ref), self._end(command.target_ref)
+        if one is None or other is None:
+            return False
+        source, lineage, source_version, source_end = one
+        target, target_lineage, target_version, target_end = other
+        if is_containment:
+            begins, home, home_lineage = self._tables.footing(other).begins, source, lineage
+        else:
+            begins, home, home_lineage = self._tables.footing(one)
+        if command.valid_from is not None:
+            begins = command.valid_from
+        elif source == ROOT_NODE and not is_containment:
+            begins = self._now
+        until = FOREVER if command.valid_to is None else command.valid_to
+        ctx, draft = self._ctx, self._draft
+        if until < begins or ctx.scopes.functional(type_name, home) is not None:
+            return False
+        if not only_records(ctx, source, target):
+            return False
+        names: list[str] = []
+        details, properties = ev.NONE, b""
+        if command.properties or command.why:
+            names = cmd.given(command)
+            details = add_details(draft, command, names)
+            properties = draft.blobs.ids[details]
+        nonce = draft.nonce()
+        edge = edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
+        event = ev.Linked(
+            edge,
+            type_name,
+            lineage,
+            source_version,
+            target_lineage,
+            target_version,
+            home_lineage,
+            begins,
+            until,
+            details,
+            nonce,
+            False,
+            version,
+        )
+        draft.emit_linked(event, source, target, home)
+        self._recorded(command, names, edge, ev.NONE, details)
+        return True
+
+    def _create(self, command: cmd.Create) -> bool:
+        ctx, draft = self._ctx, self._draft
+        world = self._end(self._root if command.world is None else command.world)
+        begins = self._now if command.valid_from is None else command.valid_from
+        until = FOREVER if command.valid_to is None else command.valid_to
+        if world is None or until < begins or ctx.forbids or self._may_be_known(command):
+            return False
+        if command.key is not None and self._tables.node_of(ctx.lineage_of(command.key)) is not None:
+            return False
+        names = cmd.given(command)
+        details = add_details(draft, command, names)
+        if command.key is None:
+            lineage = Lineage(draft.nonce()[:LINEAGE_BYTES])
+        else:
+            lineage = ctx.lineage_of(command.key)
+        body = draft.add_body(command.type, command.name, command.content)
+        node = draft.applier.next_node
+        draft.emit(ev.Created(lineage, body, details, begins, until))
+        for position in range(len(command.aliases)):
+            draft.emit(ev.Named(lineage, details, position))
+        nonce = draft.nonce()
+        end = edge_end(lineage, draft.blobs.ids[body])
+        edge = edge_id_of_ends(CONTAINS, world.end, end, world.lineage, begins, b"", nonce)
+        event = ev.Linked(
+            edge,
+            CONTAINS,
+            world.lineage,
+            world.versions,
+            lineage,
+            1,
+            world.lineage,
+            begins,
+            FOREVER,
+            ev.NONE,
+            nonce,
+            False,
+            self._rule(CONTAINS).handler_version,
+        )
+        draft.emit_linked(event, world.node, node, world.node)
+        known = self._tables.known
+        known.standings[lineage] = Standing(node, lineage, 1, end)
+        known.footings[lineage] = Footing(begins, world.node, world.lineage)
+        self._recorded(command, names, lineage, body, details)
+        return True
+
+    def _recorded(self, command: cmd.Command, names: list[str], ref: bytes, body: int, details: int) -> None:
+        draft = self._draft
+        draft.refs.append(ref)
+        draft.staged = False
+        draft.commands.append(cmd.record(command, names, body, details, self._ctx.secret))
+
+    def _may_be_known(self, command: cmd.Create) -> bool:
+        """True if the resolver has something to look at: the exact tier knows one of the names, or all tiers run."""
+        if command.resolve == "all":
+            return True
+        digests = map(name_digest, (command.name, *command.aliases)) if command.resolve else ()
+        return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
+
+    def _end(self, ref: cmd.Ref) -> Standing | None:
+        """What is known of the world that a full reference, or an earlier command, stands for."""
+        if type(ref) is int:
+            if not 0 <= ref < len(self._refs):
+                return None
+            ref = self._refs[ref]
+        if type(ref) is not bytes or len(ref) != LINEAGE_BYTES:
+            return None
+        return self._tables.standing(ref)
+
+    def _rule(self, type_name: str) -> _Rule:
+        handler = self._ctx.scopes.built_in.get(type_name)
+        version = 0 if handler is None else handler.version
+        rule = _Rule(getattr(handler, "only_records", None), version, type_name == CONTAINS)
+        if handler is not None:
+            self._rules[type_name] = rule
+        return rule
