@@ -86,7 +86,7 @@ class PlainDecider:
             names = cmd.given(command)
             details = add_details(draft, command, names)
             properties = draft.blobs.ids[details]
-        nonce = draft.nonce()
+        nonce = draft.nonce("edge", type_name, lineage, target_lineage, home_lineage)
         edge = edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
         event = ev.Linked(
             edge,
@@ -119,7 +119,7 @@ class PlainDecider:
         names = cmd.given(command)
         details = add_details(draft, command, names)
         if command.key is None:
-            lineage = Lineage(draft.nonce()[:LINEAGE_BYTES])
+            lineage = Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
         else:
             lineage = ctx.lineage_of(command.key)
         body = draft.add_body(command.type, command.name, command.content)
@@ -127,7 +127,7 @@ class PlainDecider:
         draft.emit(ev.Created(lineage, body, details, begins, until))
         for position in range(len(command.aliases)):
             draft.emit(ev.Named(lineage, details, position))
-        nonce = draft.nonce()
+        nonce = draft.nonce("edge", CONTAINS, world.lineage, lineage, world.lineage)
         end = edge_end(lineage, draft.blobs.ids[body])
         edge = edge_id_of_ends(CONTAINS, world.end, end, world.lineage, begins, b"", nonce)
         event = ev.Linked(
