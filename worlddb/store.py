@@ -12,6 +12,7 @@ from typing import Final
 
 from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
+from worlddb.log.store.durable import NEW_PREFIX, make_folder
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
@@ -87,9 +88,13 @@ def _prepare(folder: Path, create: bool) -> None:
     if not (folder / DATA_FILE).exists():
         if not create:
             raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
-        if folder.exists() and any(entry.name not in _OWN_FILES for entry in folder.iterdir()):
+        if folder.exists() and any(not _is_own(entry.name) for entry in folder.iterdir()):
             raise NotAStore(f"{folder} is a directory with other things in it", "Name an empty or a new directory")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
+
+
+def _is_own(name: str) -> bool:
+    return name in _OWN_FILES or name.startswith(NEW_PREFIX)
 
 
 _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")

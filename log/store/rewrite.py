@@ -10,15 +10,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore
+from worlddb.log.store.durable import sync_folder
 from worlddb.log.store.pages import damaged_pages, set_transaction
-from worlddb.log.store.shared import DATA_FILE
-
-REWRITE_FOLDER: Final = ".scrub"
+from worlddb.log.store.shared import DATA_FILE, REWRITE_FOLDER
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
@@ -66,14 +64,6 @@ def put_in_place(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
     shutil.copymode(folder / DATA_FILE, copy)
     os.replace(copy, folder / DATA_FILE)
     step("replaced")
-    _sync_folder(folder)
+    sync_folder(folder)
     shutil.rmtree(copy.parent, ignore_errors=True)
     step("settled")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,11 +18,14 @@ from typing import Final
 import lmdb
 
 from worlddb.log.model.errors import DamagedStore, ForkedProcess, NotAStore, UnavailableError
+from worlddb.log.store.durable import make_data_file, sync_folder
 from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.pages import damaged_pages
 
 DATA_FILE: Final = "data.mdb"
 LMDB_LOCK_FILE: Final = "lock.mdb"
+REWRITE_FOLDER: Final = ".scrub"
+"""Where a data file is written anew, until it has taken the place of the old one for good."""
 _MAP_BYTES: Final = 1 << 30 if sys.platform == "win32" else 1 << 40
 _SMALLEST_MAP_BYTES: Final = 1 << 24
 _MAX_READERS: Final = 1024
@@ -201,6 +204,9 @@ def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
         try:
             held = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
+            _refuse_emptied(folder)
+            if make_data_file(folder / DATA_FILE):
+                continue
             env = _open(folder)
             found = os.stat(folder / DATA_FILE)
             return env, (found.st_dev, found.st_ino)
@@ -214,6 +220,10 @@ def _open_present(folder: Path) -> tuple[lmdb.Environment, _File]:
                     raise
                 continue  # What was compared belongs to two files.
             if _is_file(folder, file):
+                if (folder / REWRITE_FOLDER).exists():
+                    # Whoever replaced the file may have ended before that was on the disk. What is written to a file
+                    # whose name goes with a crash is not durable.
+                    sync_folder(folder)
                 return env, file
             env.close()
         finally:

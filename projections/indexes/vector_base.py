@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from worlddb.log.store.durable import sync_file, sync_folder
 from worlddb.projections.indexes.fields import Marker
 
 if TYPE_CHECKING:
@@ -225,6 +226,10 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
         faiss.write_index(index, str(base / _VECTORS))
     except RuntimeError as error:
         raise OSError(str(error)) from error
+    # A file that was not synced may have its length after a crash, and zeros in it: nothing else would show that.
+    for name in (_ROWS, _VECTORS):
+        sync_file(base / name)
+    sync_folder(base)
     told = {
         "format": FORMAT,
         "base": base.name,
@@ -235,6 +240,7 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
     }
     fresh = folder / f"{_CURRENT}.new"
     fresh.write_text(json.dumps(told), "utf-8")
+    sync_file(fresh)
     os.replace(fresh, folder / _CURRENT)
     for other in folder.glob("base-*"):
         if other.name != base.name:

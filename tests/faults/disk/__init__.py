@@ -1,0 +1,1 @@
+"""What a disk is told by a process, and what could be on it if the power failed."""
