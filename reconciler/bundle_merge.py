@@ -51,6 +51,7 @@ class Merge:
         self.filled: list[bytes] = []
         self.left_erased: list[bytes] = []
         self.left_rejected: list[bytes] = []
+        self.without_text: list[bytes] = []
         self.memberships: list[ev.Linked] = []
 
     def events(self) -> list[ev.AnyEvent]:
@@ -100,6 +101,8 @@ class Merge:
 
     def _world(self, world: BundledWorld, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
         frame = world.frame
+        if any(self.blobs.text(version.body) is None for version in world.versions):
+            self.without_text.append(frame.lineage)
         node = self._tables.node_of(frame.lineage)
         known: Sequence[VersionRow] = ()
         if node is not None:

@@ -217,5 +217,7 @@ def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> None:
 def _note_left(ctx: Context, merge: Merge) -> None:
     if merge.left_erased:
         ctx.note("left_erased", *merge.left_erased[:_LISTED])
+    if merge.without_text:
+        ctx.note("texts_missing", *merge.without_text[:_LISTED])
     if merge.left_rejected:
         ctx.note("stays_rejected", *merge.left_rejected[:_LISTED])

@@ -156,6 +156,6 @@ def test_the_check_of_a_bundle_shows_the_types(
 ) -> None:
     run = Here(capsys, tmp_path / "nowhere")
     assert "edge type doubts, version 3, digest " in run("import", bundle, "--check").out
-    told = run.json("import", bundle, "--check")["edge_types"]
+    told = run.json("import", bundle, "--check")["bundle"]["edge_types"]
     assert {(each["name"], each["version"]) for each in told} == {("knows", 1), ("knows", 2), ("doubts", 3)}
     assert {len(each["digest"]) for each in told} == {64}

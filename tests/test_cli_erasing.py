@@ -108,7 +108,7 @@ def test_what_cannot_be_erased_or_checked_ends_with_a_typed_error(run: Here, sma
     for text in ("", "[", "[]", "3", '{"receipt": null}', '{"seq": 1}'):
         broken.write_text(text, "utf-8")
         assert run("check-receipt", broken).error == "input"
-    assert run("check-receipt", tmp_path / "missing.json").code == 5
+    assert run("check-receipt", tmp_path / "missing.json").error == "missing_file"
     assert run.json("head")["seq"] == 11
 
 
@@ -120,3 +120,21 @@ def test_an_erasure_whose_bytes_are_still_there_says_so(run: Here, small: Small)
     (run.store / ".scrub").unlink()
     assert run.json("verify")["ok"] is True
     assert traces(run.store, ["Dogs are allowed"]) == []
+
+
+def test_a_receipt_is_written_into_a_new_file_and_checked_later(run: Here, small: Small, tmp_path: Path) -> None:
+    kept, again = tmp_path / "7.json", tmp_path / "8.json"
+    done = run("erase", small.lisbon, "--reason", "request 7", "--yes", "--receipt", kept)
+    assert done.code == 0 and f"check-receipt {kept}" in done.out
+    assert json.loads(kept.read_text("utf-8"))["worlds"][0]["ref"] == small.lisbon
+    assert run("create", "Note", "later").code == 0
+    assert run.json("check-receipt", kept)["ok"] is True
+    before = run.json("head")
+    assert run("erase", small.porto, "--reason", "r", "--yes", "--receipt", kept).error == "input"
+    assert (
+        run("erase", small.porto, "--reason", "r", "--yes", "--receipt", tmp_path / "no" / "r").error == "missing_file"
+    )
+    assert run("erase", "root", "--reason", "r", "--yes", "--receipt", again).code == 3
+    assert run("erase", small.lisbon, "--reason", "r", "--yes", "--receipt", again).code == 0
+    assert not again.exists(), "nothing was left to erase"
+    assert run.json("head")["seq"] == before["seq"]

@@ -71,7 +71,8 @@ def test_an_import_says_what_came_and_the_second_one_that_nothing_did(run, small
     sent = run.json("export", "Search team", "--out", file)
     other = Here(capsys, tmp_path / "other")
     told = other.json("import", file, "--why", "moved", "--author", "importer")
-    assert (told["ref"], told["world_hash"], told["hash"]) == (small.team, sent["hash"], sent["hash"])
+    assert (told["ref"], told["world_hash"], told["bundle"]["hash"]) == (small.team, sent["hash"], sent["hash"])
+    assert (told["bundle"]["seq"], told["bundle"]["store"]) == (sent["seq"], sent["store"])
     assert (told["seq"], told["root"]) == (2, other.json("head")["root"])
     assert other.json("hash", "Search team")["root"] == sent["hash"]
     assert other.json("verify", "--deep")["ok"]
@@ -92,7 +93,7 @@ def test_a_bundle_can_be_checked_without_a_store(run, tmp_path, capsys):
     sent = run.json("export", "--out", file)
     nowhere = Here(capsys, tmp_path / "nowhere")
     told = nowhere.json("import", file, "--check")
-    assert (told["ok"], told["bundle"], told["hash"]) == (True, sent["bundle"], sent["hash"])
+    assert (told["ok"], told["bundle"]["bundle"], told["bundle"]["hash"]) == (True, sent["bundle"], sent["hash"])
     assert nowhere("import", file, "--check").out.startswith("holds  ")
     assert not (tmp_path / "nowhere").exists()
 

@@ -106,7 +106,7 @@ def test_show_for_people(run, small):
         assert told in sarah
     note = run("show", small.yes[:10]).out
     assert f"contradicted by {small.no[:12]}" in note
-    assert "contradicts from" in note
+    assert "< contradicts  Dogs are not allowed" in note
     assert "because two copies of the lease" in note
     team = run("show", small.team).out
     assert team.count("member  ") == 5
@@ -194,7 +194,7 @@ def test_children_list_the_root_or_a_world(run, small):
     assert small.lisbon in [child["ref"] for child in everything]
     then = run.json("children", small.team, "--valid", "2024-06-01", "--ingested", "6")["children"]
     assert [child["ref"] for child in then] == [small.sarah, small.lisbon]
-    assert run("children", small.sarah).out.split() == ["ref", "type", "name", "valid"]
+    assert run("children", small.sarah).out == "Sarah Chen has no members at this time.\n"
 
 
 def test_a_hash_is_of_now_or_then_and_of_the_world_that_was_named(run, small):

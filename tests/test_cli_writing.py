@@ -97,6 +97,20 @@ def test_a_mistyped_write_makes_no_store(run: Here, line: tuple[str, ...], error
     assert not run.store.exists()
 
 
+def test_a_conversation_may_come_from_standard_input_under_a_name(tmp_path: Path) -> None:
+    line = '{"speaker": "Ann", "text": "I bought a piano.", "at": "2025-01-05T10:00:00Z", "session": "Sunday"}\n'
+    unnamed = elsewhere("ingest", "-", cwd=tmp_path, stdin=line)
+    assert (unnamed.code, unnamed.error) == (2, "usage")
+    assert not (tmp_path / "worlddb-store").exists()
+    for events in (True, False):
+        ran = elsewhere("ingest", "-", "--conversation", "march", "--json", cwd=tmp_path, stdin=line)
+        assert (ran.code, bool(ran.json["events"])) == (0, events)
+    assert [each["name"] for each in elsewhere("children", "--json", cwd=tmp_path).json["children"]] == ["march"]
+    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin="").error == "malformed_file"
+    assert elsewhere("ingest", "-", "a.jsonl", cwd=tmp_path, stdin=line).error == "usage"
+    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin='{"speaker": 3}').code == 2
+
+
 def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
     def told(*argv: str, stdin: str = "") -> dict[str, Any]:
         ran = elsewhere(*argv, "--json", cwd=tmp_path, stdin=stdin)

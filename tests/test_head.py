@@ -243,9 +243,9 @@ def test_files_that_are_no_heads_or_keys_are_told_apart_from_damage(run: Here, t
         assert (told.code, told.error) == (2, code), name
         assert run("head", "--sign", tmp_path / name).error == "input", name
         assert run("verify", "--key", tmp_path / name).error == "input", name
-    assert run("verify", "--head", tmp_path / "none").error == "system"
-    assert run("verify", "--head", tmp_path).error == "system"
-    assert run("head", "--sign", tmp_path / "none").error == "system"
+    assert run("verify", "--head", tmp_path / "none").error == "missing_file"
+    assert run("verify", "--head", tmp_path).error == "missing_file"
+    assert run("head", "--sign", tmp_path / "none").error == "missing_file"
     assert run("verify", "--key", "ada").error == "input"
     assert run("keygen", "two words", "--out", tmp_path / "k").error == "input"
     assert not (tmp_path / "k").exists()

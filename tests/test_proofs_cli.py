@@ -137,7 +137,7 @@ def test_files_that_are_no_proofs_or_cut_short_are_told_as_such(
     (tmp_path / "p").write_text(whole, encoding="utf-8")
     assert run("check-proof", tmp_path / "p", "--head", tmp_path / "p").error == "malformed_file"
     assert run("check-proof", tmp_path / "p").error == "usage"
-    assert run("check-proof", tmp_path / "none", "--head", head).error == "system"
+    assert run("check-proof", tmp_path / "none", "--head", head).error == "missing_file"
     with (tmp_path / "large").open("wb") as file:
         file.truncate(worlddb.MAX_PROOF_BYTES + 1)
     assert run("check-proof", tmp_path / "large", "--head", head).error == "limit_exceeded"
@@ -155,9 +155,9 @@ def test_what_cannot_be_proved_is_told(run: Here, head: Path, small: Small, tmp_
         (["prove", small.porto, "--world", small.lisbon], 1, "unknown_reference"),
         (["prove", small.porto, "--world", "nowhere"], 1, "unknown_reference"),
         (["prove", small.porto, "--head", "99"], 2, "input"),
-        (["prove", small.porto, "--head", tmp_path / "none"], 5, "system"),
+        (["prove", small.porto, "--head", tmp_path / "none"], 2, "missing_file"),
         (["prove", small.porto, "--ingested", "0"], 1, "unknown_reference"),
-        (["prove", small.porto, "--out", tmp_path / "no" / "dir"], 5, "system"),
+        (["prove", small.porto, "--out", tmp_path / "no" / "dir"], 2, "missing_file"),
     ):
         told = run(*argv)
         assert (told.code, told.error) == (code, error), argv
@@ -174,7 +174,9 @@ def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Her
     assert signed.code == 0 and signed.out.startswith(head.read_text(encoding="utf-8"))
     (tmp_path / "signed").write_text(signed.out, encoding="utf-8")
     assert run("verify", "--head", tmp_path / "signed", "--key", verifier.strip()).code == 0
-    first = run.json("cosign", old, "--sign", key)
+    assert run("cosign", old, "--sign", key).error == "usage", "nothing is signed unseen"
+    assert run("cosign", old, "--sign", key, "--first", "--since", old, "--proof", proof).error == "usage"
+    first = run.json("cosign", old, "--sign", key, "--first")
     assert first["ok"] and "example.com/witness" in first["checkpoint"]
     forged, inclusion = tmp_path / "forged", tmp_path / "inclusion"
     lines = head.read_text(encoding="utf-8").splitlines()
@@ -185,5 +187,5 @@ def test_a_witness_signs_a_head_that_goes_on_from_the_last_and_no_other(run: Her
         assert told.code == 1 and "not signed" in told.out and "—" not in told.out
         assert run.json("cosign", which, "--sign", key, "--since", since, "--proof", by, code=1)["ok"] is False
     assert run("cosign", head, "--sign", key, "--since", old).error == "usage"
-    assert run("cosign", head, "--sign", head).error == "input"
-    assert run("cosign", proof, "--sign", key).error == "malformed_file"
+    assert run("cosign", head, "--sign", head, "--first").error == "input"
+    assert run("cosign", proof, "--sign", key, "--first").error == "malformed_file"

@@ -12,7 +12,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import read_contents
 from worlddb.log.store.bundles import Bundle, reading, write_bundle, write_lines
-from worlddb.log.store.copies import Copy, note_copy
+from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
 from worlddb.query.proving import bundle_proof
@@ -82,6 +82,7 @@ class Interchange(Viewing):
         """
         if head is not None and not proof:
             raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
+        refuse_inside(self.path, folder_of(path))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._given(view, ref)
         frames = bundle_frames(self._reader, given, view.seq, store_id)
@@ -112,6 +113,7 @@ class Interchange(Viewing):
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
+        refuse_inside(self.path, folder_of(path))
         made = write_lines(folder_of(path), self.export_lines(ref, ingested=ingested, seq=seq), overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made

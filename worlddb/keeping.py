@@ -10,7 +10,7 @@ from worlddb.log.model.checkpoint import anchor_of, origin_of
 from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
-from worlddb.log.store.copies import BACKUP, Copy, note_copy
+from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
@@ -184,6 +184,7 @@ class Keeping(Proving):
             DamagedStore: a commit is not what was written; the backup ends before it.
         """
         folder = folder_of(into)
+        refuse_inside(self.path, folder)
         place, head = str(folder.resolve()), self.head().seq
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:

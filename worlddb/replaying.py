@@ -8,7 +8,7 @@ from pathlib import Path
 from worlddb.log.model.errors import InputError, NotAStore
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike
-from worlddb.log.store.copies import Copy, note_copy
+from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.again.deciding import Deciding
 from worlddb.reconciler.again.redeciding import Redecided
@@ -69,6 +69,7 @@ class Replaying(Viewing):
         if not end:
             raise InputError("Nothing had been committed by then", "Replay to a later time")
         folder = folder_of(into)
+        refuse_inside(self.path, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:
             if has_begun(target):

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from worlddb.log.model.errors import NotAStore
-from worlddb.log.store.copies import BACKUP, Copy, note_copy
+from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.environment import Environment
 from worlddb.reconciler import backups
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, open_environment
@@ -33,6 +33,7 @@ def restore(
         DamagedStore: a commit of the backup is not what was written.
     """
     source, target = folder_of(backup), folder_of(into)
+    refuse_inside(source, target)
     with ExitStack() as opened:
         ours = _open(opened, source)
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of))

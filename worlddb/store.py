@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
+from worlddb.log.model.errors import DamagedStore, InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.durable import NEW_PREFIX, make_folder
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
@@ -86,6 +87,8 @@ def _prepare(folder: Path, create: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
     if not (folder / DATA_FILE).exists():
+        if folder.is_dir() and any((folder / name).exists() for name in (HOLDER_FILE, INDEX_FOLDER)):
+            raise DamagedStore(f"{folder / DATA_FILE} is gone from a store", "Restore the store from a backup")
         if not create:
             raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
         if folder.exists() and any(not _is_own(entry.name) for entry in folder.iterdir()):

@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from worlddb.log.model.errors import InputError
+
 COPIES_FILE: Final = "copies.jsonl"
 
 BACKUP: Final = "backup"
@@ -29,6 +31,16 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 _DECODER: Final = msgspec.json.Decoder(Copy)
+
+
+def refuse_inside(folder: Path, target: Path) -> None:
+    """See that a copy does not go into the directory of the store itself, where an erasure has to find everything.
+
+    Raises:
+        InputError: it would.
+    """
+    if folder.resolve() in target.resolve().parents:
+        raise InputError(f"{target} lies inside the store {folder} itself", "Name a place outside of the store")
 
 
 def note_copy(folder: Path, copy: Copy) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -29,6 +32,9 @@ def _erase_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
     parser.add_argument("--forbid", action="store_true", help="the same text may not be written again")
+    parser.add_argument(
+        "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
+    )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
     parser.add_argument("--yes", action="store_true", help="do not ask; needed where nobody is there to answer")
     arguments.add_author(parser)
@@ -47,26 +53,23 @@ def _erase(args: Namespace, out: Output) -> int:
         if not _confirmed(args, out, db, plan):
             out.page.line("nothing was erased")
             return NO
-        with out.progress("Erasing"):
-            receipt = db.erase(
-                refs, reason=args.reason, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid
-            )
-            receipt.raise_if_refused()
-        finished = db.finish_erasures(wait_seconds=0.0)
-        told = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
+        with _receipt_file(args.receipt) as file:
+            with out.progress("Erasing"):
+                receipt = db.erase(
+                    refs, reason=args.reason, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid
+                )
+                receipt.raise_if_refused()
+            finished = db.finish_erasures(wait_seconds=0.0)
+            told = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
+            if file is not None and told is not None:
+                file.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
 
         def write(page: Page) -> None:
             for note in receipt.notes:
                 page.line((f"note: {note}", "dim"))
             if told is not None:
-                texts = sum(len(world["texts"]) for world in told["worlds"])
-                of = f"{counted(texts, 'text')} of {counted(len(told['worlds']), 'world')}"
-                page.line(f"erased {of}", (f"  commit {receipt.seq}", "dim"))
-                for copy in told["not_reached"]:
-                    page.line((f"not reached: {copy}", "dim"), indent=2)
-                out.hint(
-                    "With --json it prints a receipt to keep, which `worlddb check-receipt` holds against the log."
-                )
+                _write_erased(page, told)
+                _hint(out, args, receipt.seq)
             _write_mentions(page, db, plan)
             if not finished:
                 page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
@@ -75,6 +78,45 @@ def _erase(args: Namespace, out: Output) -> int:
         document = {"receipt": told, "finished": finished, **_planned(plan), **wire.receipt(receipt)}
         out.answer(document, write)
     return DONE if finished else BUSY
+
+
+@contextmanager
+def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
+    """A new file for the receipt, made before anything is erased, and taken away if nothing was.
+
+    Raises:
+        InputError: something is there under the name already.
+    """
+    if name is None:
+        yield None
+        return
+    arguments.refuse_existing(name, overwrite=False)
+    path = Path(name)
+    with path.open("x", encoding="utf-8") as file:
+        try:
+            yield file
+        finally:
+            if not file.tell():
+                path.unlink()
+
+
+def _write_erased(page: Page, told: dict[str, Any]) -> None:
+    texts = sum(len(world["texts"]) for world in told["worlds"])
+    of = f"{counted(texts, 'text')} of {counted(len(told['worlds']), 'world')}"
+    page.line(f"erased {of}", (f"  commit {told['seq']}", "dim"))
+    for copy in told["not_reached"]:
+        page.line((f"not reached: {copy}", "dim"), indent=2)
+
+
+def _hint(out: Output, args: Namespace, seq: int) -> None:
+    """How to show later that it was done."""
+    if args.receipt is None:
+        out.hint(
+            "With --receipt FILE it keeps a receipt, which `worlddb check-receipt` holds against the log;"
+            f" a program gets this one with db.erasure_receipt({seq})."
+        )
+    else:
+        out.hint(f"Check it at any time: {stores.repeated(args)} check-receipt {shlex.quote(args.receipt)}")
 
 
 def _planned(plan: ErasurePlan) -> dict[str, Any]:
@@ -127,7 +169,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _check_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="what `erase --json` printed, or the receipt in it")
+    parser.add_argument("file", metavar="FILE", help="what `erase --receipt` wrote, or `erase --json` printed")
 
 
 def _check(args: Namespace, out: Output) -> int:
@@ -149,11 +191,11 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --json` printed") from None
+        raise InputError(f"{file} is not JSON: {error}", "Give what `worlddb erase --receipt` wrote") from None
     if isinstance(document, dict) and "receipt" in document:
         document = document["receipt"]
     if not isinstance(document, dict):
-        raise InputError(f"{file} holds no receipt", "Give what `worlddb erase --json` printed")
+        raise InputError(f"{file} holds no receipt", "Give what `worlddb erase --receipt` wrote")
     return document
 
 
@@ -169,7 +211,7 @@ COMMANDS = (
                 "what would go, and who still mentions him",
             ),
             ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
-            ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --json > receipt.json', "keep the receipt"),
+            ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --receipt 114.json', "keep the receipt"),
         ),
     ),
     Command(
@@ -177,6 +219,6 @@ COMMANDS = (
         "check the receipt of an erasure against the log",
         _check_arguments,
         _check,
-        (("check-receipt receipt.json", "exit code 1 if it does not hold"),),
+        (("check-receipt 114.json", "exit code 1 if it does not hold"),),
     ),
 )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, Turn
+from worlddb import Database, InputError, Turn
 from worlddb.tools.cli import arguments, stores
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.indexing import embed_new
 from worlddb.tools.cli.output import Output
@@ -16,6 +23,7 @@ from worlddb.tools.cli.page import Page, counted
 if TYPE_CHECKING:
     from worlddb.tools.importers import IngestSummary
 
+_STDIN: Final = "-"
 _FORMATS: Final = "auto, locomo, longmemeval or jsonl"
 
 
@@ -41,7 +49,7 @@ class _MadeWhenWritten:
 
 def _arguments(parser: ArgumentParser) -> None:
     formats = "LoCoMo, LongMemEval or JSON Lines; .xz, .gz and .zst as they are"
-    parser.add_argument("files", metavar="FILE", nargs="+", help=formats)
+    parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument(
         "--conversation",
@@ -68,10 +76,10 @@ def _ingest(args: Namespace, out: Output) -> int:
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
             into = stores.world_of(store.db.view(), args.into)
-        with out.progress("Reading") as told:
+        with out.progress("Reading") as told, _named_files(args) as files:
             done = ingest_files(
                 store,
-                args.files,
+                files,
                 format=args.format,
                 conversation=args.conversation,
                 ignore_unknown=args.ignore_unknown,
@@ -109,6 +117,34 @@ def _ingest(args: Namespace, out: Output) -> int:
     return DONE
 
 
+@contextmanager
+def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
+    """The files that were named, with standard input in a file of its own, since files are read twice.
+
+    Raises:
+        UsageError: it is one of several, or has no name for its conversation.
+    """
+    from worlddb.tools.importers.detect import format_of
+
+    if _STDIN not in args.files:
+        yield args.files
+        return
+    if len(args.files) > 1:
+        raise UsageError("Standard input is read alone", "Take other files in by a command of their own")
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", "Name a file")
+    with TemporaryDirectory(prefix="worlddb-") as folder:
+        path = Path(folder) / "standard input"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if args.conversation is None and format_of(path, args.format).load_as is not None:
+            raise UsageError(
+                "Standard input has no name that its conversation could be known by",
+                "Give one with --conversation NAME",
+            )
+        yield [path]
+
+
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
     """What was read and written, what was changed by it, and what stayed out."""
     left_out = done.notes.get("not_restored", 0)
@@ -141,6 +177,7 @@ COMMANDS = (
                 "ingest march/talks.jsonl --conversation march",
                 "of that name; else both files would be one conversation",
             ),
+            ("ingest - --conversation march", "what another program writes; it has no name of its own"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
         ),

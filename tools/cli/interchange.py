@@ -87,7 +87,7 @@ def _import(args: Namespace, out: Output) -> int:
     head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = given_keys(args.keys)
     bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
-    stated = wire.bundle(bundle) | {"proved": head is not None, "keys": len(keys)}
+    stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
     if args.check:
         out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
         _hint(out, bundle, head, keys)
@@ -99,7 +99,7 @@ def _import(args: Namespace, out: Output) -> int:
         with out.progress("Indexing"):
             db.catch_up()
         told = {"world_hash": db.view().hash(receipt.ref)}
-    document = stated | wire.receipt(receipt) | {"ref": receipt.ref} | told
+    document = {**stated, **wire.receipt(receipt), "ref": receipt.ref, **told}
 
     def write(page: Page) -> None:
         _write_bundle(page, bundle, head is not None)
@@ -109,7 +109,8 @@ def _import(args: Namespace, out: Output) -> int:
             page.line("all of it was there already, nothing was written")
         for note in receipt.notes:
             page.line((str(note), "dim"))
-        out.hint(f"Next: worlddb show {wire.short(receipt.ref)}   worlddb children {wire.short(receipt.ref)}")
+        start = stores.repeated(args)
+        out.hint(f"Next: {start} show {wire.short(receipt.ref)}   {start} children {wire.short(receipt.ref)}")
 
     out.answer(document, write)
     return DONE

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from worlddb import StoreError, UnavailableError, WorldDBError
+from worlddb import InputError, StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import (
     backups,
     blaming,
@@ -70,6 +70,12 @@ class Unexpected(StoreError):
     """Something that no caller can have caused: undetected damage, or a defect of WorldDB."""
 
     code = "unexpected"
+
+
+class MissingFile(InputError):
+    """A file that was named is not there, or is a directory."""
+
+    code = "missing_file"
 
 
 class DiskFull(SystemTrouble):
@@ -153,6 +159,8 @@ def _trouble(error: OSError) -> WorldDBError:
     told = f"{where}{error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"No room left: {told}", "Free some space and try again; what was committed stays")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR) and error.filename is not None:
+        return MissingFile(told, "Check the name of the file")
     return SystemTrouble(told, "Check the path and its permissions, then try again")
 
 

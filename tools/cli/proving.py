@@ -237,11 +237,17 @@ def _cosign_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--sign", metavar="KEYFILE", required=True, help="the file with the signing key")
     parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must go on from it")
     parser.add_argument("--proof", metavar="FILE", help="a proof of consistency from that head to the new one")
+    parser.add_argument(
+        "--first", action="store_true", help="in place of both: this witness has signed no head of this log before"
+    )
 
 
 def _cosign(args: Namespace, out: Output) -> int:
-    if (args.since is None) != (args.proof is None):
-        raise UsageError("Give both --since and --proof, or neither for a first head", "See `worlddb cosign --help`")
+    if (args.since is None) != (args.proof is None) or (args.since is None) != args.first:
+        raise UsageError(
+            "A witness signs what goes on from the last head that it signed",
+            "Give both --since and --proof; or --first, if it has signed no head of this log before",
+        )
     head, key = read_file(args.file, MAX_CHECKPOINT_BYTES), _line_of(Path(args.sign))
     text = worlddb.sign_checkpoint(head, key)
     if args.since is not None:
@@ -284,6 +290,7 @@ COMMANDS = (
                 "cosign friday.head --sign audit.key --since monday.head --proof week.proof > friday.signed",
                 "exit code 1, and no signature, if it does not go on from it",
             ),
+            ("cosign monday.head --sign audit.key --first > monday.signed", "the first head, which is taken on trust"),
         ),
     ),
     Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from worlddb import Database, Edge, Erasure, UnknownReference, View, World
@@ -67,7 +67,7 @@ def _show(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
-            page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}", "dim"))
+            page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
             page.fields(_fields(view, world, world_hash, containers, same), indent=2)
             for ref in world.conflicts:
                 other = view.get(ref, include_superseded=True)
@@ -137,21 +137,22 @@ def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> Non
         outward = edge.source == world.ref
         other = _pointed(view, edge.target if outward else edge.source)
         why = f", because {one_line(edge.why, 120)}" if edge.why else ""
-        way = "to" if outward else "from"
-        page.line(f"{edge.type} {way}  ", other, (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
+        arrow = f"{edge.type} >" if outward else f"< {edge.type}"
+        page.line((arrow, "name"), f"  {other}", (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
     if len(edges) > _SHOWN_EDGES:
         page.line((f"and {len(edges) - _SHOWN_EDGES:,} more edges: --json has all of them", "dim"), indent=2)
 
 
 def _write_members(page: Page, world: World, members: list[World]) -> None:
     for member in members[:_SHOWN_MEMBERS]:
-        page.line("member  ", (wire.short(member.ref), "ref"), f"  {stores.label(member)}", indent=2)
+        page.line("member  ", (wire.short(member.ref), "ref"), f"  {_called(member)}", indent=2)
     if len(members) > _SHOWN_MEMBERS:
         page.line((f"and more members: worlddb children {wire.short(world.ref)}", "dim"), indent=2)
 
 
 def _pointed(view: View, ref: str) -> str:
-    return f"{stores.name_of(view, ref)} ({wire.short(ref)})"
+    name, shown = stores.name_of(view, ref), wire.short(ref)
+    return shown if name == shown else f"{name} ({shown})"
 
 
 def _brief(view: View, ref: str) -> dict[str, Any]:
@@ -224,15 +225,24 @@ def _children(args: Namespace, out: Output) -> int:
         if out.json:
             children = [wire.record(child) for child in listed]
             out.document({"ref": ref, "children": children, "view": wire.view(view)}, indent=2)
+        elif (first := next(listed, None)) is None:
+            out.page.line(f"{stores.name_of(view, ref)} has no members at this time.")
         else:
-            out.page.table(("ref", "type", "name", "valid"), _child_rows(listed))
+            out.page.table(("ref", "type", "name", "valid"), _child_rows(chain((first,), listed)))
     return DONE
 
 
 def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
     for child in children:
-        name = one_line(child.name or child.content, 100)
-        yield (wire.short(child.ref), "ref"), (child.type, "dim"), name, (wire.span(child.valid), "dim")
+        name = one_line(_called(child), 100)
+        yield (wire.short(child.ref), "ref"), (child.type or "-", "dim"), name, (wire.span(child.valid), "dim")
+
+
+def _called(world: World) -> str:
+    """What a list of members calls one."""
+    return (
+        "(no text)" if world.erased and world.erasure is None else "(erased)" if world.erased else stores.label(world)
+    )
 
 
 def _hash_arguments(parser: ArgumentParser) -> None:
