@@ -13,22 +13,20 @@ from typing import Any, Final, NamedTuple
 from rapidfuzz.distance import JaroWinkler
 
 from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.blocks import block, block_keys
+from worlddb.projections.tables.blocks import block, ends_keys, given_name_keys, lookup_keys
 from worlddb.projections.tables.matching import Form, forms, sound_of
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.references import node_ref
+from worlddb.reconciler.resolving.given_names import SHORTEST, others_for
 from worlddb.reconciler.resolving.scores import Likeness, likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Verdict, judge
 
 MAX_CONSIDERED: Final = 512
 """How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
-
-MAX_BLOCK: Final = 512
-"""How many entries of a block are scored. A block is only so full where very many names begin or sound alike."""
 
 MAX_WEIGHED: Final = 16
 """How many of the likeliest are looked up and weighed name by name."""
@@ -67,46 +65,89 @@ def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
         if len(considered) > thresholds.most:
             break
     if not considered:
-        for node in likeliest(ctx, (command.name, *command.aliases), thresholds):
+        search = Search(world, min(thresholds.fuzzy, thresholds.phonetic), {})
+        for node in likeliest(ctx, (command.name, *command.aliases), search):
             if _is_open(ctx, node, command.type, world):
                 considered.append(_weighed(ctx, command, node))
+        if not search.by_given_name:
+            considered = [each for each in considered if not each.likeness.given_name]
     return judge(considered, thresholds)
 
 
-def likeliest(ctx: Context, names: tuple[str, ...], thresholds: Thresholds) -> list[int]:
+class Search(NamedTuple):
+    """Where somebody is looked for, and from which score on."""
+
+    world: int
+    least: float
+    places: dict[int, bool]
+    """Which nodes are inside the world, as far as they were asked about."""
+
+    @property
+    def by_given_name(self) -> bool:
+        """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
+        return self.world != ROOT_NODE
+
+
+def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[int]:
     """The worlds, the likeliest first, whose names a glance at the forms in their blocks finds alike."""
     scores: dict[int, float] = {}
     for name in names:
         for form in forms(name):
-            for score, node in _glances(ctx, form, thresholds):
+            for score, node in _glances(ctx, form, search):
                 if score > scores.get(node, 0.0):
                     scores[node] = score
     return nsmallest(MAX_WEIGHED, scores, key=lambda node: (-scores[node], node))
 
 
-def _glances(ctx: Context, form: Form, thresholds: Thresholds) -> Iterator[tuple[float, int]]:
+def _glances(ctx: Context, form: Form, search: Search) -> Iterator[tuple[float, int]]:
+    """(score, node) of whoever is in a block of the form, or of what the same name is with another given name."""
     seen: dict[str, float] = {}
-    least = min(thresholds.fuzzy, thresholds.phonetic)
-    for key in block_keys(form):
-        for position, (text, node) in enumerate(block(ctx.tables, key)):
-            if position >= MAX_BLOCK:
-                break
+    for sought, key in _looked_up(form, search):
+
+        def alike(text: str, sought: Form = sought) -> bool:
             score = seen.get(text)
-            if score is None:
-                score = seen[text] = _glance(form, text, least)
-            if score:
-                yield score, node
+            if score is None or (sought is not form and not score):
+                score = seen[text] = _glance(sought, text, search)
+            return score > 0.0
+
+        def here(node: int) -> bool:
+            if node not in search.places:
+                search.places[node] = ctx.inside(node, search.world)
+            return search.places[node]
+
+        for text, node in block(ctx.tables, key, alike, here):
+            yield seen[text], node
 
 
-def _glance(form: Form, text: str, least: float) -> float:
-    """The greatest score that a form can have against another, of which only the text is known; 0 below ``least``."""
-    score = JaroWinkler.similarity(form.text, text, score_cutoff=least)
+def _looked_up(form: Form, search: Search) -> Iterator[tuple[Form, bytes]]:
+    """The blocks to look into, and what is looked for in each."""
+    yield from ((form, key) for key in lookup_keys(form))
+    if search.by_given_name:
+        yield from ((form, key) for key in given_name_keys(form))
+    first, *rest = form.text.split()
+    for given in others_for(first) if first == form.words[0] else ():
+        for other in forms(" ".join((given, *rest))):
+            yield from ((other, key) for key in ends_keys(other))
+            if search.by_given_name:
+                yield from ((other, key) for key in given_name_keys(other))
+
+
+def _glance(form: Form, text: str, search: Search) -> float:
+    """The greatest score that a form can have against another, of which only the text is known; 0 if too small."""
+    score: float = JaroWinkler.similarity(form.text, text, score_cutoff=search.least)
     words = text.split()
     if score < 1.0 and len(words) > 1:
-        score = max(score, JaroWinkler.similarity(form.ordered, " ".join(sorted(words)), score_cutoff=least))
-    if not score and sorted(map(sound_of, words)) == sorted(map(sound_of, form.text.split())):
-        score = least
-    return score
+        score = max(score, JaroWinkler.similarity(form.ordered, " ".join(sorted(words)), score_cutoff=search.least))
+    if score:
+        return score
+    own = form.text.split()
+    if sorted(map(sound_of, words)) == sorted(map(sound_of, own)):
+        return search.least
+    if words[0] == own[0]:
+        alone = 1 in (len(words), len(own))
+        return search.least if (search.by_given_name if alone else words[-1] == own[-1]) else 0.0
+    shorter, longer = sorted((text, form.text), key=len)
+    return search.least if len(shorter) >= SHORTEST and longer.startswith(shorter) and " " not in longer else 0.0
 
 
 def _scope(ctx: Context, command: Create) -> int:

@@ -38,6 +38,13 @@ ALIKE: list[tuple[str, str, str]] = [
     ("\u0410lice", "Alice", "fuzzy"),
     ("P\u0430yp\u0430l", "Paypal", "fuzzy"),
     ("王伟", "Wang Wei", "fuzzy"),
+    ("James Michael Singer", "James M. Singer", "fuzzy"),
+    ("Alok M. Srivastava", "Alok Mani Srivastava", "fuzzy"),
+    ("Carl Anders Hergart", "Carl Hergart", "fuzzy"),
+    ("Sam J. Milstein", "Samuel Milstein", "fuzzy"),
+    ("Bob Smith", "Robert Smith", "fuzzy"),
+    ("Mel", "Melanie", "fuzzy"),
+    ("Donan Müller", "Donna Müller", "fuzzy"),
     ("Phillip", "Filip", "phonetic"),
     ("东京", "東京", "phonetic"),
 ]
@@ -58,6 +65,10 @@ APART: list[tuple[str, str, str | None]] = [
     ("unadmitted", "admitted", "negation"),
     ("hypertension", "hypotension", "negation"),
     ("Agnieszka Long", "Agnieszka O'Neill", "words"),
+    ("Apple", "Apple Music", None),
+    ("Java", "JavaScript", None),
+    ("Git", "GitHub", None),
+    ("Mary Ann Smith", "Mary Beth Smith", "words"),
     ("Katherine", "Katya", None),
     ("Catherine", "Katya", None),
     ("东京", "Tokyo", None),
@@ -131,6 +142,29 @@ def test_long_names_are_compared_exactly_or_not_at_all() -> None:
         db.create("Entity", long)
         assert db.create("Entity", long.upper(), resolve="all").proposals
         assert not db.create("Entity", f"{long} x", resolve="all").proposals
+
+
+def test_a_given_name_alone_is_somebody_where_few_are_and_nobody_in_the_whole_store() -> None:
+    with new_store() as db:
+        room = db.create("Topic", "the team", resolve=False)
+        sarah = db.create("Entity", "Sarah Chen", world=room, resolve=False)
+        assert not db.create("Entity", "Sarah", resolve="all").proposals
+        for short in ("Sarah", "Sally"):
+            found = db.create("Entity", short, world=room, resolve="all")
+            assert [proposal.target for proposal in db.proposals() if proposal.ref in found.proposals] == [sarah.ref]
+            db.retire(found)
+        db.create("Entity", "Sarah Okafor", world=room, resolve=False)
+        assert not db.create("Entity", "Sarah", world=room, resolve="all").proposals, "it may be either of two"
+
+
+def test_somebody_is_found_in_their_own_conversation_though_many_elsewhere_have_the_same_name() -> None:
+    with new_store() as db:
+        with db.batch() as tx:
+            rooms = [tx.create("Topic", f"room {number}", resolve=False) for number in range(40)]
+            people = [tx.create("Entity", "Melanie", world=room, resolve=False) for room in rooms]
+        here, known = (tx.receipt.refs[pending.position] for pending in (rooms[-1], people[-1]))
+        assert db.create("Entity", "Melanye", world=here, resolve="all").proposals
+        assert [proposal.target for proposal in db.proposals()] == [known]
 
 
 def considered(node: int, **scores: Any) -> Considered:

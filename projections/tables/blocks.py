@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Final
 from zlib import crc32
@@ -28,24 +28,57 @@ MAX_BLOCKED_WORDS: Final = 4
 SAME_FORM: Final = 8
 """How many worlds of one and the same form a lookup gives; of five thousand people with one name, the earliest do."""
 
+MAX_NAMESAKES: Final = 512
+"""How many worlds of one form are asked whether they are where somebody is looked for."""
+
+MAX_FORMS: Final = 512
+"""How many forms of a block are looked at. One is only so full where very many names begin or sound alike."""
+
 
 def block_keys(form: Form) -> list[bytes]:
-    """The keys of a form. Names that are alike share at least one of them but for few (see ``bench.resolve``).
+    """The keys under which a form is put. Names that are alike share at least one but for few (see ``bench.resolve``).
 
     Two words that sound the same, in any order, are a key; so are the beginning and end of the whole, for names that
-    are written in one word or in two. A name of one or two words is also found by how they begin and how they end; one
-    of more has other words left where one is misspelled.
+    are written in one word or in two. A name of one or two words is also found by how they begin and how they end, and
+    by the sound of one with the first letter of the other; one of more has other words left where one is misspelled.
+    A given name alone is found by whole names, and finds them.
     """
+    first = form.words[0]
+    return _keys(form, {*_likenesses(form), f"{'alone' if len(form.words) == 1 else 'given'} {first}"})
+
+
+def lookup_keys(form: Form) -> list[bytes]:
+    """The keys under which names like a form are."""
+    return _keys(form, _likenesses(form))
+
+
+def given_name_keys(form: Form) -> list[bytes]:
+    """The key of a form's given name alone, or that of the whole names which begin with it if it is one."""
+    return _keys(form, {f"{'given' if len(form.words) == 1 else 'alone'} {form.words[0]}"})
+
+
+def ends_keys(form: Form) -> list[bytes]:
+    """The key under which names are that begin and end as a form does, for a form that nobody gave in this way."""
+    ends = sorted(map(sound_of, {form.words[0], form.words[min(len(form.words), MAX_BLOCKED_WORDS) - 1]}))
+    return _keys(form, {f"sound {' '.join(ends)}"})
+
+
+def _likenesses(form: Form) -> set[str]:
     words = form.words[:MAX_BLOCKED_WORDS]
     joined = "".join(form.words)
     told = {f"whole {joined[:4]} {joined[-3:]}"}
     told |= {f"sound {' '.join(sorted(pair))}" for pair in combinations(map(sound_of, words), min(2, len(words)))}
     if len(words) == 1:
-        told |= {f"begin {joined[:4]}", f"end {joined[-4:]}"}
+        told |= {f"begin {joined[:3]}", f"end {joined[-4:]}"}
     elif len(words) == 2:
         first, last = words
         told |= {f"begin {first[:4]} {last[-1]}", f"begin {last[:4]} {first[-1]}"}
+        told |= {f"start {first[0]} {sound_of(last)}", f"start {last[0]} {sound_of(first)}"}
         told.add(f"end {' '.join(sorted((first[-3:], last[-3:])))}")
+    return told
+
+
+def _keys(form: Form, told: set[str]) -> list[bytes]:
     marks = "\x1f".join(form.marks)
     return [_checksum(f"{marks}\x1e{key}") for key in sorted(told)]
 
@@ -70,19 +103,34 @@ def forget_names(tables: Tables, node: int) -> None:
         tables.forms.put(key, None)
 
 
-def block(tables: Tables, key: bytes) -> Iterator[tuple[str, int]]:
-    """(form's text, node) in one block: form by form, each with the earliest worlds that ever had it."""
+def block(
+    tables: Tables,
+    key: bytes,
+    alike: Callable[[str], bool] = lambda text: True,
+    here: Callable[[int], bool] = lambda node: True,
+) -> Iterator[tuple[str, int]]:
+    """(form's text, node) in one block: form by form, each that is alike with the earliest worlds that ever had it and
+    that are here."""
     start: bytes | None = key
+    looked_at = 0
     while start is not None:
-        pairs, start, current, same = tables.blocks.scan(key, start), None, b"", 0
+        pairs, start, current, asked, given = tables.blocks.scan(key, start), None, b"", 0, 0
+        wanted = True
         for found, value in pairs:
             own = found[BLOCK_BYTES : BLOCK_BYTES + FORM_BYTES]
-            same = same + 1 if own == current else 1
-            current = own
-            if same > SAME_FORM:
+            if own != current:
+                looked_at += 1
+                if looked_at > MAX_FORMS:
+                    return
+                current, asked, given, wanted = own, 0, 0, alike(value.decode())
+            elif not wanted or given >= SAME_FORM or asked >= MAX_NAMESAKES:
                 start = key + own + b"\xff" * 8
                 break
-            yield value.decode(), int.from_bytes(found[BLOCK_BYTES + FORM_BYTES :], "big")
+            asked += 1
+            node = int.from_bytes(found[BLOCK_BYTES + FORM_BYTES :], "big")
+            if wanted and here(node):
+                given += 1
+                yield value.decode(), node
 
 
 def _checksum(text: str) -> bytes:

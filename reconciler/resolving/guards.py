@@ -7,11 +7,13 @@ shows when two names are laid side by side is here.
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import Final
 
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from worlddb.projections.tables.matching import GENERATIONS, Form, respelled
+from worlddb.reconciler.resolving.given_names import is_short_for
 
 TITLES: Final = {"mr": "he", "sir": "he", "lord": "he", "mrs": "she", "ms": "she", "miss": "she", "lady": "she"}
 
@@ -25,6 +27,7 @@ OPPOSED_PREFIXES: Final = (
     ("in", "ex"),
     ("up", "down"),
 )
+_OPPOSED: Final = tuple(prefix for pair in OPPOSED_PREFIXES for prefix in pair)
 _SAME_WORD: Final = 0.8
 _SHORTEST_STEM: Final = 3
 _SAME_STEM: Final = 0.9
@@ -62,8 +65,12 @@ def _same_words(one: Form, other: Form) -> bool:
     return True
 
 
+@lru_cache(maxsize=65_536)
 def _alike(word: str, other: str) -> float:
-    """Jaro-Winkler similarity, of the respelled words too. It misses letters that changed places in a short word."""
+    """Jaro-Winkler similarity, of the respelled words too. It misses letters that changed places in a short word, and
+    given names that are cut short."""
+    if is_short_for(word, other):
+        return 1.0
     if len(word) == len(other) and OSA.distance(word, other, score_cutoff=1) == 1 and sorted(word) == sorted(other):
         return 1.0
     return max(JaroWinkler.similarity(word, other), JaroWinkler.similarity(respelled(word), respelled(other)))
@@ -77,7 +84,7 @@ def _marks(one: Form, other: Form) -> str:
 
 
 def _negates(word: str, another: str) -> bool:
-    return any(
+    return word.startswith(NEGATING_PREFIXES) and any(
         word.startswith(prefix) and _same_stem(word[len(prefix) :], another)
         for prefix in NEGATING_PREFIXES
         if not another.startswith(prefix)
@@ -85,7 +92,7 @@ def _negates(word: str, another: str) -> bool:
 
 
 def _opposes(word: str, another: str) -> bool:
-    return any(
+    return word.startswith(_OPPOSED) and any(
         word.startswith(first) and another.startswith(second) and _same_stem(word[len(first) :], another[len(second) :])
         for pair in OPPOSED_PREFIXES
         for first, second in (pair, pair[::-1])

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rapidfuzz.distance import JaroWinkler
 
 from worlddb.projections.tables.matching import Form, forms, respelled
 from worlddb.projections.tables.names import normalised
+from worlddb.reconciler.resolving.given_names import is_known, is_short_for
 from worlddb.reconciler.resolving.guards import kept_apart
+
+LEFT_OUT: Final = 0.95
+"""What names count as alike that differ between the first word and the last: left out, or cut to the initial."""
+
+SHORT_FORM: Final = 0.93
+"""What names count as alike of which one has a short form of the given name."""
+
+GIVEN_NAME: Final = 0.92
+"""What a given name alone counts as like the whole name."""
 
 
 class Likeness(NamedTuple):
-    """The scores of two names by tier, with the guard that kept them apart, if one did."""
+    """The scores of two names by tier, with the guard that kept them apart, if one did.
+
+    ``given_name`` says that one of the two is a given name alone: it means somebody only where it fits nobody else.
+    """
 
     exact: float = 0.0
     fuzzy: float = 0.0
     phonetic: float = 0.0
     guard: str | None = None
+    given_name: bool = False
 
 
 def likeness(one: str, other: str) -> Likeness:
@@ -33,7 +47,10 @@ def likeness(one: str, other: str) -> Likeness:
             guard = kept_apart(mine, theirs)
             if guard is not None:
                 return Likeness(guard=guard)
-            best = Likeness(0.0, max(best.fuzzy, fuzzy(mine, theirs)), max(best.phonetic, phonetic(mine, theirs)))
+            spelled, short, sounds = fuzzy(mine, theirs), shortened(mine, theirs), phonetic(mine, theirs)
+            alone = 1 in (len(mine.words), len(theirs.words)) and len(mine.words) != len(theirs.words)
+            given_name = best.given_name if max(spelled, short) <= best.fuzzy else alone and short > spelled
+            best = Likeness(0.0, max(best.fuzzy, spelled, short), max(best.phonetic, sounds), None, given_name)
     return best
 
 
@@ -46,6 +63,36 @@ def fuzzy(one: Form, other: Form) -> float:
     if one.native and other.native:
         return JaroWinkler.similarity(one.native, other.native)
     return max(JaroWinkler.similarity(one.text, other.text), JaroWinkler.similarity(one.ordered, other.ordered))
+
+
+def shortened(one: Form, other: Form) -> float:
+    """How alike two names are of which one is shorter: by a middle name, by an initial for it, by a short form of the
+    given name, or by all but the given name. 0 where nothing of the kind explains the difference.
+
+    Words may be left out only behind a given name that is known as one: Apple is not Apple Music.
+    """
+    mine, theirs = one.text.split(), other.text.split()
+    same, known = mine[0] == theirs[0], is_known(mine[0]) or is_known(theirs[0])
+    if not same and not is_short_for(mine[0], theirs[0]):
+        return 0.0
+    if len(mine) == len(theirs) == 1:
+        return 0.0 if same else SHORT_FORM
+    if 1 in (len(mine), len(theirs)):
+        return GIVEN_NAME if known else 0.0
+    between = sorted((mine[1:-1], theirs[1:-1]), key=len)
+    if mine[-1] != theirs[-1] or not _fits(between[0], between[1], omitting=known):
+        return 0.0
+    return LEFT_OUT if same else SHORT_FORM
+
+
+def _fits(fewer: Sequence[str], more: Sequence[str], *, omitting: bool) -> bool:
+    """True if the words are the others in order, some by their initial, and some left out if that is allowed."""
+    if len(fewer) != len(more) and not omitting:
+        return False
+    left = iter(more)
+    return all(
+        any(word == each or (1 in (len(word), len(each)) and word[0] == each[0]) for each in left) for word in fewer
+    )
 
 
 def phonetic(one: Form, other: Form) -> float:

@@ -92,7 +92,8 @@ class ByTier:
 def judge(considered: Sequence[Considered], thresholds: Thresholds, tiebreaker: Tiebreaker | None = None) -> Verdict:
     """The verdict on a candidate, with the evidence for it: who was considered, the scores, what decided.
 
-    Each of those considered stands for the first tier that is confident of it.
+    Each of those considered stands for the first tier that is confident of it. A given name alone that fits several
+    says nothing about any of them.
     """
     least = {"exact": 1.0} | {tier: getattr(thresholds, tier) for tier in TIERS[1:]}
     contenders: list[Contender] = []
@@ -100,6 +101,8 @@ def judge(considered: Sequence[Considered], thresholds: Thresholds, tiebreaker: 
         tier = next((tier for tier in TIERS if each.score(tier) >= least[tier] > 0), None)
         if tier is not None:
             contenders.append(Contender(each, tier, each.score(tier)))
+    if sum(each.considered.likeness.given_name for each in contenders) > 1:
+        contenders = [each for each in contenders if not each.considered.likeness.given_name]
     left = list((tiebreaker or ByTier(thresholds.margin))(contenders))
     evidence: dict[str, Any] = {
         "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
