@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from worlddb.log.model.blobs import Body
 from worlddb.projections.tables.asof import (
     Moment,
@@ -14,6 +16,7 @@ from worlddb.projections.tables.asof import (
 from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
 from worlddb.query.conflicts import conflicts_of
+from worlddb.query.evidence import evidence_shown
 from worlddb.query.period import Period, versions_in
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
@@ -129,8 +132,14 @@ def version(snapshot: Sight, node: int, seen: SeenVersion) -> records.Version:
     )
 
 
-def proposal(snapshot: Sight, identifier: bytes, row: ProposalRow, seq: int) -> records.Proposal:
-    """The record of a proposal as it stood at a commit."""
+def proposal(
+    snapshot: Sight,
+    identifier: bytes,
+    row: ProposalRow,
+    seq: int,
+    is_told_of: Callable[[int], bool] | None = None,
+) -> records.Proposal:
+    """The record of a proposal as it stood at a commit; for ``is_told_of`` see :func:`evidence_shown`."""
     status, decided = decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
     names = []
@@ -145,7 +154,7 @@ def proposal(snapshot: Sight, identifier: bytes, row: ProposalRow, seq: int) -> 
         source_name=names[0],
         target=snapshot.tables.node(row.target).lineage.hex(),
         target_name=names[1],
-        evidence=details.properties,
+        evidence=evidence_shown(snapshot, details.properties, seq, is_told_of),
         why=details.why,
         seq=row.seq,
         decided=decided,

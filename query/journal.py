@@ -24,6 +24,10 @@ _NO_REFS = ("nonce", "digest")
 """Bytes of an event that name nothing."""
 
 
+_PLACES = ("nonce", "body", "details", "secret", "vector", "model")
+"""What says where in its commit a text is: it would tell how much else the commit holds."""
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One event, with its commit. ``data`` holds the event's own fields, ids in hex; texts are what is left of them."""
 
@@ -127,7 +131,7 @@ def _entry(
         name: _plain(value)
         for name in event.__struct_fields__
         for value in (getattr(event, name),)
-        if name not in ("nonce", "body", "details", "secret")
+        if name not in _PLACES
     }
     return Entry(
         seq=seq,

@@ -89,14 +89,14 @@ def _edge(snapshot: Sight, edge: Any) -> Line:
 
 
 def _proposals(reader: Reader, inside: Interior, place: Place) -> Iterator[Line]:
-    seq = place.moment.seq
+    seq, within = place.moment.seq, frozenset(inside.nodes)
     found = sorted(row for rows in inside.proposals.values() for row in rows)
     for first in range(0, len(found), PAGE):
         lines: list[Line] = []
         with reader.snapshot() as whole:
             snapshot = Sight(whole, place)
             for _, identifier, row in found[first : first + PAGE]:
-                made = build.proposal(snapshot, identifier, row, seq)
+                made = build.proposal(snapshot, identifier, row, seq, within.__contains__)
                 header = snapshot.header(row.seq)
                 status, decided = decision_at(snapshot.tables, identifier, row, seq)
                 lines.append(

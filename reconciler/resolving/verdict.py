@@ -28,10 +28,10 @@ class Considered(NamedTuple):
         return self.embedding if tier == "embedding" else float(getattr(self.likeness, tier))
 
     def told(self) -> dict[str, Any]:
-        """As it is kept with the evidence."""
+        """As it is kept with the evidence: without its names, which are not the candidate's to keep."""
         scores = {tier: round(self.score(tier), 4) for tier in TIERS if self.score(tier)}
         guard = {"guard": self.likeness.guard} if self.likeness.guard else {}
-        return {"ref": self.ref, "name": self.known_as, "scores": scores, **guard}
+        return {"ref": self.ref, "scores": scores, **guard}
 
 
 class Contender(NamedTuple):

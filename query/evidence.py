@@ -1,0 +1,52 @@
+"""The evidence of a proposal as it is shown: who else was considered, as far as whoever reads it may know of them.
+
+What is kept says whom the resolver held against whom by references alone. Names are looked up when the evidence is
+read, so that they go with an erasure, and so that a view confined to a world learns nothing of others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from worlddb.projections.tables.asof import newest_version
+from worlddb.query.sight import Sight
+
+_LINEAGE: Final = re.compile("[0-9a-f]{32}")
+_CONSIDERED: Final = "considered"
+_IN_ALL: Final = "considered_in_all"
+
+
+def evidence_shown(
+    sight: Sight, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None = None
+) -> dict[str, Any]:
+    """The evidence with the names, as of a commit, of those who were considered.
+
+    Whoever is not seen, or not one that ``is_told_of`` says yes to, is left out and not counted. Evidence that a caller
+    gave is theirs, and shown as it is.
+    """
+    considered = evidence.get(_CONSIDERED)
+    if not isinstance(considered, list) or not all(map(_is_ours, considered)):
+        return evidence
+    shown = []
+    for each in considered:
+        node = sight.tables.node_of(bytes.fromhex(each["ref"]))
+        if node is not None and (is_told_of is None or is_told_of(node)):
+            shown.append({"ref": each["ref"], "name": _name(sight, node, seq), **each})
+    if sight.place.is_confined or is_told_of is not None:
+        return evidence | {_CONSIDERED: shown, _IN_ALL: len(shown)}
+    return evidence | {_CONSIDERED: shown}
+
+
+def _is_ours(each: object) -> bool:
+    """True if the resolver wrote it."""
+    if not isinstance(each, dict) or not isinstance(each.get("ref"), str):
+        return False
+    return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
+
+
+def _name(sight: Sight, node: int, seq: int) -> str:
+    seen = newest_version(sight.tables, node, seq)
+    body = None if seen is None else sight.body(seen.row)
+    return "" if body is None else body.name
