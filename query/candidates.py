@@ -137,7 +137,9 @@ def _called(snapshot: Sight, name: str) -> set[int]:
 
 
 def _is_referred_to(snapshot: Sight, node: int) -> bool:
-    return next(iter(snapshot.tables.incoming(node, _REFERS_TO)), None) is not None
+    """True if anything has referred to a world by the view's commit, whether it still does or not."""
+    seq = snapshot.place.moment.seq
+    return any(row.seq <= seq for _, row in snapshot.tables.incoming(node, _REFERS_TO))
 
 
 def refers_to_any(snapshot: Sight, node: int, entities: Set[int]) -> bool:

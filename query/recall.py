@@ -66,7 +66,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     unavailable: dict[str, str] = {}
     query: VectorQuery | None = None
     if VECTOR in request.lanes:
-        prepared = window.reader.vector_query(_meaning(window, request.text))
+        prepared = window.reader.vector_query(_meaning(window, request.text), window.place.moment.seq)
         if isinstance(prepared, VectorQuery):
             query = prepared
         else:

@@ -51,7 +51,7 @@ class Reader(Protocol):
     def text_lane(self) -> TextLane:
         """The text index, up to the store's head."""
 
-    def vector_query(self, text: str) -> VectorQuery | str:
+    def vector_query(self, text: str, through: int) -> VectorQuery | str:
         """The query as a vector, or in words why there is none."""
 
     def vector_lane(self, query: VectorQuery) -> VectorLane:

@@ -158,11 +158,11 @@ class StoreReader:
             self.close()
         return PresentTextLane(self.text, head)
 
-    def vector_query(self, text: str) -> VectorQuery | str:
-        """The question as a vector of the default space, or in words why there is none (law 12)."""
+    def vector_query(self, text: str, through: int) -> VectorQuery | str:
+        """The question as a vector of the default space, or in words why there is none (law 12) up to a commit."""
         with self.snapshot() as snapshot:
             space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        if space is None:
+        if space is None or space.row.seq > through:
             return NOTHING_EMBEDDED
         if self._embedder is None:
             return "the store was opened without an embedder"

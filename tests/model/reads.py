@@ -175,7 +175,8 @@ class Reads:
             for _, edge in self.state.edges_of("subtype_of"):
                 if edge.target in standing and edge.source in steps and self._in_force(edge):
                     standing.add(edge.source)
-                    names |= {name for _, name in [called[edge.source]] if name is not None}
+                    # What has no name, or was erased, is no type's name: the erased are of no type, not of this one.
+                    names |= {name for _, name in [called[edge.source]] if name}
         instances = {
             edge.source
             for _, edge in self.state.edges_of("instance_of")

@@ -169,6 +169,8 @@ class _Simulation:
             if asked.key in self.engine.unanswered:
                 self.engine.ask_again(asked.key)
                 return
+            if erases_again(asked.commands, self.engine.state):
+                return
             fault = None
         self.say(f"the log ends at {self.engine.head}, its root is {self.engine.hashes[-1][0][:12]}")
 
