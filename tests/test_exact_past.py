@@ -213,7 +213,7 @@ def test_what_was_referred_to_or_embedded_later_changes_no_recall_of_the_past(tm
         notes = [
             db.create("Note", "", content=text, valid_from="2024-01-01") for text in ("a bad cab", "Ada had a bag")
         ]
-        asked = {"text": "Ada had a cab", "exact": True, "fusion": "rrf"}
+        asked: dict[str, Any] = {"text": "Ada had a cab", "exact": True, "fusion": "rrf"}
 
         def told() -> list[worlddb.Recall]:
             return [db.view(seq=seq).recall(**asked) for seq in (notes[1].seq, notes[1].seq + 1)]
