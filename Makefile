@@ -4,7 +4,7 @@
 #   make test                 the tests
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
-#   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, TESTS=FILE…)
+#   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
 #   make format               write the code as `make check` wants it
 #   make links                the links that type checkers follow, after adding a file to worlddb/
 #   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
@@ -43,7 +43,8 @@ test: $(STAMP)
 	@$(PY) -m pytest
 
 soak: $(STAMP)
-	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(TESTS)
+	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
+		$(if $(KILLS),--kills $(KILLS)) $(TESTS)
 
 check: $(STAMP)
 	@$(PY) -m ruff format --check .

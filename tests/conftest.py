@@ -38,6 +38,7 @@ settings.register_profile("soak", parent=settings.get_profile("seeded"), max_exa
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, metavar="N", help="the root seed of this run")
     parser.addoption("--seeds", type=int, default=1000, metavar="N", help="how many seeds a soak run simulates")
+    parser.addoption("--kills", type=int, default=1000, metavar="N", help="how often a soak run kills writers")
 
 
 def _is_soak(config: pytest.Config) -> bool:

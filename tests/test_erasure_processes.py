@@ -91,6 +91,30 @@ def test_a_read_within_a_read_does_not_go_back_in_time_when_the_data_file_is_rep
         assert db.verify(deep=True).findings == ()
 
 
+@pytest.mark.parametrize("since", [1, 2, 3])
+def test_a_writer_that_comes_from_the_old_file_after_one_was_killed_on_the_new_one_loses_none_of_its_commits(
+    since: int, tmp_path: Path
+) -> None:
+    """It took over the lock of the dead one while it had the old file open, LMDB counted on from where that one ended,
+    and what had been committed since was no longer found."""
+    store = tmp_path / "store"
+    # As long as a third process has the store open, LMDB does not begin its lock file anew.
+    with Remote(store), Remote(store) as late, Remote(store) as killed:
+        world = killed.ask("create", "short lived")
+        assert late.ask("names") == ["short lived"]
+        killed.ask("erase", world.ref, "request 1")
+        expected = ["", *(killed.ask("create", f"after {n}") and f"after {n}" for n in range(since)), "late"]
+        killed.ask("signal_at", "applied", signal.SIGKILL)
+        killed.tell("create", "never")
+        assert ended(killed.process) == -signal.SIGKILL
+        assert late.ask("last_in_a_write") == since + 3
+        late.ask("create", "late")
+        assert late.ask("names") == expected
+    with worlddb.open(store) as db:
+        assert [world.name for world in db.view().children()] == expected
+        assert db.verify(deep=True).findings == ()
+
+
 def test_threads_that_share_a_handle_follow_an_erasure_too(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db, Remote(tmp_path / "store") as there:
         world = db.create("Note", "short lived")

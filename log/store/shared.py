@@ -90,11 +90,15 @@ class Shared:
             UnavailableError: the file was replaced, and other threads did not end their transactions on the old one.
         """
         for _ in range(_REPLACED_ATTEMPTS):
-            txn = self._begin(write=write)
-            # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
-            if _is_file(self._folder, self._file) or (self._mine.inside > 1 and not write):
-                return txn
-            self.abort(txn) if write else txn.abort()
+            # A writer looks before it begins, too: it holds the lock without which nobody replaces the file. If the one
+            # before it was killed in a write, LMDB sets the number of the last transaction to that of the file that
+            # this process has open, and going back with it would lose commits of the new file.
+            if not write or _is_file(self._folder, self._file):
+                txn = self._begin(write=write)
+                # Looked at after the beginning: what is replaced from here on has this snapshot as it was.
+                if _is_file(self._folder, self._file) or (self._mine.inside > 1 and not write):
+                    return txn
+                self.abort(txn) if write else txn.abort()
             self.leave()
             try:
                 self._follow()

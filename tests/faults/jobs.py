@@ -273,7 +273,7 @@ def write_until_killed(folder: Path, acknowledgements: Path, author: str, begin:
 
 
 def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb.Receipt:
-    """One commit: mostly a world, every few a revision of it, a link or a batch."""
+    """One commit: mostly a world, every few a revision of it, a link, a batch or something else that is erased."""
     name, text = f"{author} {number}", f"{author} wrote number {number} " * (1 + number % 40)
     if number % 4 == 3:
         with db.batch(idempotency_key=key) as tx:
@@ -282,6 +282,9 @@ def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb
                 tx.link(tx.create("Fact", f"{name} part {part}", world=world, content=text), "refers_to", world)
         return tx.receipt
     made = db.create("Fact", name, content=text, key=key, idempotency_key=key)
+    if number % 12 == 2:
+        gone = db.create("Note", f"{name} is to go", key=f"{key}-gone", idempotency_key=f"{key}-gone")
+        db.erase(gone, reason=name, idempotency_key=f"{key}-erased")
     if number % 4 == 1:
         db.revise(made, content=f"{text} revised", idempotency_key=f"{key}-revised")
     if number % 4 == 2:

@@ -12,6 +12,7 @@ import worlddb
 from tests.faults.answers import answers
 from tests.faults.children import PATIENCE_SECONDS, ended, pipe, start
 from worlddb.log.store import shared
+from worlddb.log.store.log import LmdbLog
 
 
 class Failed(AssertionError):
@@ -121,6 +122,10 @@ class Far:
 
     def head(self) -> worlddb.Head:
         return self.db.head()
+
+    def last_in_a_write(self) -> int:
+        """Where the log ends as a write sees it that was waiting for the lock until now: nothing is read before it."""
+        return self.db._env.write(lambda txn: LmdbLog(txn).head().seq)
 
     def verify(self) -> worlddb.Verified:
         return self.db.verify(deep=True)
