@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import random
+import shutil
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.running import Here, Small, small_store
 
 # What compares engine and model is no test file by its name, and should say what differed all the same.
 pytest.register_assert_rewrite("tests.model", "tests.simulation")
@@ -91,6 +95,32 @@ def pytest_runtest_makereport(
 def root_seed(request: pytest.FixtureRequest) -> int:
     """The root seed itself, for tests that go through seeds and name the one that failed."""
     return request.config.stash[ROOT_SEED]
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
+    """The small store, for tests that only read it."""
+    folder = tmp_path_factory.mktemp("cli") / "memory"
+    return folder, small_store(folder)
+
+
+@pytest.fixture
+def small(made: tuple[Path, Small]) -> Small:
+    """The references in it, and in its copies."""
+    return made[1]
+
+
+@pytest.fixture
+def reading(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
+    """Runs commands that change nothing on the small store."""
+    return Here(capsys, made[0])
+
+
+@pytest.fixture
+def writing(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_path: Path) -> Here:
+    """Runs commands on a copy of the small store, which the test may change."""
+    shutil.copytree(made[0], tmp_path / "memory")
+    return Here(capsys, tmp_path / "memory")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.running import Here, Small, elsewhere, small_store
+from tests.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.tools.cli import stores
@@ -41,20 +41,9 @@ READS = (
 )
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
-
-
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
-    return Here(capsys, made[0])
+def run(reading: Here) -> Here:
+    return reading
 
 
 def test_the_commands_are_those_that_are_promised():
@@ -65,6 +54,7 @@ def test_the_commands_are_those_that_are_promised():
             "create",
             "revise",
             "retire",
+            "move",
             "link",
             "unlink",
             "recall",

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 import worlddb
-from tests.running import Here, Small, small_store
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
+from tests.running import Here
 
 
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_path: Path) -> Here:
-    """On a copy of the small store, which the test may change."""
-    shutil.copytree(made[0], tmp_path / "memory")
-    return Here(capsys, tmp_path / "memory")
+def run(writing: Here) -> Here:
+    return writing
 
 
 def test_an_export_says_what_it_wrote_and_the_bundle_says_the_same(run, small, tmp_path):

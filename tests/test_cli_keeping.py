@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import worlddb
-from tests.running import Here, Small, small_store
+from tests.running import Here, Small
 from worlddb.tools.demo.forensics import forge
 
 TURNS = [
@@ -21,22 +21,9 @@ TURNS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
-
-
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_path: Path) -> Here:
-    """On a copy of the small store, which the test may change."""
-    shutil.copytree(made[0], tmp_path / "memory")
-    return Here(capsys, tmp_path / "memory")
+def run(writing: Here) -> Here:
+    return writing
 
 
 @pytest.fixture

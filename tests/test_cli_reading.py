@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import worlddb
-from tests.running import Here, Small, small_store
+from tests.running import Here
 from worlddb.tools.cli.stores import when
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
-
-
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
-    return Here(capsys, made[0])
+def run(reading: Here) -> Here:
+    return reading
 
 
 HIT_KEYS = {"ref", "type", "name", "content", "score", "lanes", "world", "valid", "ingested_at", "source"}

@@ -44,6 +44,18 @@ def test_a_store_is_made_written_and_read_by_names_alone(run: Here) -> None:
     assert run.json("blame", team)["ref"] == team
 
 
+def test_worlds_move_with_what_is_between_them(run: Here) -> None:
+    old, new = made(run, "Topic", "Old"), made(run, "Topic", "New")
+    one, two = (made(run, "Note", name, "--world", "Old") for name in ("one", "two"))
+    run.json("link", "one", "causes", "two")
+    moved = run.json("move", "one", two, "--to", "New", "--why", "tidied")
+    assert (moved["ref"], [note["code"] for note in moved["notes"]]) == (one, ["edges_carried"])
+    assert [child["ref"] for child in run.json("children", new)["children"]] == [one, two]
+    assert not run.json("children", old)["children"]
+    assert run("move", "New", "--to", "one", "--json").json["error"]["details"]["reason"] == "containment_cycle"
+    assert run("move", "one", "--to", "New", "--out-of", "Old").code == 3
+
+
 def test_a_key_makes_a_write_happen_once(run: Here) -> None:
     first = run.json("create", "Note", "n", "--content", "one", "--key", "k1")
     assert run.json("create", "Note", "n", "--content", "one", "--key", "k1")["events"] == 0

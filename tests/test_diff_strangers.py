@@ -102,3 +102,20 @@ def test_a_comparison_by_content_can_be_limited_to_a_world(tmp_path: Path) -> No
         assert db.view().get(note) is not None
     found = worlddb.diff(tmp_path / "a", tmp_path / "b", by="path", world=note)
     assert [change.path for change in found.worlds] == ["root/aside"]
+
+
+def test_by_key_a_record_that_came_with_a_bundle_is_the_one_that_was_ingested(tmp_path: Path) -> None:
+    """Where it came from is kept beside the importer's provenance, and made another key of it."""
+    took_in(tmp_path / "a", TURNS)
+    took_in(tmp_path / "source", TURNS)
+    with worlddb.open(tmp_path / "source") as source, worlddb.open(tmp_path / "b") as db:
+        (conversation,) = source.view().find(type="Conversation")
+        source.export(conversation, tmp_path / "chat.bundle")
+        db.import_bundle(tmp_path / "chat.bundle")
+        for turn in db.view().find(type="Turn"):
+            if turn.content.endswith("line 1"):
+                db.revise(turn, content="Ada: another", valid_from=turn.valid.start, source=turn.source)
+    found = worlddb.diff(tmp_path / "a", tmp_path / "b", by="key")
+    details = [detail for change in found.worlds for detail in change.changes]
+    assert [(detail.field, detail.a, detail.b) for detail in details] == [("content", "Ada: line 1", "Ada: another")]
+    assert not [note for note in found.notes if "for several worlds" in note], "nobody was paired by order"

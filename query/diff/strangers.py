@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from worlddb.log.model.blobs import IMPORTED
 from worlddb.log.model.ids import short
 from worlddb.query.diff.details import as_text, whole
 from worlddb.query.diff.parting import Told
@@ -92,8 +93,10 @@ class Content:
                     seen.add(member)
                     pending.append(member)
                     state = side.state(member)
-                    if state is not None and state.source:
-                        found[as_text(state.source)].append(member)
+                    # What came with a bundle says so beside the importer's provenance.
+                    source = {} if state is None else {n: value for n, value in state.source.items() if n != IMPORTED}
+                    if source:
+                        found[as_text(source)].append(member)
         return found
 
     def _matched(self, ours: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:

@@ -1,4 +1,4 @@
-"""``worlddb create``, ``revise``, ``retire``, ``link`` and ``unlink``: single writes, each one commit."""
+"""``worlddb create``, ``revise``, ``retire``, ``move``, ``link`` and ``unlink``: single writes, each one commit."""
 
 from __future__ import annotations
 
@@ -109,6 +109,26 @@ def _retire(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_or_edge(db.view(), args.ref)
         receipt = db.retire(ref, at=args.at, why=args.why, idempotency_key=args.idempotency_key)
+        return _written(db, out, receipt)
+
+
+def _move_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
+    parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
+    parser.add_argument("--out-of", metavar="WORLD", help="the world that they leave, if they are in several")
+    _add_common(parser)
+
+
+def _move(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        receipt = db.move(
+            [stores.world_of(view, ref) for ref in args.refs],
+            stores.world_of(view, args.to),
+            out_of=None if args.out_of is None else stores.world_of(view, args.out_of),
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+        )
         return _written(db, out, receipt)
 
 
@@ -242,6 +262,13 @@ COMMANDS = (
         _retire_arguments,
         _retire,
         (("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),),
+    ),
+    Command(
+        "move",
+        "move worlds with all inside them out of one world and into another",
+        _move_arguments,
+        _move,
+        (('move "On call" --to "Search team"', "the edges between those that move go along"),),
     ),
     Command(
         "link",
