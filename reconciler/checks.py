@@ -210,6 +210,13 @@ def _embed(command: cmd.Embed) -> None:
             )
 
 
+def _recluster(command: cmd.Recluster) -> None:
+    checked_number(command.after, "after", 0, HIGHEST_SEQ)
+    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    for position, (_, _, evidence) in enumerate(command.items):
+        _record(evidence, f"items[{position}]")
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -229,6 +236,7 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Register: _register,
     cmd.Unregister: _scoped,
     cmd.Embed: _embed,
+    cmd.Recluster: _recluster,
 }
 
 

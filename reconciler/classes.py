@@ -14,7 +14,7 @@ Reached = dict[int, int]
 
 def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
     """Refuse to accept a proposal whose class would hold two worlds that somebody said are not the same."""
-    mine, theirs = _class_of(ctx, row.source), _class_of(ctx, row.target)
+    mine, theirs = class_of(ctx, row.source), class_of(ctx, row.target)
     for one, other in _rejected_pairs(ctx, mine | theirs):
         if one in theirs and other in mine:
             one, other = other, one
@@ -27,7 +27,7 @@ def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
     met: set[int] = set()
     for end in ends:
         if end not in met:
-            members = _class_of(ctx, end)
+            members = class_of(ctx, end)
             met.update(members)
             for one, other in _rejected_pairs(ctx, members):
                 _refuse(ctx, one, other, _between(_path(members, one), _path(members, other)))
@@ -35,7 +35,7 @@ def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
 
 def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
     """Refuse to reject a pair that accepted proposals make one by way of others."""
-    mine = _class_of(ctx, row.source)
+    mine = class_of(ctx, row.source)
     if row.target in mine:
         chain = " = ".join(ctx.shown(node) for node in _path(mine, row.target))
         ctx.refuse(
@@ -45,7 +45,7 @@ def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
         )
 
 
-def _class_of(ctx: Context, start: int) -> Reached:
+def class_of(ctx: Context, start: int) -> Reached:
     """The class of a world, with the way to each member."""
     reached, pending = {start: start}, [start]
     for node in pending:

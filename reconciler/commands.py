@@ -239,6 +239,19 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
     items: tuple[tuple[bytes, int, bytes], ...]
 
 
+class Recluster(Command, frozen=True, kw_only=True, gc=False):
+    """Propose what another look at who is who has found. Written by the engine's own work in the background.
+
+    ``items`` are (lineage, lineage, evidence). They are what was found around the commits from ``after`` (excluded) to
+    ``through``; if somebody has looked further than ``after`` meanwhile, nothing is written.
+    """
+
+    CODE: ClassVar[str] = "recluster"
+    after: int
+    through: int
+    items: tuple[tuple[bytes, bytes, dict[str, Any]], ...]
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -258,6 +271,7 @@ ALL: tuple[type[Command], ...] = (
     Register,
     Unregister,
     Embed,
+    Recluster,
 )
 
 

@@ -14,7 +14,7 @@ from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
-from worlddb.reconciler import classes, embedding, marking
+from worlddb.reconciler import classes, embedding, marking, staging
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import erase as erase_planned
@@ -361,6 +361,14 @@ def embed(ctx: Context, command: cmd.Embed, details: int) -> Decided:
     return Decided(ctx.draft.log.chain(command.through))
 
 
+# -- another look
+
+
+def recluster(ctx: Context, command: cmd.Recluster, details: int) -> Decided:
+    staging.stage_found(ctx, command)
+    return Decided(ctx.draft.log.chain(command.through))
+
+
 _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
     cmd.Revise: revise,
     cmd.Retire: retire,
@@ -379,4 +387,5 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Register: register,
     cmd.Unregister: unregister,
     cmd.Embed: embed,
+    cmd.Recluster: recluster,
 }

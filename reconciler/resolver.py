@@ -6,7 +6,7 @@ score what blocking brings up; see ``resolving/`` for the scores, the guards and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 from typing import Any, Final, NamedTuple
 
@@ -24,12 +24,16 @@ from worlddb.reconciler.resolving.given_names import SHORTEST, others_for
 from worlddb.reconciler.resolving.scores import Likeness, likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Verdict, judge
+from worlddb.reconciler.staging import is_apart
 
 MAX_CONSIDERED: Final = 512
 """How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
 
 MAX_WEIGHED: Final = 16
 """How many of the likeliest are looked up and weighed name by name."""
+
+
+_SESSION: Final = type_digest("Session")
 
 
 class Match(NamedTuple):
@@ -39,10 +43,19 @@ class Match(NamedTuple):
     evidence: dict[str, Any]
 
 
+class Candidate(NamedTuple):
+    """Somebody who may be known: the names, the type, and the world inside which is looked. ``node`` is that of a
+    candidate that is a world already."""
+
+    names: tuple[str, ...]
+    type: str
+    world: int
+    node: int | None = None
+
+
 def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
     """The earliest open world of the same type inside the command's world that has its name, or else an alias of it."""
-    world = _scope(ctx, command)
-    found = next(_holders(ctx, command, world), None)
+    found = next(_holders(ctx, _candidate(ctx, command)), None)
     return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
 
 
@@ -58,20 +71,37 @@ def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[Ma
 
 def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
     """Judge a candidate by all tiers, stopping at the exact one if that finds anybody."""
-    world = _scope(ctx, command)
-    considered: list[Considered] = []
-    for node, name in _holders(ctx, command, world):
-        considered.append(Considered(node, _lineage(ctx, node), name, name, Likeness(exact=1.0)))
-        if len(considered) > thresholds.most:
+    return judge(considered(ctx, _candidate(ctx, command), thresholds), thresholds)
+
+
+def considered(
+    ctx: Context, candidate: Candidate, thresholds: Thresholds, near: Mapping[int, float] | None = None
+) -> list[Considered]:
+    """Whom a candidate is held against: those of its name, or else those of a name like it, and those whose text is
+    near to its own in meaning, with the cosines in ``near``."""
+    found: list[Considered] = []
+    for node, name in _holders(ctx, candidate):
+        found.append(Considered(node, _lineage(ctx, node), name, name, Likeness(exact=1.0)))
+        if len(found) > thresholds.most:
             break
-    if not considered:
-        search = Search(world, min(thresholds.fuzzy, thresholds.phonetic), {})
-        for node in likeliest(ctx, (command.name, *command.aliases), search):
-            if _is_open(ctx, node, command.type, world):
-                considered.append(_weighed(ctx, command, node))
-        if not search.by_given_name:
-            considered = [each for each in considered if not each.likeness.given_name]
-    return judge(considered, thresholds)
+    if found:
+        return found
+    search = Search(candidate.world, min(thresholds.fuzzy, thresholds.phonetic), {})
+    close = near or {}
+    for node in dict.fromkeys((*likeliest(ctx, candidate.names, search), *close)):
+        if _is_open(ctx, node, candidate):
+            found.append(_weighed(ctx, candidate, node, close.get(node, 0.0)))
+    if not search.by_given_name:
+        found = [each for each in found if not each.likeness.given_name or each.embedding]
+    return found
+
+
+def scope_of(ctx: Context, node: int) -> int:
+    """The world inside which another like this one is looked for: the one around it; of a session, the conversation."""
+    world = ctx.home_of(node)
+    if world != ROOT_NODE and ctx.tables.version(world, ctx.tables.node(world).versions).type == _SESSION:
+        return ctx.home_of(world)
+    return world
 
 
 class Search(NamedTuple):
@@ -150,22 +180,23 @@ def _glance(form: Form, text: str, search: Search) -> float:
     return search.least if len(shorter) >= SHORTEST and longer.startswith(shorter) and " " not in longer else 0.0
 
 
-def _scope(ctx: Context, command: Create) -> int:
+def _candidate(ctx: Context, command: Create) -> Candidate:
     within = command.world if command.scope is None else command.scope
-    return ROOT_NODE if within is None else node_ref(ctx, within)
+    world = ROOT_NODE if within is None else node_ref(ctx, within)
+    return Candidate((command.name, *command.aliases), command.type, world)
 
 
-def _holders(ctx: Context, command: Create, world: int) -> Iterator[tuple[int, str]]:
+def _holders(ctx: Context, candidate: Candidate) -> Iterator[tuple[int, str]]:
     """Open worlds of the type in the scope that have the name, then those that have an alias of it, in log order."""
     seen: set[int] = set()
-    for name in (command.name, *command.aliases):
+    for name in candidate.names:
         digest = name_digest(name)
         if digest == NO_NAME:
             continue
-        for considered, (node, _) in enumerate(ctx.tables.named(digest)):
-            if considered >= MAX_CONSIDERED:
+        for looked_at, (node, _) in enumerate(ctx.tables.named(digest)):
+            if looked_at >= MAX_CONSIDERED:
                 break
-            if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, command.type, world):
+            if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, candidate):
                 seen.add(node)
                 yield node, name
 
@@ -179,26 +210,32 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
     )
 
 
-def _is_open(ctx: Context, node: int, type_name: str, world: int) -> bool:
-    """True if a world is of the type, neither ended nor erased, and inside the scope."""
+def _is_open(ctx: Context, node: int, candidate: Candidate) -> bool:
+    """True if a world is of the type, neither ended nor erased, inside the scope, and not known to be another one."""
     row = ctx.tables.node(node)
-    if node == ROOT_NODE or row.ended:
+    if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
         return False
     kind = ctx.tables.version(node, row.versions).type
-    return kind == type_digest(type_name) and any(kind) and node != world and ctx.inside(node, world)
+    if kind != type_digest(candidate.type) or not any(kind) or not ctx.inside(node, candidate.world):
+        return False
+    return candidate.node is None or not is_apart(ctx, node, candidate.node)
 
 
-def _weighed(ctx: Context, command: Create, node: int) -> Considered:
-    """A world held against the candidate, by the two of their names that are nearest to each other."""
+def _weighed(ctx: Context, candidate: Candidate, node: int, meaning: float) -> Considered:
+    """A world held against the candidate, by the two of their names that are nearest to each other.
+
+    Numbers, generations and the like keep apart whatever the texts say; that the words are others does not.
+    """
     body = ctx.body(node)
     known = ([] if body is None else [body.name]) + ctx.aliases(node)
     best: Considered | None = None
-    for mine in (command.name, *command.aliases):
+    for mine in candidate.names:
         for theirs in known:
             found = Considered(node, _lineage(ctx, node), mine, theirs, likeness(mine, theirs))
             if best is None or _strength(found.likeness) > _strength(best.likeness):
                 best = found
-    return best or Considered(node, _lineage(ctx, node), command.name, "", Likeness())
+    best = best or Considered(node, _lineage(ctx, node), candidate.names[0], "", Likeness())
+    return best._replace(embedding=meaning) if best.likeness.guard in (None, "words") else best
 
 
 def _strength(found: Likeness) -> tuple[float, float, float]:

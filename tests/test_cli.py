@@ -70,7 +70,7 @@ def test_the_commands_are_those_that_are_promised():
         *("at", "bookmark"),
         *("verify", "rebuild", "replay", "snapshot", "redecide", "backup", "restore", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
-        *("diff", "proposals", "accept", "reject", "undo"),
+        *("diff", "proposals", "recluster", "accept", "reject", "undo"),
         *("export", "import"),
     )
     assert tuple(command.name for command in COMMANDS) == promised

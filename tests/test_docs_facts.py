@@ -36,6 +36,7 @@ _PUBLIC = """
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
+    Considered Contender Likeness Reclustering Tiebreaker
     Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())

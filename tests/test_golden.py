@@ -159,6 +159,11 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "93b0656d6265646465645f7468726f7567680107",
         "0f06a63baf95aae4850f020e247920efbb42b36e7af323b4bd038d1176aa4e95",
     ),
+    "reclustered": (
+        ev.Reclustered(7),
+        "92ab7265636c7573746572656407",
+        "30f421a1b43a8ae2cea87105b7df63aa52e51a2c78dd5d76071fbca7217201a4",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

@@ -88,7 +88,7 @@ def test_what_a_caller_can_reach_has_no_way_to_write_but_commands(tmp_path: Path
         reading |= {"steps", "checkpoint", "prove", "prove_consistency"}
         reading |= {"export", "export_jsonl", "export_lines"}
         writing |= {"import_bundle"}
-        assert public <= writing | keeping | reading | {"batch", "ingest", "embed"}
+        assert public <= writing | keeping | reading | {"batch", "ingest", "embed", "recluster", "background_error"}
 
 
 # -- law 2: projections = replay(log)

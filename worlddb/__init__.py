@@ -80,8 +80,11 @@ from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge,
 from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
+from worlddb.reconciler.reclustering import Reclustering
 from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.resolving.scores import Likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.reconciler.resolving.verdict import Considered, Contender, Tiebreaker
 from worlddb.reconciler.snapshots import Snapshot
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
@@ -116,6 +119,8 @@ __all__ = [
     "ClockJump",
     "Committed",
     "Conflict",
+    "Considered",
+    "Contender",
     "DamagedStore",
     "Database",
     "DecidedEvent",
@@ -153,6 +158,7 @@ __all__ = [
     "KeyPair",
     "KnownFact",
     "Learned",
+    "Likeness",
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",
@@ -170,6 +176,7 @@ __all__ = [
     "Rebuilt",
     "Recall",
     "Receipt",
+    "Reclustering",
     "Redecided",
     "Redecision",
     "Refused",
@@ -188,6 +195,7 @@ __all__ = [
     "SystemClock",
     "SystemEntropy",
     "Thresholds",
+    "Tiebreaker",
     "TimeLike",
     "Turn",
     "UnavailableError",

@@ -19,7 +19,9 @@ from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.held import Memory
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
+from worlddb.reclustering import Reclusters
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.background import Background
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extractor, Ingest
@@ -39,7 +41,7 @@ _DAY: Final = 86_400_000_000
 Durability = Literal["commit", "group"]
 
 
-class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
+class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interchange):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one
@@ -57,6 +59,7 @@ class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
         durability: Durability,
         embedder: Embedder | None,
         resolver: Thresholds | ByType | None,
+        background: bool,
         clock: Clock,
         entropy: Entropy,
         ontology: Ontology,
@@ -68,6 +71,7 @@ class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
         self._clock = clock
         self._ontology = ontology
         self._embedder = embedder
+        self._background = Background(self._keep_up) if background else None
         self._writer = Writer(
             self._env,
             clock,
@@ -148,10 +152,22 @@ class Database(Writing, Embeds, Keeping, Replaying, Erasing, Interchange):
             revive,
             resolve,
         )
-        return execute(self._writer, request, idempotency_key)
+        receipt = execute(self._writer, request, idempotency_key)
+        if self._background is not None and receipt.events:
+            self._background.nudge()
+        return receipt
+
+    def _keep_up(self) -> None:
+        """What is due after an ingest and nobody should wait for."""
+        if self._embedder is not None:
+            self.embed()
+        self._recluster()
 
     def close(self) -> None:
-        """Let go of the store. Committed writes are durable whether or not it is called."""
+        """Let go of the store. Committed writes are durable whether or not it is called; work in the background is
+        waited for, half a minute at most."""
+        if self._background is not None:
+            self._background.finish()
         self._reader.close()
         self._env.close()
 
@@ -175,6 +191,7 @@ def open(
     durability: Durability = "commit",
     embedder: Embedder | None = DEFAULT_EMBEDDER,
     resolver: Thresholds | ByType | None = None,
+    background: bool = False,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     edge_types: Iterable[EdgeHandler] = (),
@@ -190,6 +207,8 @@ def open(
             returned is on the disk.
         embedder: the model that gives texts vectors; ``None`` for none. Nothing is loaded before it is needed.
         resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
+        background: after each ``ingest``, a thread of this handle gives new texts their vectors and looks again at who
+            is who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
 
@@ -206,10 +225,17 @@ def open(
         durability=_durability(durability),
         embedder=embedder,
         resolver=resolver,
+        background=_flag(background),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         ontology=_ontology(edge_types),
     )
+
+
+def _flag(background: object) -> bool:
+    if not isinstance(background, bool):
+        raise InputError(f"background is {type(background).__name__}, not a boolean", "Give True or False")
+    return background
 
 
 def _durability(given: Durability) -> Durability:

@@ -31,6 +31,7 @@ from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Snapshot
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, pending, query_vector
+from worlddb.reconciler.lease import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
@@ -102,7 +103,7 @@ def _is_own(name: str) -> bool:
 
 _OPENING_KEYS: Final = (*OPENING_KEYS, bytes([FIRST_TABLE_BYTE]) + b"applied")
 """What is read whenever a store is opened; by what lies behind it, `verify` looks first."""
-_OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.mdb", INDEX_FOLDER})
+_OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.mdb", LEASE_FILE, INDEX_FOLDER})
 """What another process may be making at this very moment."""
 
 

@@ -259,6 +259,12 @@ class EmbeddedThrough(Event, frozen=True, tag="embedded_through"):
     through: int
 
 
+class Reclustered(Event, frozen=True, tag="reclustered"):
+    """The resolver has looked again at what lies around all that the commits up to ``through`` changed."""
+
+    through: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -281,4 +287,5 @@ AnyEvent = (
     | SpaceOpened
     | Embedded
     | EmbeddedThrough
+    | Reclustered
 )

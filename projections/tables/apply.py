@@ -17,6 +17,7 @@ from worlddb.projections.tables.erasures import erased
 from worlddb.projections.tables.imports import filled, imported
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.reclustered import apply_reclustered
 from worlddb.projections.tables.registrations import apply_registered, apply_unregistered
 from worlddb.projections.tables.schema import (
     ACCEPTED,
@@ -395,4 +396,5 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.SpaceOpened: apply_space_opened,
     ev.Embedded: apply_embedded,
     ev.EmbeddedThrough: apply_embedded_through,
+    ev.Reclustered: apply_reclustered,
 }

@@ -3,6 +3,7 @@
 | table | key | value |
 |---|---|---|
 | ``progress`` | ``applied`` | :class:`Progress` |
+| | ``reclustered`` | u64 seq up to which the resolver has looked again |
 | ``nodes`` | u64 node | :class:`NodeRow` |
 | ``lineages`` | 16-byte lineage | u64 node |
 | ``versions`` | u64 node, u32 version | :class:`VersionRow` |

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Cause, Space
+from worlddb.log.model.blobs import Cause, Details, Space
 from worlddb.log.model.commit import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import KEYED_EDGE, keyed
@@ -123,7 +123,10 @@ class _Commit:
             fields["key"] = cmd.KnownKey(fields["key"], ref if kind is cmd.Create else self._edge_nonce(ref))
         for name, find in _REFERENCES.get(kind, {}).items():
             fields[name] = self._full(find, fields[name])
-        texts = self._vectors() if kind is cmd.Embed else self._texts(kind, entry, ref)
+        if kind is cmd.Recluster:
+            texts = self._found()
+        else:
+            texts = self._vectors() if kind is cmd.Embed else self._texts(kind, entry, ref)
         if entry[1] != ev.NONE:
             self._written[ref] = entry[1]
         return kind(**fields, **texts)
@@ -190,6 +193,16 @@ class _Commit:
             raise _Unkept("The embedding space that it was about was not kept")
         items = tuple((event.lineage, event.version, self._vector(event.vector)) for event in kept)
         return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
+
+    def _found(self) -> dict[str, Any]:
+        """What another look had found, from its own proposals."""
+        staged = [event for event in self._events.events if isinstance(event, ev.Proposed)]
+        return {"items": tuple((event.source, event.target, self._evidence(event.details)) for event in staged)}
+
+    def _evidence(self, position: int) -> dict[str, Any]:
+        stored = self._log.blob(self._seq, position)
+        found = None if stored is None else codec.decode_blob(stored, self._seq)
+        return dict(found.properties) if isinstance(found, Details) else {}
 
     def _vector(self, position: int) -> bytes:
         stored = self._log.blob(self._seq, position)

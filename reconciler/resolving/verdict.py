@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from worlddb.log.model.errors import InputError
 from worlddb.reconciler.resolving.scores import Likeness
 from worlddb.reconciler.resolving.thresholds import TIERS, Thresholds
 
@@ -104,12 +105,16 @@ def judge(considered: Sequence[Considered], thresholds: Thresholds, tiebreaker: 
     if sum(each.considered.likeness.given_name for each in contenders) > 1:
         contenders = [each for each in contenders if not each.considered.likeness.given_name]
     left = list((tiebreaker or ByTier(thresholds.margin))(contenders))
+    if any(each not in contenders for each in left):
+        raise InputError("The tiebreaker chose somebody who was no contender", "Return those of the contenders left")
     evidence: dict[str, Any] = {
         "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
         "considered": [each.told() for each in _first(considered)],
         "considered_in_all": len(considered),
         "thresholds": msgspec.to_builtins(thresholds),
     }
+    if tiebreaker is not None:
+        evidence["tiebreaker"] = getattr(tiebreaker, "__qualname__", type(tiebreaker).__qualname__)
     if not left:
         return New(evidence)
     best = left[0]

@@ -11,6 +11,8 @@ from worlddb.tools.cli.output import Output
 DONE: Final = 0
 NO: Final = 1
 """The exit code of an answer that is no: a verification failed, stores differ."""
+BUSY: Final = 5
+"""The exit code of work that is not done yet, or that another process is doing."""
 
 
 class Command(NamedTuple):

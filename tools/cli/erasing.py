@@ -14,12 +14,10 @@ from typing import Any, Final, TextIO
 from worlddb import Database, ErasurePlan, InputError
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
-from worlddb.tools.cli.command import DONE, NO, Command
+from worlddb.tools.cli.command import BUSY, DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, counted, one_line
 
-BUSY: Final = 5
-"""The exit code of an erasure whose bytes are not out of the files yet."""
 _SHOWN: Final = 8
 
 

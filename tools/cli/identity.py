@@ -1,4 +1,4 @@
-"""``worlddb proposals``, ``accept``, ``reject`` and ``undo``: who is who is decided by somebody, never in silence."""
+"""``worlddb proposals``, ``accept``, ``reject``, ``undo`` and ``recluster``: who is who is decided by somebody."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 from worlddb import Database, Proposal, Receipt, UnknownReference, View
 from worlddb.tools.cli import arguments, stores, wire
-from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.command import BUSY, DONE, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.page import Page, counted
 from worlddb.tools.cli.reviewing import review
 
 _STATUSES: Final = ("pending", "accepted", "rejected", "undone", "all")
@@ -92,6 +92,30 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
     return run
 
 
+def _recluster_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=arguments.count, metavar="N", help="look at about so many worlds at most")
+
+
+def _recluster(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        done = db.recluster(limit=args.limit)
+        head = db.head()
+
+    def write(page: Page) -> None:
+        if done.busy:
+            page.line(("Another process is at it; nothing was done.", "warn"))
+        else:
+            page.line(f"looked at {counted(done.looked_at, 'world')}, proposed {len(done.proposals):,}")
+        if done.pending:
+            page.line((f"{counted(done.pending, 'commit')} not looked at yet", "dim"))
+        if done.proposals:
+            out.hint("Decide with `worlddb proposals --review`.")
+
+    document = {"looked_at": done.looked_at, "proposals": list(done.proposals), "pending": done.pending}
+    out.answer({**document, "busy": done.busy, "events": done.events, "seq": head.seq, "root": head.root}, write)
+    return BUSY if done.busy else DONE
+
+
 def _without_proposals(receipt: Receipt) -> dict[str, object]:
     return {name: value for name, value in wire.receipt(receipt).items() if name != "proposals"}
 
@@ -107,6 +131,13 @@ COMMANDS = (
             ("proposals --review", "one letter decides a pair"),
             ("proposals --status all", "decided ones too"),
         ),
+    ),
+    Command(
+        "recluster",
+        "look again at who is who, around what is new since the last time; what is found is proposed",
+        _recluster_arguments,
+        _recluster,
+        (("recluster", "as ingest does at its end"), ("recluster --limit 1000", "a part of it")),
     ),
     Command(
         "accept",

@@ -27,6 +27,10 @@ _STDIN: Final = "-"
 _FORMATS: Final = "auto, locomo, longmemeval or jsonl"
 
 
+_LOOKED_AT: Final = 10_000
+"""Around how many worlds the resolver looks again at the end; `worlddb recluster` goes on."""
+
+
 class _MadeWhenWritten:
     """The store, opened (and made, if it is not there) at the first write: a file that is refused makes none."""
 
@@ -91,18 +95,20 @@ def _ingest(args: Namespace, out: Output) -> int:
         with out.progress("Indexing"):
             embedding = embed_new(db, out)
             db.catch_up()
+            looked = db.recluster(limit=_LOOKED_AT)
         head = db.head()
     finally:
         store.close()
     document = {
-        "events": done.events + (embedding.events if embedding else 0),
-        "commits": done.commits + (embedding.commits if embedding else 0),
+        "events": done.events + (embedding.events if embedding else 0) + looked.events,
+        "commits": done.commits + (embedding.commits if embedding else 0) + looked.commits,
         "worlds": done.worlds,
         "turns": done.turns,
         "revised": done.revised,
         "notes": done.notes,
         "embedded": embedding.embedded if embedding else 0,
         "pending": embedding.pending if embedding else None,
+        "proposed": len(looked.proposals),
         "seq": head.seq,
         "root": head.root,
     }
@@ -110,6 +116,8 @@ def _ingest(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         _write_done(page, out, done, restored=args.restore_erased)
         page.line(f"commit {head.seq}, root {head.root}")
+        if looked.proposals:
+            out.hint(f"{counted(len(looked.proposals), 'proposal')} of who is who: `worlddb proposals --review`")
         start = stores.repeated(args)
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 

@@ -1,0 +1,66 @@
+"""A thread that does what is due when it is told that something may be, and sleeps otherwise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+PATIENCE_SECONDS: Final = 30.0
+"""How long closing a store waits for the work that is under way, and then for the thread."""
+
+
+class Background:
+    """Work that somebody else need not wait for. The thread begins with the first nudge; several nudges are one."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._due = threading.Condition()
+        self._nudged = self._busy = self._closing = False
+        self._thread: threading.Thread | None = None
+        self.error: Exception | None = None
+        """What went wrong the last time, if it did; the next nudge tries again."""
+
+    def nudge(self) -> None:
+        """Say that there may be something to do."""
+        with self._due:
+            if self._closing:
+                return
+            self._nudged = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="worlddb-background", daemon=True)
+                self._thread.start()
+            self._due.notify_all()
+
+    def stopped(self) -> bool:
+        """True once it is being closed: long work ends early then."""
+        return self._closing
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is under way and nothing was nudged for; false if that took longer."""
+        with self._due:
+            return self._due.wait_for(lambda: not self._nudged and not self._busy, seconds)
+
+    def finish(self) -> None:
+        """Let what is under way, and what was nudged for, come to its end, and do no more."""
+        self.wait(PATIENCE_SECONDS)
+        with self._due:
+            self._closing = True
+            self._due.notify_all()
+        if self._thread is not None:
+            self._thread.join(PATIENCE_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._due:
+                self._busy = False
+                self._due.notify_all()
+                self._due.wait_for(lambda: self._nudged or self._closing)
+                if self._closing:
+                    return
+                self._nudged, self._busy = False, True
+            try:
+                self._work()
+                self.error = None
+            except Exception as error:
+                self.error = error

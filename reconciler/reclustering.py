@@ -1,0 +1,177 @@
+"""Reclustering: the resolver looks again at what lies around what is new, off the path of any commit (paper §3.2).
+
+It runs under the store's lease for work in the background. What it looked at is read in one transaction, judged in
+none, and proposed in a commit of its own, whose author is :data:`AUTHOR`. The embedding tier runs here and nowhere
+else: vectors are made after the texts, so that whoever was new could not be compared by meaning before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Vector
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.reclustered import reclustered_through
+from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.vectors import vector_place
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.classes import class_of
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.draft import Draft, FreshNonces
+from worlddb.reconciler.lease import background_lease
+from worlddb.reconciler.neighbourhood import neighbourhood, news
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.resolver import Candidate, considered, scope_of
+from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Tiebreaker, judge
+from worlddb.reconciler.staging import is_settled
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_base import Matrix, VectorHit
+
+AUTHOR: Final = "worlddb.recluster"
+"""Who proposed it, as the log says."""
+
+MAX_NEW: Final = 256
+"""About how many new worlds are looked at from one transaction."""
+
+MAX_STAGED: Final = 1_000
+"""How many proposals one commit stages."""
+
+MAX_NEAR: Final = 64
+"""How many texts of the nearest meaning are asked whether they are of somebody who may be meant."""
+
+MARK_COMMITS: Final = 1_000
+"""After how many commits without a proposal it is recorded how far the looking has come."""
+
+
+class Meaning(NamedTuple):
+    """An embedding space and its index: what the nearest texts to a vector are, whose they are, and how near."""
+
+    space: int
+    name: str
+    model: str
+    find: Callable[[Matrix, int], list[VectorHit]]
+
+
+class Reclustering(NamedTuple):
+    """What a reclustering did: the worlds looked at, the proposals staged, the last commit looked at, how many commits
+    are still to be, and the events and commits written. ``busy``: another process has the lease, and does it."""
+
+    looked_at: int
+    proposals: tuple[str, ...]
+    through: int
+    pending: int
+    events: int
+    commits: int
+    busy: bool = False
+
+
+class Look(NamedTuple):
+    """A world, whom it was held against, and those among them with whom nothing has to be proposed."""
+
+    lineage: bytes
+    considered: list[Considered]
+    thresholds: Thresholds
+    settled: frozenset[int]
+
+
+def recluster(
+    writer: Writer,
+    meaning: Meaning | None,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+    tiebreaker: Tiebreaker | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Reclustering:
+    """Look again at what the commits changed that nobody has looked at yet, or that are behind ``after``.
+
+    At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
+    """
+    with background_lease(writer.env.folder) as leased:
+        looked_at = events = commits = 0
+        proposals: list[str] = []
+        marked, head = _progress(writer)
+        through = max(after, marked)
+        while leased and through < head and (limit is None or looked_at < limit) and not stopped():
+            looks, reached = _look(writer, meaning, through, head)
+            judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
+            pairs = list({frozenset(pair[:2]): pair for pair in judged}.values())
+            looked_at, through = looked_at + len(looks), reached
+            for command in _commands(pairs, marked, reached):
+                receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
+                receipt.raise_if_refused()
+                proposals += receipt.proposals
+                events, commits = events + receipt.events, commits + (receipt.events > 0)
+                marked, _ = _progress(writer)
+        return Reclustering(looked_at, tuple(proposals), through, head - through, events, commits, not leased)
+
+
+def _progress(writer: Writer) -> tuple[int, int]:
+    with writer.env.read() as txn:
+        return reclustered_through(Tables(txn)), LmdbLog(txn).head().seq
+
+
+def _look(writer: Writer, meaning: Meaning | None, after: int, head: int) -> tuple[list[Look], int]:
+    """What is seen around the next commits, and the last of them."""
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        fresh = news(log, tables, after, head, MAX_NEW)
+        nonces = FreshNonces(writer.entropy)
+        draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
+        ctx = Context(draft, writer.ontology, b"")
+        return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes))), fresh.through
+
+
+def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[int]) -> Iterator[Look]:
+    for node in nodes:
+        body = ctx.body(node)
+        if body is None:
+            continue
+        thresholds = writer.resolving.of(body.type)
+        candidate = Candidate((body.name, *ctx.aliases(node)), body.type, scope_of(ctx, node), node)
+        near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
+        found = considered(ctx, candidate, thresholds, near)
+        one = class_of(ctx, node) if found else {}
+        settled = frozenset(each.node for each in found if each.node in one or is_settled(ctx, node, each.node))
+        yield Look(ctx.lineage(node), found, thresholds, settled)
+
+
+def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
+    """Those whose newest text has a meaning near to that of a world's newest."""
+    import numpy as np
+
+    tables = ctx.tables
+    place = vector_place(tables, meaning.space, node, tables.node(node).versions)
+    stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
+    vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
+    if not isinstance(vector, Vector):
+        return {}
+    hits = meaning.find(np.frombuffer(vector.values, dtype="<f2").astype(np.float32), MAX_NEAR)
+    near = [hit for hit in hits if hit.score >= least and hit.node != node]
+    return {hit.node: hit.score for hit in near if tables.node(hit.node).versions == hit.version}
+
+
+def _judged(
+    look: Look, meaning: Meaning | None, tiebreaker: Tiebreaker | None
+) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
+    """(later lineage, earlier lineage, evidence) of what is to be proposed."""
+    found = judge(look.considered, look.thresholds, tiebreaker)
+    chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
+    told = {"by": AUTHOR} | ({} if meaning is None else {"space": meaning.name, "model": meaning.model})
+    for each in chosen:
+        if each.node not in look.settled:
+            yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}
+
+
+def _commands(pairs: list[tuple[bytes, bytes, dict[str, Any]]], marked: int, reached: int) -> Iterator[cmd.Recluster]:
+    """The commands that stage the pairs; the last of them says how far the looking has come."""
+    for start in range(0, len(pairs), MAX_STAGED):
+        some = tuple(pairs[start : start + MAX_STAGED])
+        last = start + MAX_STAGED >= len(pairs)
+        yield cmd.Recluster(after=marked, through=reached if last else marked, items=some)
+    if not pairs and reached - marked >= MARK_COMMITS:
+        yield cmd.Recluster(after=marked, through=reached, items=())
