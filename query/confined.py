@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.overlay import Pair
-from worlddb.projections.tables.reading import Scannable, Seekable
+from worlddb.projections.tables.reading import Scannable, Seekable, TableReads
 from worlddb.projections.tables.schema import (
     CONTAINS_CODE,
     EDGE_PLACE,
@@ -27,7 +27,6 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.whole import missing_row
 from worlddb.query.scope import Scope
 
@@ -39,7 +38,7 @@ class ConfinedTables:
     caller, and raises as if it were not there.
     """
 
-    def __init__(self, tables: Tables, world: int, moment: Moment, known: dict[int, bool]) -> None:
+    def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool]) -> None:
         self._tables = tables
         self._moment = moment
         self._scope = Scope(tables, world, moment, known)

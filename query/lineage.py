@@ -22,7 +22,7 @@ def history(
     seq = sight.place.moment.seq
     found = [seen for seen in versions_as_of(sight.tables, node, seq) if period is None or period.admits(seen.validity)]
     if between is not None:
-        found = [seen for seen in found if _is_learned(sight, node, seen, between)]
+        found = [seen for seen in found if is_learned(sight, node, seen, between)]
     return [build.version(sight, node, seen) for seen in reversed(found)]
 
 
@@ -46,7 +46,8 @@ def why_closed(sight: Sight, node: int, seq: int) -> str:
     return next((why for why in (*reasons, *given) if why), "")
 
 
-def _is_learned(sight: Sight, node: int, seen: SeenVersion, between: Interval) -> bool:
+def is_learned(sight: Sight, node: int, seen: SeenVersion, between: Interval) -> bool:
+    """True if a version was written in a span of ingest time, or something was learned of its end then."""
     steps = _ends(sight.tables, node, seen, sight.place.moment.seq)
     return any(between.contains(sight.header(seq).ingest_time) for seq, _ in steps)
 

@@ -172,11 +172,14 @@ def _answer(
 
 def _note(spec: Spec, *, at_present: bool) -> str:
     """What a reader of the answer should know about how it was made."""
-    notes = [_STATISTICS] if at_present else []
+    notes = (_STATISTICS if at_present else "", rewrites_unseen(spec))
+    return "; ".join(note for note in notes if note)
+
+
+def rewrites_unseen(spec: Spec) -> str:
+    """In words which registered types change what is shown without their handlers being here; empty if none does."""
     unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
-    if unseen:
-        notes.append(_REWRITES.format(", ".join(unseen)))
-    return "; ".join(notes)
+    return _REWRITES.format(", ".join(unseen)) if unseen else ""
 
 
 def _hits(window: Window, snapshot: Sight, request: Request, found: _Found) -> tuple[records.Hit, ...]:

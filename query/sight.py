@@ -38,12 +38,22 @@ class Sight:
 
     __slots__ = ("_snapshot", "place", "tables")
 
-    def __init__(self, snapshot: Snapshot, place: Place, known: dict[int, bool] | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        place: Place,
+        known: dict[int, bool] | None = None,
+        *,
+        also_at: Moment | None = None,
+    ) -> None:
+        """``also_at``: of what is confined, show only what is inside at this moment too."""
         self._snapshot = snapshot
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
-            self.tables = ConfinedTables(snapshot.tables, place.top, place.moment, {} if known is None else known)
+            if also_at is not None:
+                self.tables = ConfinedTables(self.tables, place.top, also_at, {})
+            self.tables = ConfinedTables(self.tables, place.top, place.moment, {} if known is None else known)
 
     @property
     def whole(self) -> Snapshot | None:

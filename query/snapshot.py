@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -53,6 +54,13 @@ class Reader(Protocol):
 
     def vector_query(self, text: str, through: int) -> VectorQuery | str:
         """The query as a vector, or in words why there is none."""
+
+    def vector_given(self, values: Sequence[float]) -> VectorQuery | str:
+        """A vector that the caller made, as it is compared with those of the default space, or why it is not.
+
+        Raises:
+            InputError: it has another number of numbers than they have.
+        """
 
     def vector_lane(self, query: VectorQuery) -> VectorLane:
         """The vector index of the query's space, up to the store's head."""

@@ -29,6 +29,7 @@ from worlddb.query.members import members
 from worlddb.query.naming import named_node
 from worlddb.query.ontology import edge_types
 from worlddb.query.period import Choice, Span, edge_in, period_of, span_of
+from worlddb.query.pipeline.bound import Queryable
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
 from worlddb.query.references import as_ref
@@ -40,7 +41,7 @@ DIRECTIONS = ("both", "out", "in")
 MAX_LIMIT = 2**63 - 1
 
 
-class View:
+class View(Queryable):
     """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
 
     A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found

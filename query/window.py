@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from worlddb.projections.tables.asof import Moment
 from worlddb.query.lanes.text import ExactTextLane, TextLane
 from worlddb.query.lanes.vector import SeenVectors, VectorQuery
 from worlddb.query.ontology import spec_of
@@ -29,6 +30,7 @@ class Window:
         self._exact_lanes: dict[Choice, ExactTextLane] = {}
         self._exact_vectors: dict[tuple[int, Choice], SeenVectors] = {}
         self._inside: dict[int, bool] = {}
+        self._also_at: Moment | None = None
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
@@ -37,13 +39,21 @@ class Window:
             inner.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
         return inner
 
+    def at(self, moment: Moment) -> Window:
+        """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
+        earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec)
+        earlier._also_at = self.place.moment
+        with earlier.sight() as sight:
+            earlier.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        return earlier
+
     @contextmanager
     def sight(self) -> Iterator[Sight]:
         """One short read transaction, as far as the place may see."""
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
-            yield Sight(snapshot, self.place, self._inside)
+            yield Sight(snapshot, self.place, self._inside, also_at=self._also_at)
 
     def present_lane(self) -> TextLane:
         """The text index of the whole store, up to its head."""

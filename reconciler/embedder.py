@@ -63,6 +63,13 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
         raise InputError(
             f"The embedder {embedder.model!r:.80} gave numbers that are not finite", "Correct the embedder"
         )
+    return centred_units(given, mean)
+
+
+def centred_units(given: Vectors, mean: Vectors) -> Vectors:
+    """A model's rows of numbers without the mean and of length 1; rows of zeros stay so."""
+    import numpy as np
+
     silent = ~given.any(axis=1)
     centred = given - mean
     centred[silent] = 0.0

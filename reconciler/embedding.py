@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import codec
@@ -16,7 +16,7 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces, vector_place
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
-from worlddb.reconciler.embedder import Embedder, mean_of, unit_vectors
+from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
@@ -137,6 +137,25 @@ def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
 
     check_model(space, embedder)
     found: Vectors = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=True)[0]
+    return found
+
+
+def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
+    """A vector as the space's model gives it, as those in the space are compared.
+
+    Raises:
+        InputError: it has another number of numbers than those in the space.
+    """
+    import numpy as np
+
+    if len(values) != space.row.dimension:
+        raise InputError(
+            f"The vector has {len(values)} numbers, and those of the embedding space {space.name!r:.80} have"
+            f" {space.row.dimension}",
+            f"Give one as {space.model!r:.80} makes it",
+        )
+    mean = np.frombuffer(space.mean, dtype="<f4")
+    found: Vectors = centred_units(np.asarray([values], dtype=np.float32), mean)[0]
     return found
 
 

@@ -58,6 +58,7 @@ def test_the_commands_are_those_that_are_promised():
             "link",
             "unlink",
             "recall",
+            "query",
             "show",
             "history",
             "children",

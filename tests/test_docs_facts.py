@@ -15,6 +15,7 @@ from tests.test_docs import text_of
 from tests.tidy.tree import ROOT
 from worlddb.log.model import blobs, commit, events, hashing, limits
 from worlddb.projections.tables import schema
+from worlddb.query.pipeline.steps import Step
 from worlddb.reconciler import commands
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.outcome import NOTES
@@ -37,6 +38,7 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Reclustering Tiebreaker
+    BoundQuery Query Stage Subgraph
     Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())
@@ -118,6 +120,20 @@ def test_every_public_call_has_a_docstring_and_its_signature_is_in_the_reference
         if function.__name__ not in ("close",):
             assert function.__doc__, function
         assert f"`{signature(function)}`" in REFERENCE, signature(function)
+
+
+def test_every_operator_of_a_query_is_in_the_reference_with_its_fields() -> None:
+    part = section(REFERENCE, "### Queries")
+    made = {name: each for name, each in vars(worlddb.Query.__mro__[1]).items() if not name.startswith("_")}
+    assert made.keys() >= {"traverse", "as_of"}
+    for each in made.values():
+        assert each.__doc__ and f"`{signature(each)}`" in part, signature(each)
+    told = {name: tuple(quoted(row[1])) for row in rows(part) for name in quoted(row[0]) if name != "op"}
+    for kind in get_args(Step):
+        name = str(kind.__struct_config__.tag)
+        assert told.pop(name)[: len(kind.__struct_fields__)] or not kind.__struct_fields__
+        assert name in made
+    assert not told
 
 
 def test_the_fields_of_every_record_are_in_the_reference() -> None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
-from tests.faults.growth import DAY, NAMES, TYPES, WORDS, Growth
-from worlddb import Database, View
+from tests.faults.growth import DAY, EDGES, NAMES, TYPES, WORDS, Growth
+from worlddb import Database, Query, View
 from worlddb.log.model.interval import Interval
 from worlddb.projections.tables import asof
 
@@ -22,7 +22,7 @@ MANY_HISTORIES = 200
 MOMENTS = 5
 CASES_A_MOMENT = 10
 COMMANDS = 45
-KINDS = 26
+KINDS = 34
 """How many kinds of questions there are."""
 
 Read = Callable[[View], Any]
@@ -109,7 +109,30 @@ def questions(rng: random.Random, refs: list[str], times: list[int]) -> Iterator
             ("recall confined", _confined(ref, text)),
             ("blame", _asks(View.blame, ref)),
             ("export_identity", _asks(View.export_identity, ref)),
+            *_queries(rng, ref, text, type_name, direction, span, closed),
         )
+
+
+def _queries(
+    rng: random.Random, ref: str, text: str, type_name: str, direction: Any, span: dict[str, Any], closed: bool
+) -> Iterator[tuple[str, Read]]:
+    """Queries of the pipeline: from everything, from a world, from a text, with operators of every kind."""
+    everything, one, found = Query.of(), Query.of(seeds=ref), Query.of(text=text, exact=True, k=30)
+    some = everything.include_superseded() if closed else everything
+    yield from (
+        ("query types", _runs(everything.filter_type(type_name).facets("type", "world", "author", "month"))),
+        ("query in a span", _runs(some.filter_time(**span).order("name", descending=closed))),
+        ("query a walk", _runs(one.traverse(direction=direction, depth=3))),
+        ("query members", _runs(one.traverse("contains", depth=2, keep=True).prefer_summaries())),
+        ("query a text", _runs(found.traverse("refers_to", "causes", direction="both").unify().limit(5))),
+        ("query inside", _runs(everything.in_world(ref).traverse(direction=direction))),
+        ("query connected", _runs(some.where_connected(rng.choice(EDGES), direction, absent=closed))),
+        ("query confined", lambda view: _runs(found.traverse())(view.confined(ref))),
+    )
+
+
+def _runs(query: Query) -> Read:
+    return lambda view: view.run(query)
 
 
 def _asks(read: Callable[..., Any], *arguments: Any, **chosen: Any) -> Read:

@@ -23,6 +23,7 @@ from worlddb.query import journal, scope, stats
 from worlddb.query.confined import ConfinedTables, _Seen
 from worlddb.query.lanes.text import ExactTextLane
 from worlddb.query.period import Choice
+from worlddb.query.pipeline.walk import Ground
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
@@ -151,8 +152,10 @@ LOOKED_THROUGH = {
         "history",
         "log",
         "proposals",
+        "query",
         "recall",
         "reference_of",
+        "run",
         "timeline",
     ),
 }
@@ -214,6 +217,14 @@ def _closed_still_contains(tables: Any, node: int, moment: Moment) -> list[int]:
     return [place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, moment.seq)]
 
 
+def _every_edge_crosses(self: Ground, place: EdgePlace, row: EdgeRow) -> bool:
+    return True
+
+
+def _only_the_moment_counts(self: Window, moment: Moment) -> Window:
+    return Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec)
+
+
 LEAKS: dict[str, tuple[Any, str, Any]] = {
     "an edge from a home outside": (ConfinedTables, "_shows", _home_is_ignored),
     "an edge to a world outside": (ConfinedTables, "_shows", _target_is_ignored),
@@ -225,6 +236,8 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "events outside": (journal, "_shown", _events_are_shared),
     "how many there are": (stats, "counts_at", _everybody_is_counted),
     "what was moved out": (scope, "containers_at", _unlinked_still_contains),
+    "a step out of a world that no refers_to took": (Ground, "_crosses", _every_edge_crosses),
+    "what was inside at an earlier moment": (Window, "at", _only_the_moment_counts),
     "what is no longer contained": (scope, "containers_at", _closed_still_contains),
 }
 

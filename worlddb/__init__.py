@@ -54,6 +54,9 @@ from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, C
 from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.journal import Entry
+from worlddb.query.pipeline.answer import Stage, Subgraph
+from worlddb.query.pipeline.bound import BoundQuery
+from worlddb.query.pipeline.value import Query
 from worlddb.query.ranking import LANES
 from worlddb.query.records import (
     Bookmark,
@@ -113,6 +116,7 @@ __all__ = [
     "BlamedEdge",
     "BlamedField",
     "Bookmark",
+    "BoundQuery",
     "Bundle",
     "Change",
     "Clock",
@@ -172,6 +176,7 @@ __all__ = [
     "PlainHandler",
     "ProofCheck",
     "Proposal",
+    "Query",
     "ReadOnlyBackup",
     "Rebuilt",
     "Recall",
@@ -187,11 +192,13 @@ __all__ = [
     "Rewritable",
     "SeededEntropy",
     "Snapshot",
+    "Stage",
     "Staged",
     "StaticEmbedder",
     "Step",
     "StoreClosed",
     "StoreError",
+    "Subgraph",
     "SystemClock",
     "SystemEntropy",
     "Thresholds",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -30,7 +30,7 @@ from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Snapshot
 from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, pending, query_vector
+from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, given_vector, pending, query_vector
 from worlddb.reconciler.lease import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
@@ -171,6 +171,14 @@ class StoreReader:
             return VectorQuery(space.number, space.row.dimension, query_vector(self._embedder, space, text))
         except (InputError, ModelUnavailable) as error:
             return str(error)
+
+    def vector_given(self, values: Sequence[float]) -> VectorQuery | str:
+        """A vector that the caller made, of the default space, or in words why there is nothing to compare it with."""
+        with self.snapshot() as snapshot:
+            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
+        if space is None:
+            return NOTHING_EMBEDDED
+        return VectorQuery(space.number, space.row.dimension, given_vector(space, values))
 
     def vector_lane(self, query: VectorQuery) -> PresentVectorLane:
         return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query)

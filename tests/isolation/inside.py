@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from tests.isolation import queries
 from tests.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Structure
 from tests.model.compare import Compared, all_fields, fields
 from tests.model.reads import Reads
@@ -77,6 +78,7 @@ class Inside:
         self.blames()
         self.timelines()
         self.identities()
+        queries.confined(self)
         if recall:
             self.recall()
 
@@ -256,6 +258,10 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.find(world=ref)
     yield lambda ref: view.log(ref=ref)
     yield lambda ref: view.recall(CONTENTS[1], world=ref)
+    yield lambda ref: view.query(seeds=ref).run()
+    yield lambda ref: view.query(world=ref).run()
+    yield lambda ref: view.query().in_world(ref).run()
+    yield lambda ref: view.query().where_connected("causes", to=ref).run()
 
 
 def told(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
@@ -287,5 +293,6 @@ def scoped(structure: Structure) -> None:
         for query in QUERIES:
             hits = view.recall(query, world=refs[top], include_superseded=True, k=100)
             assert {hit.ref for hit in hits} <= inside
+        queries.scoped(view, reads, top)
         if top != ROOT:
             assert refs[ROOT] not in inside

@@ -1,0 +1,86 @@
+"""A query together with the view that it is asked of, and how a view makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from worlddb.log.model.errors import InputError
+from worlddb.query.pipeline.answer import Subgraph
+from worlddb.query.pipeline.running import run
+from worlddb.query.pipeline.value import DEFAULT_K, Chain, Query
+from worlddb.query.ranking import TEXT
+from worlddb.query.window import Window
+
+
+class BoundQuery(Chain):
+    """What :meth:`worlddb.View.query` returns: a query to which operators are added, and which knows its view."""
+
+    __slots__ = ("_window", "query")
+
+    def __init__(self, window: Window, query: Query) -> None:
+        self._window = window
+        self.query = query
+        """The query itself, without the view."""
+
+    def _changed(self, change: Any) -> Self:
+        return type(self)(self._window, change(self.query))
+
+    def run(self) -> Subgraph:
+        """Ask the query.
+
+        Raises:
+            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
+            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
+        """
+        return run(self._window, self.query)
+
+    def explain(self) -> Subgraph:
+        """As :meth:`run`; each stage also says how many seconds it took."""
+        return run(self._window, self.query, timed=True)
+
+    def __str__(self) -> str:
+        return str(self.query)
+
+    def __repr__(self) -> str:
+        return f"<worlddb.BoundQuery: {self.query}>"
+
+
+class Queryable:
+    """The part of a view that queries are asked of."""
+
+    __slots__ = ()
+    _window: Window
+
+    def query(
+        self,
+        *,
+        seeds: Any = None,
+        text: str | None = None,
+        vector: Iterable[float] | None = None,
+        world: Any = None,
+        k: int = DEFAULT_K,
+        lanes: Sequence[str] = (TEXT,),
+        exact: bool = False,
+    ) -> BoundQuery:
+        """A query of this view, to which operators are added before it is run (paper §4.1).
+
+        It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
+        ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
+
+        Raises:
+            InputError: something given is not what it should be.
+        """
+        start = Query.of(seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact)
+        return BoundQuery(self._window, start)
+
+    def run(self, query: Query, *, timed: bool = False) -> Subgraph:
+        """Ask a query that was made elsewhere; with ``timed``, each stage says how many seconds it took.
+
+        Raises:
+            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
+            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
+        """
+        if not isinstance(query, Query):
+            raise InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
+        return run(self._window, query, timed=timed)

@@ -1,0 +1,113 @@
+"""Start sets: from references, from a text, from a vector or from everything, in this order of preference (§4.1)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worlddb.projections.tables.lookup import find_node
+from worlddb.query.candidates import Gate
+from worlddb.query.fusion import CONVEX
+from worlddb.query.lanes.vector import ExactVectorLane, VectorLane
+from worlddb.query.period import Choice
+from worlddb.query.pipeline.operators import Selection
+from worlddb.query.pipeline.value import Start
+from worlddb.query.recall import NO_VECTORS, Request, recall
+from worlddb.query.references import as_ref
+from worlddb.query.window import Window
+
+_SKIPPED: Final = {
+    ("seeds", 1): "{} was not looked at: seeds come first",
+    ("seeds", 2): "{} were not looked at: seeds come first",
+    ("text", 1): "{} was not looked at: a text comes first",
+}
+"""What the planner says of what else was given, by what it chose and how much it passed over."""
+
+
+class Ranked(NamedTuple):
+    """The worlds of a ranked start, best first, and what the ranking rests on. There are none of other starts."""
+
+    scores: dict[int, float]
+    exact: bool
+    note: str
+
+
+def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
+    """What a text or a vector finds, in transactions of its own."""
+    if start.chosen == "text":
+        return _by_text(window, start, Choice(superseded))
+    if start.chosen == "vector":
+        return _by_vector(window, start, Choice(superseded))
+    return Ranked({}, True, "")
+
+
+def begin(start: Start, found: Ranked, selection: Selection) -> str:
+    """Fill a selection with the start set; what a reader of the explanation should know of it."""
+    ground = selection.ground
+    notes = [_SKIPPED[start.chosen, len(start.ignored)].format(" and ".join(start.ignored))] if start.ignored else []
+    if start.chosen == "seeds":
+        notes += _from_seeds(start.seeds or (), selection)
+    else:
+        nodes = found.scores if start.chosen != "everything" else ground.sight.inhabitants(ground.inside)
+        for node in nodes:
+            seen = ground.seen(node)
+            if seen is not None:
+                selection.add(node, seen)
+    return "; ".join(notes)
+
+
+def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
+    """Seeds that are not valid, or lie outside, are left out, as they would be of any answer."""
+    ground = selection.ground
+    tables, seq = ground.sight.tables, ground.sight.place.moment.seq
+    left_out = 0
+    for ref in seeds:
+        node = find_node(tables, as_ref(ref), seq)
+        seen = ground.seen(node) if ground.scope.sees(node) else None
+        if seen is None:
+            left_out += 1
+        else:
+            selection.add(node, seen)
+    return [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
+
+
+def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
+    answer = recall(
+        window,
+        Request(
+            text=start.text or "",
+            world=start.world,
+            k=start.k,
+            exact=start.exact,
+            choice=choice,
+            lanes=start.lanes,
+            fusion=CONVEX,
+            asked=window.place.moment.valid,
+        ),
+    )
+    with window.sight() as sight:
+        numbers = [(sight.tables.node_of(bytes.fromhex(hit.ref)), hit.score) for hit in answer.hits]
+    missing = [f"{lane}: {reason}" for lane, reason in answer.unavailable.items()]
+    notes = [answer.note, *missing]
+    scores = {node: score for node, score in numbers if node is not None}
+    return Ranked(scores, answer.exact, "; ".join(note for note in notes if note))
+
+
+def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
+    exact = start.exact or window.place.is_confined
+    query = window.reader.vector_given(start.vector or ())
+    if isinstance(query, str):
+        return Ranked({}, exact, query)
+    lane: VectorLane | None = None if exact else window.reader.vector_lane(query)
+    with window.sight() as sight:
+        moment, top = sight.place.moment, sight.place.top
+        inside = top if start.world is None else find_node(sight.tables, as_ref(start.world), moment.seq)
+        if lane is None:
+            seen = window.exact_vectors(sight, query, choice)
+            if not len(seen.vectors):
+                return Ranked({}, exact, NO_VECTORS)
+            lane = ExactVectorLane(seen, query)
+        nearest = lane
+        passing = Gate(sight, inside, choice).passing(lambda limit, nodes: nearest.search(limit=limit, nodes=nodes))
+        scores = {passed.node: round(passed.score, 6) for passed in islice(passing, start.k)}
+    return Ranked(scores, exact, "")
