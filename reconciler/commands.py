@@ -318,6 +318,12 @@ def record(command: Command, names: list[str], body: int, details: int, secret: 
     return [command.CODE, body, details, names, *_rest(command, secret)]
 
 
+def record_plain(command: Create | Link, names: list[str], body: int, details: int) -> list[Any]:
+    """As :func:`record`, for a command without a key."""
+    kind = type(command)
+    return [kind.CODE, body, details, names, *_GET_REST[kind](command)]
+
+
 def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
     """True if everything but the texts is the same; for those see :func:`has_texts`."""
     if recorded[0] != command.CODE:

@@ -187,7 +187,7 @@ class Draft:
     def emit_linked(self, event: Linked, source: int, target: int, home: int) -> None:
         """As :meth:`emit`, for an edge whose ends and home are at hand as node numbers."""
         self.events.append(event)
-        self.applier.link(event, source, target, home)
+        self.applier.link(event, self.tables.give_type_code(event.type), source, target, home)
 
     def note(self, code: str, *refs: bytes) -> None:
         """Tell the caller something; notes are part of the receipt."""

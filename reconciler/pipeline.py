@@ -258,6 +258,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     plain = PlainDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     for position, command in enumerate(commands):
         if plain is not None and plain.decide(command):
+            draft.staged = False
             continue
         try:
             matches = resolve(ctx, command, writer.resolving)

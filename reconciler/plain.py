@@ -18,7 +18,7 @@ from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.erasures import forbids
 from worlddb.projections.tables.held import Footing, Standing
 from worlddb.projections.tables.names import NO_NAME, name_digest
-from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE
+from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.details import add_details
@@ -30,7 +30,7 @@ class _Rule(NamedTuple):
 
     only_records: Callable[[Reading, int, int], bool] | None
     handler_version: int
-    is_containment: bool
+    code: int
 
 
 class PlainDecider:
@@ -42,6 +42,8 @@ class PlainDecider:
         self._tables = ctx.tables
         self._now = ctx.now
         self._refs = ctx.draft.refs
+        self._standings = ctx.tables.known.standings
+        self._footings = ctx.tables.known.footings
         self._rules: dict[str, _Rule] = {}
         self._root = ctx.tables.node(ROOT_NODE).lineage
         if ctx.forbids is None:
@@ -58,7 +60,7 @@ class PlainDecider:
 
     def _link(self, command: cmd.Link) -> bool:
         type_name = command.type
-        only_records, version, is_containment = self._rules.get(type_name) or self._rule(type_name)
+        only_records, version, code = self._rules.get(type_name) or self._rule(type_name)
         if only_records is None or command.key is not None or command.home is not None:
             return False
         one, other = self._end(command.source_ref), self._end(command.target_ref)
@@ -66,17 +68,17 @@ class PlainDecider:
             return False
         source, lineage, source_version, source_end = one
         target, target_lineage, target_version, target_end = other
-        if is_containment:
+        if code == CONTAINS_CODE:
             begins, home, home_lineage = self._tables.footing(other).begins, source, lineage
         else:
-            begins, home, home_lineage = self._tables.footing(one)
+            begins, home, home_lineage = self._footings.get(lineage) or self._tables.footing(one)
+            if source == ROOT_NODE:
+                begins = self._now
         if command.valid_from is not None:
             begins = command.valid_from
-        elif source == ROOT_NODE and not is_containment:
-            begins = self._now
         until = FOREVER if command.valid_to is None else command.valid_to
         ctx, draft = self._ctx, self._draft
-        if until < begins or ctx.scopes.functional(type_name, home) is not None:
+        if until < begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
             return False
         if not only_records(ctx, source, target):
             return False
@@ -103,8 +105,10 @@ class PlainDecider:
             False,
             version,
         )
-        draft.emit_linked(event, source, target, home)
-        self._recorded(command, names, edge, ev.NONE, details)
+        draft.events.append(event)
+        draft.applier.link(event, code, source, target, home)
+        self._refs.append(edge)
+        draft.commands.append(cmd.record_plain(command, names, ev.NONE, details))
         return True
 
     def _create(self, command: cmd.Create) -> bool:
@@ -112,7 +116,10 @@ class PlainDecider:
         world = self._end(self._root if command.world is None else command.world)
         begins = self._now if command.valid_from is None else command.valid_from
         until = FOREVER if command.valid_to is None else command.valid_to
-        if world is None or until < begins or ctx.forbids or self._may_be_known(command):
+        if world is None or until < begins or ctx.forbids or command.resolve == "all":
+            return False
+        name = name_digest(command.name)
+        if command.resolve and self._may_be_known(name, command.aliases):
             return False
         if command.key is not None and self._tables.node_of(ctx.lineage_of(command.key)) is not None:
             return False
@@ -123,46 +130,50 @@ class PlainDecider:
         else:
             lineage = ctx.lineage_of(command.key)
         body = draft.add_body(command.type, command.name, command.content)
-        node = draft.applier.next_node
-        draft.emit(ev.Created(lineage, body, details, begins, until))
+        identifier = draft.blobs.ids[body]
+        created = ev.Created(lineage, body, details, begins, until)
+        draft.events.append(created)
+        node = draft.applier.create(created, identifier, name)
         for position in range(len(command.aliases)):
             draft.emit(ev.Named(lineage, details, position))
-        nonce = draft.nonce("edge", CONTAINS, world.lineage, lineage, world.lineage)
-        end = edge_end(lineage, draft.blobs.ids[body])
-        edge = edge_id_of_ends(CONTAINS, world.end, end, world.lineage, begins, b"", nonce)
+        end = edge_end(lineage, identifier)
+        self._standings[lineage] = Standing(node, lineage, 1, end)
+        self._contain(world, node, lineage, end, begins)
+        self._footings[lineage] = Footing(begins, world.node, world.lineage)
+        self._refs.append(lineage)
+        if command.key is None:
+            draft.commands.append(cmd.record_plain(command, names, body, details))
+        else:
+            draft.commands.append(cmd.record(command, names, body, details, ctx.secret))
+        return True
+
+    def _contain(self, world: Standing, node: int, lineage: bytes, end: bytes, begins: int) -> None:
+        """Put a new world into another one."""
+        container, container_lineage, container_version, container_end = world
+        draft, version = self._draft, self._rule(CONTAINS).handler_version
+        nonce = draft.nonce("edge", CONTAINS, container_lineage, lineage, container_lineage)
+        edge = edge_id_of_ends(CONTAINS, container_end, end, container_lineage, begins, b"", nonce)
         event = ev.Linked(
             edge,
             CONTAINS,
-            world.lineage,
-            world.versions,
+            container_lineage,
+            container_version,
             lineage,
             1,
-            world.lineage,
+            container_lineage,
             begins,
             FOREVER,
             ev.NONE,
             nonce,
             False,
-            self._rule(CONTAINS).handler_version,
+            version,
         )
-        draft.emit_linked(event, world.node, node, world.node)
-        known = self._tables.known
-        known.standings[lineage] = Standing(node, lineage, 1, end)
-        known.footings[lineage] = Footing(begins, world.node, world.lineage)
-        self._recorded(command, names, lineage, body, details)
-        return True
+        draft.events.append(event)
+        draft.applier.link(event, CONTAINS_CODE, container, node, container)
 
-    def _recorded(self, command: cmd.Command, names: list[str], ref: bytes, body: int, details: int) -> None:
-        draft = self._draft
-        draft.refs.append(ref)
-        draft.staged = False
-        draft.commands.append(cmd.record(command, names, body, details, self._ctx.secret))
-
-    def _may_be_known(self, command: cmd.Create) -> bool:
-        """True if the resolver has something to look at: the exact tier knows one of the names, or all tiers run."""
-        if command.resolve == "all":
-            return True
-        digests = map(name_digest, (command.name, *command.aliases)) if command.resolve else ()
+    def _may_be_known(self, name: bytes, aliases: tuple[str, ...]) -> bool:
+        """True if the exact tier of the resolver has something to look at: somebody has, or had, one of the names."""
+        digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
 
     def _end(self, ref: cmd.Ref) -> Standing | None:
@@ -171,14 +182,17 @@ class PlainDecider:
             if not 0 <= ref < len(self._refs):
                 return None
             ref = self._refs[ref]
-        if type(ref) is not bytes or len(ref) != LINEAGE_BYTES:
-            return None
-        return self._tables.standing(ref)
+        found = self._standings.get(ref)  # type: ignore[arg-type]
+        if found is None and type(ref) is bytes and len(ref) == LINEAGE_BYTES:
+            found = self._tables.standing(ref)
+        return found
 
     def _rule(self, type_name: str) -> _Rule:
-        handler = self._ctx.scopes.built_in.get(type_name)
-        version = 0 if handler is None else handler.version
-        rule = _Rule(getattr(handler, "only_records", None), version, type_name == CONTAINS)
-        if handler is not None:
-            self._rules[type_name] = rule
+        rule = self._rules.get(type_name)
+        if rule is None:
+            handler = self._ctx.scopes.built_in.get(type_name)
+            version = 0 if handler is None else handler.version
+            rule = _Rule(getattr(handler, "only_records", None), version, EDGE_TYPE_CODES.get(type_name, 0))
+            if handler is not None:
+                self._rules[type_name] = rule
         return rule

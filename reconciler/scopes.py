@@ -25,12 +25,13 @@ class Scopes:
         self._ontology = ontology
         self._seq = seq
         self._nearest: dict[str, Nearest] = {}
-        self._any: bool | None = None
+        self.any_registered = last_change(tables) != 0
+        """Nearly every write is to a store in which nothing is registered."""
 
     def forget(self) -> None:
         """Read the registrations again: one was just written or taken back."""
         self._nearest.clear()
-        self._any = None
+        self.any_registered = last_change(self._tables) != 0
 
     def in_force(self, type_name: str, home: int) -> Registration | None:
         """The registration of a type that holds for edges at home in a world."""
@@ -41,12 +42,8 @@ class Scopes:
 
     def functional(self, type_name: str, home: int) -> int | None:
         """The world whose registration makes a type functional for edges at home in a world."""
-        if not self._any:
-            # Nearly every write is to a store in which nothing is registered.
-            if self._any is None:
-                self._any = last_change(self._tables) != 0
-            if not self._any:
-                return None
+        if not self.any_registered:
+            return None
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.is_functional else None
 

@@ -68,9 +68,18 @@ class SeededEntropy:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        self._pool = b""
+        self._at = 0
 
     def bytes(self, count: int) -> bytes:
-        return self._random.randbytes(count)
+        end = self._at + count
+        if end > len(self._pool):
+            # Words of four bytes come in a row, however many are drawn at once.
+            self._pool = self._pool[self._at :] + self._random.randbytes(_POOL_BYTES + count * 4)
+            self._at, end = 0, count
+        drawn = self._pool[self._at : end]
+        self._at = end
+        return drawn
 
 
 def monotonic() -> float:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import repeat
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
+from worlddb.projections.tables.blocks import UNNAMED_TYPES
 from worlddb.projections.tables.bookmarks import apply_bookmarked
-from worlddb.projections.tables.columns import Ends, put_edges, put_worlds
 from worlddb.projections.tables.erasures import erased
 from worlddb.projections.tables.imports import filled, imported
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.owed import Owing
 from worlddb.projections.tables.reclustered import apply_reclustered
 from worlddb.projections.tables.registrations import apply_registered, apply_unregistered
 from worlddb.projections.tables.schema import (
@@ -35,85 +31,21 @@ from worlddb.projections.tables.schema import (
     AliasRow,
     EdgePlace,
     EdgeRow,
-    NodeRow,
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.settle import Unsettled
-from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import apply_embedded, apply_embedded_through, apply_space_opened
 
 
-class CommitBlobs(Protocol):
-    """What applying needs to know of a commit's blobs, by position."""
-
-    def blob_id(self, position: int) -> bytes:
-        """The hash that stands in the log."""
-
-    def body(self, position: int) -> Body | None:
-        """The body, or ``None`` once erased."""
-
-    def details(self, position: int) -> Details | None:
-        """The details, or ``None`` once erased."""
-
-    def earlier(self, seq: int, position: int) -> Body | None:
-        """A body of an earlier commit, or ``None`` if its text is not there."""
-
-
-class Applier:
+class Applier(Owing):
     """Applies the events of one commit to the tables, and then settles the world hashes.
 
-    The rows of new worlds and edges are owed to the tables for a while: see :class:`WholeTables`.
+    The rows of new worlds and edges are owed to the tables for a while; see :mod:`.owed`.
     """
-
-    def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
-        self.tables = tables
-        self.blobs = blobs
-        self.seq = seq
-        self.ingest_time = ingest_time
-        progress = tables.progress()
-        self.next_node = progress.next_node
-        self.next_edge = progress.next_edge
-        tables.first_new_node = progress.next_node
-        tables.writing = True
-        self.unsettled = Unsettled(tables, seq)
-        self._created: list[ev.Created] = []
-        self._linked: list[ev.Linked] = []
-        self._ends: list[Ends] = []
-        self._named: set[bytes] = set()
-        self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        self._led_to: set[tuple[int, int]] = set()
 
     def apply(self, event: ev.Event) -> None:
         """Write what the event says."""
         _APPLY[type(event)](self, event)
-
-    def create(self, event: ev.Created) -> int:
-        """As :meth:`apply`, for a new lineage; its number."""
-        node = self.next_node
-        self.next_node += 1
-        t_create = self.ingest_time if event.t_create is None else event.t_create
-        row = NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, self.blobs.blob_id(event.body))
-        self.tables.number_new(event.lineage, node, row)
-        self._created.append(event)
-        body = self.blobs.body(event.body)
-        if body is not None:
-            self._named.add(name_digest(body.name))
-        self.unsettled.changed(node)
-        self.tables.owed = self
-        return node
-
-    def link(self, event: ev.Linked, source: int, target: int, home: int) -> None:
-        """As :meth:`apply`, for a new edge whose ends and home the caller knows as numbers."""
-        code = self.tables.give_type_code(event.type)
-        self._linked.append(event)
-        self._ends.append((code, source, target, home))
-        if code == CONTAINS_CODE:
-            self.tables.contained(target, source)
-        self._targets[source, code].append(target)
-        self._led_to.add((target, code))
-        self.next_edge += 1
-        self.tables.owed = self
 
     def apply_all(self, events: Sequence[ev.Event]) -> None:
         """Write what all the events of a commit say: new lineages, then new edges, then the rest.
@@ -123,66 +55,18 @@ class Applier:
         """
         if isinstance(events[0], ev.StoreCreated):
             self.apply(events[0])
-        self._create_all([event for event in events if type(event) is ev.Created])
-        self._link_all([event for event in events if type(event) is ev.Linked])
+        self.create_all([event for event in events if type(event) is ev.Created])
+        linked = [event for event in events if type(event) is ev.Linked]
+        sources = self.numbers([event.source for event in linked])
+        targets = self.numbers([event.target for event in linked])
+        homes = self.numbers([event.home for event in linked])
+        types = [event.type for event in linked]
+        code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
+        # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
+        self.link_all(linked, list(zip(map(code_of.__getitem__, types), sources, targets, homes, strict=True)))
         for event in events:
             if type(event) not in _EARLY:
                 self.apply(event)
-
-    def _create_all(self, events: list[ev.Created]) -> None:
-        nodes = range(self.next_node, self.next_node + len(events))
-        lineages = [event.lineage for event in events]
-        times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
-        bodies = map(self.blobs.blob_id, [event.body for event in events])
-        rows = map(NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
-        self.tables.number_all_new(lineages, nodes, rows)
-        self.unsettled.all_changed(nodes)
-        self._created += events
-        self.next_node = nodes.stop
-        self.tables.owed = self
-
-    def _link_all(self, events: list[ev.Linked]) -> None:
-        tables = self.tables
-        sources = self.numbers([event.source for event in events])
-        targets = self.numbers([event.target for event in events])
-        homes = self.numbers([event.home for event in events])
-        types = [event.type for event in events]
-        code_of = {name: tables.give_type_code(name) for name in dict.fromkeys(types)}
-        ends = list(zip(map(code_of.__getitem__, types), sources, targets, homes, strict=True))
-        for code, source, target, _ in ends:
-            if code == CONTAINS_CODE:
-                tables.contained(target, source)
-        self._linked += events
-        self._ends += ends
-        self.next_edge += len(events)
-        # Replay asks no handler, so nobody will ask for what is owed by type: the rows are put before they are read.
-        self.pay()
-
-    def pay(self) -> None:
-        """Put the rows of what was created and linked since the last time, all at once."""
-        self.tables.owed = None
-        created, linked, ends = self._created, self._linked, self._ends
-        self._created, self._linked, self._ends = [], [], []
-        self._named.clear()
-        self._targets.clear()
-        self._led_to.clear()
-        if created:
-            put_worlds(self.tables, self.blobs, self.seq, created, range(self.next_node - len(created), self.next_node))
-        if linked:
-            put_edges(self.tables, self.seq, linked, ends, range(self.next_edge - len(linked), self.next_edge))
-            self.unsettled.all_linked(ends, linked)
-
-    def is_name_owed(self, digest: bytes) -> bool:
-        """True if a new lineage has the name, and the tables do not know it yet."""
-        return digest in self._named
-
-    def targets_owed(self, node: int, code: int) -> list[int]:
-        """Where the edges of a type from a node lead that are not in the tables yet."""
-        return self._targets.get((node, code), [])
-
-    def is_target_owed(self, node: int, code: int) -> bool:
-        """True if an edge of a type to a node is not in the tables yet."""
-        return (node, code) in self._led_to
 
     def settle(self) -> bytes:
         """Rehash every world that changed, each once; the root world's hash."""
@@ -221,7 +105,8 @@ def _store_created(on: Applier, event: ev.StoreCreated) -> None:
 
 
 def _created(on: Applier, event: ev.Created) -> None:
-    on.create(event)
+    body = on.blobs.body(event.body)
+    on.create(event, on.blobs.blob_id(event.body), NO_NAME if body is None else name_digest(body.name))
 
 
 def _revised(on: Applier, event: ev.Revised) -> None:
@@ -252,21 +137,10 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Revised) -> Non
             type_,
         ),
     )
-    _put_name(on, name, node)
-    if body is not None:
-        _put_first(on.tables.types, type_ + U64.pack(node), on.seq)
-        if body.type not in UNNAMED_TYPES:
-            put_name(on.tables, node, body.name)
-
-
-def _put_name(on: Applier, name: bytes, node: int) -> None:
-    if name != NO_NAME:
-        _put_first(on.tables.names, name + U64.pack(node), on.seq)
-
-
-def _put_first(table: Table, key: bytes, seq: int) -> None:
-    if table.get(key) is None:
-        table.put(key, U64.pack(seq))
+    on.put_name(node, name, None if body is None or body.type in UNNAMED_TYPES else body.name)
+    key, types = type_ + U64.pack(node), on.tables.types
+    if body is not None and types.get(key) is None:
+        types.put(key, U64.pack(on.seq))
 
 
 def _closed(on: Applier, event: ev.Closed) -> None:
@@ -289,9 +163,10 @@ def _named(on: Applier, event: ev.Named) -> None:
     alias = row.aliases + 1
     on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
     on.tables.put_node(node, row._replace(aliases=alias))
-    _put_name(on, name, node)
-    if details is not None:
-        put_name(on.tables, node, details.aliases[event.position])
+    if details is not None and on.is_owed(node):
+        on.name(node, name, details.aliases[event.position])
+    else:
+        on.put_name(node, name, None if details is None else details.aliases[event.position])
 
 
 def _unnamed(on: Applier, event: ev.Unnamed) -> None:
@@ -303,7 +178,8 @@ def _unnamed(on: Applier, event: ev.Unnamed) -> None:
 
 
 def _linked(on: Applier, event: ev.Linked) -> None:
-    on.link(event, on.number(event.source), on.number(event.target), on.number(event.home))
+    code = on.tables.give_type_code(event.type)
+    on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
 
 
 def _unlinked(on: Applier, event: ev.Unlinked) -> None:

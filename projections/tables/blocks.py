@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from typing import Final
 from zlib import crc32
@@ -67,20 +67,25 @@ def _likenesses(form: Form) -> set[str]:
     words = form.words[:MAX_BLOCKED_WORDS]
     joined = "".join(form.words)
     told = {f"whole {joined[:4]} {joined[-3:]}"}
-    told |= {f"sound {' '.join(sorted(pair))}" for pair in combinations(map(sound_of, words), min(2, len(words)))}
+    sounds = list(map(sound_of, words))
+    told |= {f"sound {_ordered(*pair)}" for pair in combinations(sounds, 2)}
     if len(words) == 1:
-        told |= {f"begin {joined[:3]}", f"end {joined[-4:]}"}
+        told |= {f"begin {joined[:3]}", f"end {joined[-4:]}", f"sound {sounds[0]}"}
     elif len(words) == 2:
         first, last = words
         told |= {f"begin {first[:4]} {last[-1]}", f"begin {last[:4]} {first[-1]}"}
-        told |= {f"start {first[0]} {sound_of(last)}", f"start {last[0]} {sound_of(first)}"}
-        told.add(f"end {' '.join(sorted((first[-3:], last[-3:])))}")
+        told |= {f"start {first[0]} {sounds[1]}", f"start {last[0]} {sounds[0]}"}
+        told.add(f"end {_ordered(first[-3:], last[-3:])}")
     return told
 
 
+def _ordered(one: str, other: str) -> str:
+    return f"{one} {other}" if one <= other else f"{other} {one}"
+
+
 def _keys(form: Form, told: set[str]) -> list[bytes]:
-    marks = "\x1f".join(form.marks)
-    return [_checksum(f"{marks}\x1e{key}") for key in sorted(told)]
+    marks = "\x1f".join(form.marks) + "\x1e"
+    return [crc32((marks + key).encode()).to_bytes(BLOCK_BYTES, "big") for key in sorted(told)]
 
 
 def put_name(tables: Tables, node: int, name: str) -> None:
@@ -92,6 +97,23 @@ def put_name(tables: Tables, node: int, name: str) -> None:
             tables.forms.put(number + own, b"".join(keys := block_keys(form)))
             for key in keys:
                 tables.blocks.put(key + own + number, form.text.encode())
+
+
+def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
+    """As :func:`put_name`, for new worlds, none of which has a name yet; their numbers are as they are stored."""
+    form_rows: dict[bytes, bytes] = {}
+    block_rows: dict[bytes, bytes] = {}
+    for number, name in zip(numbers, names, strict=True):
+        for form in forms(name):
+            text = form.text.encode()
+            own = crc32(text).to_bytes(FORM_BYTES, "big")
+            ending = own + number
+            if number + own not in form_rows:
+                form_rows[number + own] = b"".join(keys := block_keys(form))
+                for key in keys:
+                    block_rows[key + ending] = text
+    tables.forms.put_new(list(form_rows), form_rows.values())
+    tables.blocks.put_new(list(block_rows), block_rows.values())
 
 
 def forget_names(tables: Tables, node: int) -> None:

@@ -6,19 +6,19 @@ A load and a replay spend most of their time on these two. There is no other way
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
 
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_name
+from worlddb.projections.tables.blocks import UNNAMED_TYPES, put_first_names
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import EDGE, EDGE_KEY, LIVE, U64, U64_U64, VERSION, VERSION_KEY
 from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
-    from worlddb.projections.tables.apply import CommitBlobs
+    from worlddb.projections.tables.owed import CommitBlobs
 
 Ends = tuple[int, int, int, int]
 """An edge's type, source, target and home, as numbers."""
@@ -40,9 +40,8 @@ def put_worlds(tables: Tables, blobs: CommitBlobs, seq: int, events: Sequence[ev
     tables.names.put_new(named, first_seen)
     typed = [kind + number for kind, number, body in zip(types, numbers, bodies, strict=True) if body is not None]
     tables.types.put_new(typed, first_seen)
-    for node, body in zip(nodes, bodies, strict=True):
-        if body is not None and body.type not in UNNAMED_TYPES:
-            put_name(tables, node, body.name)
+    known = [body is not None and body.type not in UNNAMED_TYPES for body in bodies]
+    put_first_names(tables, compress(numbers, known), [body.name for body in compress(bodies, known) if body])
 
 
 def put_edges(tables: Tables, seq: int, events: Sequence[ev.Linked], ends: Sequence[Ends], numbers: range) -> None:

@@ -32,6 +32,8 @@ _NUMBERS: Final = """
 """
 NUMBER_WORDS: Final = frozenset(_NUMBERS.split())
 
+_NO_WORDS: Final = NEGATIONS | NUMBER_WORDS | GENERATIONS.keys()
+
 _LOOKALIKES: Final = str.maketrans(
     # Lower-case Cyrillic and Greek letters that UTS #39 calls confusable with one Latin letter.
     "авекмнорстухіјѕԛԝһԁӏвαβεικνορτυχγωϲϳ",
@@ -94,12 +96,14 @@ def _unmixed(word: str) -> str:
 
 
 def _form(text: str, native: str) -> Form | None:
-    parts = _WORD.findall(_APOSTROPHES.sub("", text))
+    parts: list[str] = _WORD.findall(_APOSTROPHES.sub("", text) if _APOSTROPHES.search(text) else text)
     words: list[str] = []
     marks: list[str] = []
     initials: list[str] = []
     for position, part in enumerate(parts):
-        if part.isdigit():
+        if len(part) > 1 and part not in _NO_WORDS and not part.isdigit():
+            words.append(part)
+        elif part.isdigit():
             marks.append(part)
         elif part in NEGATIONS:
             marks.append("not")

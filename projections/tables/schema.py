@@ -119,6 +119,9 @@ EDGE_TYPE_CODES: Final = {
 FIRST_CUSTOM_CODE: Final = 256
 CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 
+UNFOLLOWED: Final = frozenset(EDGE_TYPE_CODES[name] for name in ("refers_to", "implies", "instance_of", "same_as"))
+"""Types whose handlers follow no edges: it is not kept where they lead before they are rows."""
+
 PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
 STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")
 

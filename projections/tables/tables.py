@@ -28,6 +28,7 @@ from worlddb.projections.tables.schema import (
     U16,
     U64,
     U64_U64,
+    UNFOLLOWED,
     VERSION,
     VERSION_KEY,
     AliasRow,
@@ -95,8 +96,9 @@ class Tables(WholeTables):
     def version(self, node: int, version: int) -> VersionRow:
         row = self._cache.versions.get((node, version))
         if row is None:
-            table = self.versions if node >= self.first_new_node else self._versions
-            stored = table.get(VERSION_KEY.pack(node, version))
+            if self.owed is not None and (owed := self.owed.first_version_owed(node)) is not None:
+                return owed
+            stored = self._versions.get(VERSION_KEY.pack(node, version))
             if stored is None:
                 raise missing_row(f"version {version} of node {node}")
             row = VersionRow._make(VERSION.unpack(stored))
@@ -225,6 +227,8 @@ class Tables(WholeTables):
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
+        if self.owed is not None and code in UNFOLLOWED:
+            self.owed.pay()
         prefix = EDGE_PREFIX.pack(node, code)
         pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
         ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
@@ -260,6 +264,8 @@ class Tables(WholeTables):
 
     def has_incoming(self, node: int, code: int) -> bool:
         """True if a node was ever the target of an edge of a type."""
+        if self.owed is not None and code in UNFOLLOWED:
+            self.owed.pay()
         if self.owed is not None and self.owed.is_target_owed(node, code):
             return True
         return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)

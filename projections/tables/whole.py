@@ -21,6 +21,7 @@ from worlddb.projections.tables.schema import (
     VERSION,
     VERSION_KEY,
     Progress,
+    VersionRow,
 )
 
 
@@ -30,10 +31,13 @@ def missing_row(what: str) -> DamagedStore:
 
 
 class Owing(Protocol):
-    """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.apply`."""
+    """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.owed`."""
 
     def pay(self) -> None:
         """Put the rows."""
+
+    def first_version_owed(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is owed."""
 
     def is_name_owed(self, digest: bytes) -> bool:
         """True if a new lineage has the name, and the tables do not know it yet."""

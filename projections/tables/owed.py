@@ -1,0 +1,168 @@
+"""New worlds and edges of one commit: known at once to whatever is decided next, their rows made later, all together.
+
+Making a row at a time costs several times as much as making a column of them, and next to nothing that is decided
+reads the rows of what the same commit has just made. So they are *owed*: :class:`Owing` answers for them from memory,
+and puts them before anybody reads a table that they belong to, at the latest when the commit is settled.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import repeat
+from typing import Protocol
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.projections.tables.blocks import put_name
+from worlddb.projections.tables.columns import Ends, put_edges, put_worlds
+from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.schema import CONTAINS_CODE, U64, UNFOLLOWED, NodeRow, VersionRow
+from worlddb.projections.tables.settle import Unsettled
+from worlddb.projections.tables.tables import Tables
+
+
+class CommitBlobs(Protocol):
+    """What applying needs to know of a commit's blobs, by position."""
+
+    def blob_id(self, position: int) -> bytes:
+        """The hash that stands in the log."""
+
+    def body(self, position: int) -> Body | None:
+        """The body, or ``None`` once erased."""
+
+    def details(self, position: int) -> Details | None:
+        """The details, or ``None`` once erased."""
+
+    def earlier(self, seq: int, position: int) -> Body | None:
+        """A body of an earlier commit, or ``None`` if its text is not there."""
+
+
+class Owing:
+    """What one commit owes to the tables, and the numbers that it gives out."""
+
+    def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
+        self.tables = tables
+        self.blobs = blobs
+        self.seq = seq
+        self.ingest_time = ingest_time
+        progress = tables.progress()
+        self.next_node = progress.next_node
+        self.next_edge = progress.next_edge
+        tables.first_new_node = progress.next_node
+        tables.writing = True
+        self.unsettled = Unsettled(tables, seq)
+        self._created: list[ev.Created] = []
+        self._aliases: list[tuple[int, bytes, str]] = []
+        self._names: set[bytes] = set()
+        self._linked: list[ev.Linked] = []
+        self._ends: list[Ends] = []
+        self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._led_to: set[tuple[int, int]] = set()
+
+    # -- what is owed
+
+    def create(self, event: ev.Created, body: bytes, name: bytes) -> int:
+        """A new lineage, with the id of its body and the digest of its name; its number."""
+        node = self.next_node
+        self.next_node = node + 1
+        t_create = self.ingest_time if event.t_create is None else event.t_create
+        self.tables.number_new(event.lineage, node, NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
+        self._created.append(event)
+        self._names.add(name)
+        self.tables.owed = self
+        return node
+
+    def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
+        """A new edge, with its type, ends and home as numbers."""
+        self._linked.append(event)
+        self._ends.append((code, source, target, home))
+        if code == CONTAINS_CODE:
+            self.tables.contained(target, source)
+        if code not in UNFOLLOWED:
+            self._targets[source, code].append(target)
+            self._led_to.add((target, code))
+        self.next_edge += 1
+        self.tables.owed = self
+
+    def name(self, node: int, digest: bytes, text: str) -> None:
+        """Another name of a new lineage."""
+        self._aliases.append((node, digest, text))
+        self._names.add(digest)
+
+    def create_all(self, events: list[ev.Created]) -> None:
+        """As :meth:`create`, for all new lineages of a commit."""
+        nodes = range(self.next_node, self.next_node + len(events))
+        lineages = [event.lineage for event in events]
+        times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
+        bodies = map(self.blobs.blob_id, [event.body for event in events])
+        rows = map(NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
+        self.tables.number_all_new(lineages, nodes, rows)
+        self._created += events
+        self.next_node = nodes.stop
+        self.tables.owed = self
+
+    def link_all(self, events: list[ev.Linked], ends: list[Ends]) -> None:
+        """As :meth:`link`, for all new edges of a commit; their rows are put."""
+        for code, source, target, _ in ends:
+            if code == CONTAINS_CODE:
+                self.tables.contained(target, source)
+        self._linked += events
+        self._ends += ends
+        self.next_edge += len(events)
+        self.pay()
+
+    def pay(self) -> None:
+        """Put the rows of everything that is owed."""
+        self.tables.owed = None
+        created, linked, ends, aliases = self._created, self._linked, self._ends, self._aliases
+        self._created, self._linked, self._ends, self._aliases = [], [], [], []
+        self._names.clear()
+        self._targets.clear()
+        self._led_to.clear()
+        if created:
+            nodes = range(self.next_node - len(created), self.next_node)
+            put_worlds(self.tables, self.blobs, self.seq, created, nodes)
+            self.unsettled.all_changed(nodes)
+        for node, digest, text in aliases:
+            self.put_name(node, digest, text)
+        if linked:
+            put_edges(self.tables, self.seq, linked, ends, range(self.next_edge - len(linked), self.next_edge))
+            self.unsettled.all_linked(ends, linked)
+
+    def put_name(self, node: int, digest: bytes, text: str | None) -> None:
+        """A name of a lineage from now on, also where names that are alike are looked for; no text: it was erased."""
+        key, names = digest + U64.pack(node), self.tables.names
+        if digest != NO_NAME and names.get(key) is None:
+            names.put(key, U64.pack(self.seq))
+        if text is not None:
+            put_name(self.tables, node, text)
+
+    # -- what is known of it
+
+    def is_owed(self, node: int) -> bool:
+        """True if the rows of a node are owed."""
+        return self.next_node - len(self._created) <= node < self.next_node
+
+    def is_name_owed(self, digest: bytes) -> bool:
+        """True if a new lineage has the name, and the tables do not know it yet."""
+        return digest in self._names
+
+    def first_version_owed(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is owed."""
+        if not self.is_owed(node):
+            return None
+        event = self._created[node - self.next_node]
+        body = self.blobs.body(event.body)
+        name, kind = (NO_NAME, NO_TYPE) if body is None else (name_digest(body.name), type_digest(body.type))
+        identifier = self.blobs.blob_id(event.body)
+        return VersionRow(
+            identifier, self.seq, event.valid_from, event.valid_to, 0, event.body, event.details, name, kind
+        )
+
+    def targets_owed(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that are not in the tables yet."""
+        return self._targets.get((node, code), [])
+
+    def is_target_owed(self, node: int, code: int) -> bool:
+        """True if an edge of a type to a node is not in the tables yet."""
+        return (node, code) in self._led_to
