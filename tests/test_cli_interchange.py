@@ -45,7 +45,7 @@ def test_a_bundle_is_not_written_to_a_terminal_or_over_something_else(run, tmp_p
     assert (nowhere.code, nowhere.error) == (2, "input")
     assert "--out FILE" in nowhere.err
     assert run("export", "Nobody", "--out", tmp_path / "x").error == "unknown_reference"
-    assert run("export", "--out", tmp_path / "no" / "folder").code == 5
+    assert run("export", "--out", tmp_path / "no" / "folder").error == "input"
     assert run("export", "--out", tmp_path, "--overwrite").code == 2
     assert not (tmp_path / "x").exists()
 

@@ -157,3 +157,12 @@ def test_nothing_can_be_compared_with_a_time_before_the_first_commit(tmp_path: P
         worlddb.diff(tmp_path / "store", at_a="1990-01-01")
     with pytest.raises(worlddb.InputError, match="one of: key, path"):
         worlddb.diff(tmp_path / "store", seq_a=1, by="colour")
+
+
+def test_vectors_that_only_one_moment_has_are_told_as_such(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        note = db.create("Note", "n", content="a red boat").ref
+        db.embed()
+    found = worlddb.diff(tmp_path / "store", tmp_path / "store", seq_a=2)
+    assert {(change.ref, change.change) for change in found.worlds if change.ref == note} == {(note, "vectors")}
+    assert {detail.kind for change in found.worlds for detail in change.changes} == {"vectors"}

@@ -41,7 +41,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     A name that ends in ``.zst`` is written compressed.
 
     Raises:
-        InputError: there is something under the name already.
+        InputError: there is something under the name already, or no directory that could hold it.
         UnavailableError: it cannot be written there.
     """
     if path.exists() and not (overwrite and path.is_file()):
@@ -63,6 +63,8 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             except BaseException:
                 os.unlink(made.name)
                 raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{str(path)!r:.200} is in no directory that exists", "Make the directory first") from None
     except OSError as error:
         raise UnavailableError(
             f"{str(path)!r:.200} cannot be written: {error}", "Check the path and the space"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.model.times import format_time
@@ -14,7 +15,13 @@ from worlddb.query.diff.records import Detail
 from worlddb.query.diff.side import Sides
 from worlddb.query.journal import Entry
 
-_ERASED = "erased"
+_KINDS: Final[dict[str, str]] = {
+    "erased": "erased",
+    "space": "vectors",
+    "embedded": "vectors",
+    "embedded_through": "vectors",
+}
+"""What kind of change an event is that only one history has; all others are ``registered``."""
 
 
 def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
@@ -74,12 +81,12 @@ def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -
 
 
 def _others(sides: Sides, others: list[Told], found: dict[bytes, list[Detail]]) -> None:
-    """Registrations, erasures, and whatever else only one of the histories says: by the world that it names."""
+    """Registrations, erasures, vectors, and whatever else only one history says: by the world that it names."""
     said = [Counter(_said(told) for told in others if told.side == side.label) for side in sides]
     root = sides[0].root()
     for label, only in (("a", said[0] - said[1]), ("b", said[1] - said[0])):
         for (event, ref, data), _ in only.items():
-            kind = "erased" if event.startswith(_ERASED) else "registered"
+            kind = _KINDS.get(event, "registered")
             texts = (data, "") if label == "a" else ("", data)
             found[bytes.fromhex(ref) or root].append(Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
 

@@ -19,7 +19,8 @@ CHANGE_KINDS: Final = {
     "names": "its aliases differ",
     "identity": "whom it may be the same as was proposed or decided differently",
     "provenance": "the reason or the source that was given with it differs",
-    "registered": "what its commits registered differs",
+    "registered": "what was registered for it, or said of the store in other ways, differs",
+    "vectors": "vectors of its texts were recorded on one side only",
 }
 """Every kind of change, the weightiest first: the first one that a world has is its ``change``."""
 
