@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rapidfuzz.distance import JaroWinkler
@@ -16,7 +17,7 @@ from worlddb.projections.tables.asof import alias_known, newest_version
 from worlddb.projections.tables.blocks import block, ends_keys, given_name_keys, lookup_keys
 from worlddb.projections.tables.matching import Form, forms, sound_of
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.references import node_ref
@@ -28,6 +29,9 @@ from worlddb.reconciler.staging import is_apart
 
 MAX_CONSIDERED: Final = 512
 """How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
+
+MAX_WALKED: Final = 2048
+"""How many members of the scope are looked at for a name that more than so many others have."""
 
 MAX_WEIGHED: Final = 16
 """How many of the likeliest are looked up and weighed name by name."""
@@ -193,12 +197,34 @@ def _holders(ctx: Context, candidate: Candidate) -> Iterator[tuple[int, str]]:
         digest = name_digest(name)
         if digest == NO_NAME:
             continue
-        for looked_at, (node, _) in enumerate(ctx.tables.named(digest)):
-            if looked_at >= MAX_CONSIDERED:
-                break
+        for node in _namesakes(ctx, digest, candidate.world):
             if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, candidate):
                 seen.add(node)
                 yield node, name
+
+
+def _namesakes(ctx: Context, digest: bytes, world: int) -> Iterator[int]:
+    """Nodes that have had a name, in log order; of very many the earliest, and then whoever is near in the scope.
+
+    Without the latter, nobody would find a name that is common elsewhere in a world of their own.
+    """
+    rows = ctx.tables.named(digest)
+    yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
+    if world != ROOT_NODE and next(rows, None) is not None:
+        yield from sorted(_near(ctx, world))
+
+
+def _near(ctx: Context, world: int) -> set[int]:
+    """The worlds inside a world, level by level, as far as they are looked at."""
+    found, pending = {world}, [world]
+    for around in pending:
+        for _, row in ctx.tables.outgoing(around, CONTAINS_CODE):
+            if len(found) > MAX_WALKED:
+                return found
+            if row.unlinked == LIVE and row.target not in found:
+                found.add(row.target)
+                pending.append(row.target)
+    return found
 
 
 def _is_called(ctx: Context, node: int, digest: bytes) -> bool:

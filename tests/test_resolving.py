@@ -16,6 +16,7 @@ from worlddb.projections.tables.blocks import SAME_FORM, block, block_keys
 from worlddb.projections.tables.matching import MAX_MATCHED_CHARACTERS, forms
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler.resolver import MAX_CONSIDERED
 from worlddb.reconciler.resolving.scores import Likeness, cosine, likeness
 from worlddb.reconciler.resolving.thresholds import Resolving
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, New, Resolved, judge
@@ -298,3 +299,21 @@ def test_ingest_proposes_a_speaker_under_another_spelling_and_can_be_told_not_to
         assert db.ingest(turns, conversation="a").events == 0
         with pytest.raises(InputError):
             db.ingest(turns, conversation="c", resolve="fuzzy")
+
+
+def test_a_name_that_very_many_have_elsewhere_is_found_in_a_world_of_ones_own() -> None:
+    """The earliest 512 of a name were all that was looked at, wherever they were."""
+    with new_store() as db:
+        crowd, own = (db.create("Topic", name).ref for name in ("crowd", "own"))
+        with db.batch() as tx:
+            for _ in range(MAX_CONSIDERED + 1):
+                tx.create("Topic", "Home", world=crowd, resolve=False)
+        inner = db.create("Topic", "inner", world=own).ref
+        known = db.create("Topic", "Home", world=inner, resolve=False).ref
+        gone = db.create("Topic", "Home", world=own, resolve=False).ref
+        db.move(gone, crowd)
+        for resolve in ("exact", "all"):
+            staged = db.create("Topic", "home", world=own, resolve=resolve).proposals
+            assert [each.target for each in db.proposals() if each.ref in staged] == [known]
+            db.reject(staged[0])
+            db.retire(db.proposals(status=None)[-1].source)
