@@ -26,7 +26,7 @@ _SUPERSEDES: Final = "supersedes"
 def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
 
-    A world that the bundle says was superseded ends, if it was known here and had not ended.
+    A world that the bundle says was superseded ends no later than that, also in versions that only this store has.
     """
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
@@ -90,8 +90,9 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
+    ctx.close(target, edge.valid_from, by=edge.source)
     if not ctx.tables.node(target).ended:
-        ctx.end(target, edge.valid_from, by=edge.source)
+        ctx.draft.emit(ev.Ended(edge.target, edge.valid_from, ev.NONE, edge.source))
 
 
 def _way_up(ctx: Context, world: int, container: int) -> list[int]:

@@ -53,6 +53,7 @@ class Merge:
         self.left_rejected: list[bytes] = []
         self.without_text: list[bytes] = []
         self.memberships: list[ev.Linked] = []
+        self._gone_apart: set[bytes] = set()
 
     def events(self) -> list[ev.AnyEvent]:
         """The events, in an order in which each finds what it names."""
@@ -107,14 +108,14 @@ class Merge:
         known: Sequence[VersionRow] = ()
         if node is not None:
             if self._held.is_erased(node):
-                self.left_erased.append(frame.lineage)
+                self._erased_world(world, node, later)
                 return
             told = [(version.body, version.valid_from, version.valid_to) for version in world.versions]
             known = self._same_so_far(node, frame.lineage, frame.t_create, told)
             later.extend(self._known_versions(world, known))
             if self._tables.node(node).ended and len(world.versions) > len(known):
                 self.conflicts.append(f"{short(frame.lineage)} has ended here, and has a newer version in the bundle")
-            elif world.ended and not self._tables.node(node).ended and len(known) > len(world.versions):
+            elif world.ended and len(known) > len(world.versions):
                 self.conflicts.append(f"{short(frame.lineage)} has ended in the bundle, and has a newer version here")
         for ordinal, version in enumerate(world.versions[len(known) :], len(known) + 1):
             body = self.blobs.position(version.body)
@@ -131,6 +132,46 @@ class Merge:
             if node is None or not self._tables.node(node).ended:
                 details = self.blobs.position(ended.details)
                 later.append(ev.Ended(frame.lineage, ended.at, details, ended.by))
+
+    def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
+        """A world whose texts were erased here takes no text: its versions come as hashes, for edges name them.
+
+        One that was written anew here under its key, or that ended here before, is left as it is.
+        """
+        lineage, has_ended = world.frame.lineage, bool(self._tables.node(node).ended)
+        self.left_erased.append(lineage)
+        known = [row for _, row in sorted(self._tables.version_rows(node))]
+        told = [(version.body, version.valid_from) for version in world.versions]
+        newer, older = len(told) > len(known), len(told) < len(known)
+        if (
+            [(row.body, row.valid_from) for row in known[: len(told)]] != told[: len(known)]
+            or (newer and has_ended)
+            or (older and world.ended)
+        ):
+            self._gone_apart.add(lineage)
+            return
+        for ordinal, version in enumerate(world.versions, 1):
+            ends = known[ordinal - 1].valid_to if ordinal <= len(known) else version.born_to
+            if ordinal > len(known):
+                body = self.blobs.nothing_but(version.body)
+                later.append(ev.Revised(lineage, body, ev.NONE, version.valid_from, version.born_to))
+            if version.valid_to < ends:
+                later.append(ev.Closed(lineage, ordinal, version.valid_to, version.by))
+        later.extend(ev.Ended(lineage, ended.at, ev.NONE, ended.by) for ended in world.ended if not has_ended)
+
+    def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
+        """An end in a world that went its own way after an erasure must be a version that is here."""
+        for lineage, ordinal, body in (
+            (frame.source, frame.source_version, frame.source_body),
+            (frame.target, frame.target_version, frame.target_body),
+        ):
+            node = self._tables.node_of(lineage) if lineage in self._gone_apart else None
+            if node is not None:
+                versions = self._tables.node(node).versions
+                if ordinal > versions or self._tables.version(node, ordinal).body != body:
+                    self.conflicts.append(
+                        f"an edge names version {ordinal} of {short(lineage)}, which was erased here and is another"
+                    )
 
     def _same_so_far(self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]) -> list[VersionRow]:
         """The versions of a world that is here; where both have an ordinal, it must be the same version."""
@@ -224,6 +265,7 @@ class Merge:
         row = self._tables.proposal(frame.proposal)
         status = PENDING if row is None else row.status
         if row is None:
+            self._names_what_is_here(frame)
             yield ev.Proposed(
                 frame.proposal,
                 frame.source,
@@ -257,6 +299,7 @@ class Merge:
         proposal = self._tables.proposal(frame.edge)
         if proposal is not None and proposal.status in (UNDONE, REJECTED):
             return
+        self._names_what_is_here(frame)
         if frame.keyed and self._tables.place_of_key(frame.nonce) is not None:
             self.conflicts.append(f"the edge {short(frame.edge)} has the key of another edge that is here")
         # The edge of a proposal has an id that covers the proposal's details, and says nothing of its own.

@@ -53,7 +53,7 @@ NOTES = {
     "texts_arrived": "the texts of {}, of which only the identifiers had come before, have come",
     "texts_missing": "of {} the bundle has no text: it was erased where it comes from, or had never come there",
     "knows_more": "{} holds more here than in the bundle, so its hash is another one",
-    "left_erased": "{} were erased here, and were left so",
+    "left_erased": "{} were erased here, and took no text",
     "functional_conflict": "{} records that a functional relation leads to two targets at one time; both stay",
     "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
     "types_registered": "the edge types {} hold for worlds of the bundle now, as where it comes from",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import worlddb
+from tests.faults.traces import traces
 from tests.model.stores import day, refusal
 from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
 
@@ -151,3 +152,36 @@ def test_a_world_that_ended_there_and_was_revised_here_is_a_conflict(pair: Pair)
     pair.there.retire(one)
     pair.here.revise(one, content="it goes on")
     refused_as(pair.brought(), "bundle_conflict", one[:12], "has ended in the bundle, and has a newer version here")
+
+
+def test_an_edge_to_a_newer_version_of_a_world_that_was_erased_here_finds_it_without_its_text(pair: Pair) -> None:
+    """The version was left out with its text, and the edge named one that was not there: nothing could be exported."""
+    one, two, *_ = pair.refs
+    pair.here.erase(one, reason="request 7")
+    pair.there.revise(one, name="Secretname", content="Secretword", valid_from=day(2))
+    pair.there.alias(one, "Secretalias")
+    pair.there.link(two, "refers_to", one)
+    pair.there.retire(one, at=day(5), why="Secretreason")
+    brought = pair.brought()
+    assert [(note.code, note.refs) for note in brought.notes] == [("left_erased", (one,))]
+    view = pair.here.view(valid=day(3))
+    (edge,) = view.edges(two, type="refers_to")
+    history = view.history(one)
+    assert [version.erased for version in history] == [True, True]
+    assert edge.target_version == history[1].number
+    assert [(version.valid.start, version.valid.end) for version in history][1] == (day(2), day(5))
+    assert view.hash(pair.team) == pair.there.view().hash(pair.team)
+    assert traces(pair.here.path, ["Secretname", "Secretword", "Secretalias", "Secretreason"]) == []
+    assert pair.here.export(pair.team, pair.folder / "back.bundle").world_hash == view.hash(pair.team)
+    assert pair.brought().events == 0
+    assert pair.here.verify(deep=True).ok
+
+
+def test_what_was_superseded_there_ends_in_versions_too_that_only_this_store_has(pair: Pair) -> None:
+    one, two, *_ = pair.refs
+    pair.here.revise(one, content="newer here", valid_from=day(1))
+    pair.there.link(two, "supersedes", one, valid_from=day(5), home=two)
+    pair.there.export(two, pair.folder / "two.bundle")
+    assert pair.here.import_bundle(pair.folder / "two.bundle")
+    assert [version.valid.end for version in pair.here.view().history(one)] == [day(1), day(5)]
+    assert refusal(pair.here.revise(one, content="again")) == "ended"
