@@ -4,7 +4,8 @@ A store is loaded with the mix of bench/_workload.py, its tables are cleared in 
 is timed: read the log, decode, apply, settle every commit's root and compare it with the recorded one, write the
 tables, one durable commit. The floor starts from a copy of the same store with empty tables, reads and decodes the
 same headers, events, bodies and details, and puts the pairs that the rebuild wrote by a bare loop, in one durable
-commit. The two alternate; the figures are medians.
+commit. It is given them sorted; ``arrival_ratio`` is to one that puts them in the order in which the events came (see
+bench.load). They take turns; the figures are medians.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import gc
 import shutil
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import lmdb
 
+from bench._arrival import by_arrival
 from bench._floor import Floor, same_pairs
 from bench._recording import Pair, commits, recorded
 from bench._report import p50, parser, report
@@ -41,6 +43,8 @@ def main() -> None:
     notes = (
         f"{result['events']:,} events in {result['commits']:,} commits, {result['pairs']:,} table pairs; medians of"
         f" {arguments.repeat} runs each.",
+        f"Of the floor in the order of arrival, WorldDB has {result['arrival_ratio']:.3g}. Of the processor, an event"
+        f" takes {result['cpu_us_per_event']:.3g} µs; by that the ratio is {result['cpu_ratio']:.3g}.",
     )
     report(arguments, "replay", result, ("", "events/s", "seconds", "ratio"), rows, notes)
 
@@ -66,24 +70,34 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     with _reopened(folder / "store") as db:
         pairs = _pairs_of_a_rebuild(db, folder / "pairs")
         floor = Floor(folder / "floor")
-        seconds, floor_seconds, events = [], [], 0
+        arrived = by_arrival(pairs)
+        seconds, floor_seconds, arrival_seconds, cpu, floor_cpu, events = [], [], [], [], [], 0
         for turn in range(arguments.repeat):
             _clear(db)
             gc.collect()
-            began = perf_counter()
+            began, cpu_began = perf_counter(), process_time()
             events = _rebuild(db)
             seconds.append(perf_counter() - began)
+            cpu.append(process_time() - cpu_began)
             assert db.head().root == root == db.view().hash(), "the rebuilt tables have another root"
             if turn:
                 _empty(floor.env, pairs)
             gc.collect()
+            cpu_began = process_time()
             floor_seconds.append(_floor(floor, pairs))
+            floor_cpu.append(process_time() - cpu_began)
+            _empty(floor.env, pairs)
+            gc.collect()
+            arrival_seconds.append(_floor(floor, arrived))
             assert turn or same_pairs(db._env._shared.env, floor.env), "the floor holds other bytes than the rebuild"
         floor.close()
     return {
         "events_per_s": round(events / p50(seconds), 1),
         "floor_events_per_s": round(events / p50(floor_seconds), 1),
         "ratio": round(p50(floor_seconds) / p50(seconds), 4),
+        "arrival_ratio": round(p50(arrival_seconds) / p50(seconds), 4),
+        "cpu_us_per_event": round(p50(cpu) / events * 1e6, 2),
+        "cpu_ratio": round(p50(floor_cpu) / p50(cpu), 4),
         "events": events,
         "commits": commit_count,
         "pairs": len(pairs),

@@ -34,7 +34,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "replay": (
         (*SMALL, "--batch", "50", "--repeat", "2"),
-        {"events_per_s", "floor_events_per_s", "ratio", "events"},
+        {"events_per_s", "floor_events_per_s", "ratio", "arrival_ratio", "cpu_ratio", "events"},
     ),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "worlds": (

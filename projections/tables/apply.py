@@ -56,17 +56,28 @@ class Applier(Owing):
         if isinstance(events[0], ev.StoreCreated):
             self.apply(events[0])
         self.create_all([event for event in events if type(event) is ev.Created])
-        linked = [event for event in events if type(event) is ev.Linked]
-        sources = self.numbers([event.source for event in linked])
-        targets = self.numbers([event.target for event in linked])
-        homes = self.numbers([event.home for event in linked])
-        types = [event.type for event in linked]
+        rest = [event for event in events if type(event) not in _EARLY]
+        self._name_all([event for event in rest if type(event) is ev.Named])
+        self._link_all([event for event in events if type(event) is ev.Linked])
+        for event in rest:
+            self.apply(event)
+
+    def _link_all(self, events: list[ev.Linked]) -> None:
+        lineages = [(event.source, event.target, event.home) for event in events]
+        types = [event.type for event in events]
         code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
+        numbers = [self.numbers(column) for column in zip(*lineages, strict=True)] or [[], [], []]
         # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
-        self.link_all(linked, list(zip(map(code_of.__getitem__, types), sources, targets, homes, strict=True)))
+        self.link_all(events, list(zip(map(code_of.__getitem__, types), *numbers, strict=True)))
+
+    def _name_all(self, events: Sequence[ev.Named]) -> None:
+        """Give new lineages their aliases, as far as names are looked for."""
         for event in events:
-            if type(event) not in _EARLY:
-                self.apply(event)
+            node, details = self.number(event.lineage), self.blobs.details(event.details)
+            if details is not None and node >= self.tables.first_new_node:
+                alias = details.aliases[event.position]
+                self.name(node, name_digest(alias), alias)
+        self.names_put = True
 
     def settle(self) -> bytes:
         """Rehash every world that changed, each once; the root world's hash."""
@@ -163,10 +174,14 @@ def _named(on: Applier, event: ev.Named) -> None:
     alias = row.aliases + 1
     on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
     on.tables.put_node(node, row._replace(aliases=alias))
-    if details is not None and on.is_owed(node):
+    if details is None:
+        on.put_name(node, name, None)
+    elif on.names_put and node >= on.tables.first_new_node:
+        return
+    elif on.is_owed(node):
         on.name(node, name, details.aliases[event.position])
     else:
-        on.put_name(node, name, None if details is None else details.aliases[event.position])
+        on.put_name(node, name, details.aliases[event.position])
 
 
 def _unnamed(on: Applier, event: ev.Unnamed) -> None:

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Final
 from zlib import crc32
 
-from worlddb.projections.tables.matching import Form, forms, sound_of
-from worlddb.projections.tables.schema import U64
+from worlddb.projections.tables.matching import Form, forms, forms_of, sound_of
+from worlddb.projections.tables.schema import U32, U64
 from worlddb.projections.tables.tables import Tables
 
 BLOCK_BYTES: Final = 4
@@ -43,24 +43,26 @@ def block_keys(form: Form) -> list[bytes]:
     by the sound of one with the first letter of the other; one of more has other words left where one is misspelled.
     A given name alone is found by whole names, and finds them.
     """
-    first = form.words[0]
-    return _keys(form, {*_likenesses(form), f"{'alone' if len(form.words) == 1 else 'given'} {first}"})
+    if len(form.words) == 2:
+        return _keys_of_two(form)
+    given = f"{'alone' if len(form.words) == 1 else 'given'} {form.words[0]}"
+    return _keys(form, sorted({*_likenesses(form), given}))
 
 
 def lookup_keys(form: Form) -> list[bytes]:
     """The keys under which names like a form are."""
-    return _keys(form, _likenesses(form))
+    return _keys(form, sorted(_likenesses(form)))
 
 
 def given_name_keys(form: Form) -> list[bytes]:
     """The key of a form's given name alone, or that of the whole names which begin with it if it is one."""
-    return _keys(form, {f"{'given' if len(form.words) == 1 else 'alone'} {form.words[0]}"})
+    return _keys(form, [f"{'given' if len(form.words) == 1 else 'alone'} {form.words[0]}"])
 
 
 def ends_keys(form: Form) -> list[bytes]:
     """The key under which names are that begin and end as a form does, for a form that nobody gave in this way."""
     ends = sorted(map(sound_of, {form.words[0], form.words[min(len(form.words), MAX_BLOCKED_WORDS) - 1]}))
-    return _keys(form, {f"sound {' '.join(ends)}"})
+    return _keys(form, [f"sound {' '.join(ends)}"])
 
 
 def _likenesses(form: Form) -> set[str]:
@@ -83,9 +85,31 @@ def _ordered(one: str, other: str) -> str:
     return f"{one} {other}" if one <= other else f"{other} {one}"
 
 
-def _keys(form: Form, told: set[str]) -> list[bytes]:
+def _keys_of_two(form: Form) -> list[bytes]:
+    """As :func:`block_keys` for a name of two words, as most are, without sets: the texts in their order."""
+    first, last = form.words
+    joined, one, other = first + last, sound_of(first), sound_of(last)
+    begins = f"begin {first[:4]} {last[-1]}", f"begin {last[:4]} {first[-1]}"
+    starts = f"start {first[0]} {other}", f"start {last[0]} {one}"
+    told = [
+        *_in_order(*begins),
+        f"end {_ordered(first[-3:], last[-3:])}",
+        f"given {first}",
+        f"sound {_ordered(one, other)}",
+        *_in_order(*starts),
+        f"whole {joined[:4]} {joined[-3:]}",
+    ]
+    return _keys(form, told)
+
+
+def _in_order(one: str, other: str) -> tuple[str, ...]:
+    """Two texts in their order; one if they are equal."""
+    return (one, other) if one < other else (other, one) if other < one else (one,)
+
+
+def _keys(form: Form, told: Iterable[str]) -> list[bytes]:
     marks = "\x1f".join(form.marks) + "\x1e"
-    return [crc32((marks + key).encode()).to_bytes(BLOCK_BYTES, "big") for key in sorted(told)]
+    return [U32.pack(crc32((marks + key).encode())) for key in told]
 
 
 def put_name(tables: Tables, node: int, name: str) -> None:
@@ -100,20 +124,22 @@ def put_name(tables: Tables, node: int, name: str) -> None:
 
 
 def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
-    """As :func:`put_name`, for new worlds, none of which has a name yet; their numbers are as they are stored."""
+    """As :func:`put_name`, for new worlds that are in no block yet; their numbers are as they are stored."""
     form_rows: dict[bytes, bytes] = {}
-    block_rows: dict[bytes, bytes] = {}
+    block_rows: list[bytes] = []
+    texts: list[bytes] = []
     for number, name in zip(numbers, names, strict=True):
-        for form in forms(name):
+        for form in forms_of(name):
             text = form.text.encode()
-            own = crc32(text).to_bytes(FORM_BYTES, "big")
-            ending = own + number
-            if number + own not in form_rows:
-                form_rows[number + own] = b"".join(keys := block_keys(form))
-                for key in keys:
-                    block_rows[key + ending] = text
+            own = U32.pack(crc32(text))
+            row, ending = number + own, own + number
+            if row not in form_rows:
+                keys = block_keys(form)
+                form_rows[row] = b"".join(keys)
+                block_rows += [key + ending for key in keys]
+                texts += [text] * len(keys)
     tables.forms.put_new(list(form_rows), form_rows.values())
-    tables.blocks.put_new(list(block_rows), block_rows.values())
+    tables.blocks.put_new(block_rows, texts)
 
 
 def forget_names(tables: Tables, node: int) -> None:

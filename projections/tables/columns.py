@@ -6,7 +6,7 @@ A load and a replay spend most of their time on these two. There is no other way
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
@@ -20,11 +20,21 @@ from worlddb.projections.tables.tables import Tables
 if TYPE_CHECKING:
     from worlddb.projections.tables.owed import CommitBlobs
 
+Alias = tuple[int, bytes, str]
+"""A further name of a new world: its node, the name's digest, and the name."""
+
 Ends = tuple[int, int, int, int]
 """An edge's type, source, target and home, as numbers."""
 
 
-def put_worlds(tables: Tables, blobs: CommitBlobs, seq: int, events: Sequence[ev.Created], nodes: range) -> None:
+def put_worlds(
+    tables: Tables,
+    blobs: CommitBlobs,
+    seq: int,
+    events: Sequence[ev.Created],
+    nodes: range,
+    aliases: Sequence[Alias],
+) -> None:
     """Put the rows of new lineages, but for those of the ``nodes`` table."""
     lineages, positions, details, begins, ends, _ = zip(*map(astuple, events), strict=True)
     ids = list(map(blobs.blob_id, positions))
@@ -37,11 +47,14 @@ def put_worlds(tables: Tables, blobs: CommitBlobs, seq: int, events: Sequence[ev
     tables.versions.put_new(list(map(VERSION_KEY.pack, nodes, repeat(1))), versions)
     first_seen = repeat(U64.pack(seq))
     named = [name + number for name, number in zip(names, numbers, strict=True) if name != NO_NAME]
-    tables.names.put_new(named, first_seen)
+    named += [digest + U64.pack(node) for node, digest, _ in aliases if digest != NO_NAME]
+    tables.names.put_new(list(dict.fromkeys(named)), first_seen)
     typed = [kind + number for kind, number, body in zip(types, numbers, bodies, strict=True) if body is not None]
     tables.types.put_new(typed, first_seen)
     known = [body is not None and body.type not in UNNAMED_TYPES for body in bodies]
-    put_first_names(tables, compress(numbers, known), [body.name for body in compress(bodies, known) if body])
+    texts = [body.name for body in compress(bodies, known) if body]
+    others = [U64.pack(node) for node, _, _ in aliases]
+    put_first_names(tables, chain(compress(numbers, known), others), chain(texts, [text for _, _, text in aliases]))
 
 
 def put_edges(tables: Tables, seq: int, events: Sequence[ev.Linked], ends: Sequence[Ends], numbers: range) -> None:

@@ -74,6 +74,11 @@ class Form(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def forms(name: str) -> tuple[Form, ...]:
+    """As :func:`forms_of`, for names that are asked for again and again."""
+    return forms_of(name)
+
+
+def forms_of(name: str) -> tuple[Form, ...]:
     """The forms of a name: one, or two where German or Nordic letters can be written in two ways.
 
     None at all if there is nothing to compare but numbers and single letters, or too much.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 from operator import itemgetter
 
 import lmdb
@@ -24,6 +25,7 @@ class Table:
     """Get, put, delete and scan over LMDB and what has been put since."""
 
     __slots__ = (
+        "_columns",
         "_cursor",
         "_deletes",
         "_first",
@@ -40,17 +42,22 @@ class Table:
         self._deletes = False
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
+        self._columns: list[tuple[list[bytes], list[bytes]]] = []
         self._grouped: defaultdict[bytes, list[bytes]] = defaultdict(list)
         self._cursor: lmdb.Cursor | None = None
         self._ungrouped: list[bytes] = []
 
     def get(self, key: bytes) -> bytes | None:
+        if self._columns:
+            self._take_in()
         if self._pending and key in self._pending:
             return self._pending[key]
         return self._txn.get(self._first + key)  # type: ignore[return-value]
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Store a pair; ``None`` deletes the key."""
+        if self._columns:
+            self._take_in()
         if self._prefix_bytes and key not in self._pending:
             self._ungrouped.append(key)
         self._pending[key] = value
@@ -58,13 +65,29 @@ class Table:
             self._deletes = True
 
     def put_new(self, keys: list[bytes], values: Iterable[bytes]) -> None:
-        """Store many pairs whose keys are not in memory yet; values beyond the last key are left."""
-        self._pending.update(zip(keys, values, strict=False))
-        if self._prefix_bytes:
-            self._ungrouped += keys
+        """Store many pairs; values beyond the last key are left.
+
+        They stay as they come until somebody reads or puts: of most tables, nobody does before they are written.
+        """
+        if keys:
+            self._columns.append((keys, list(islice(values, len(keys)))))
+
+    def _take_in(self) -> None:
+        """Put what came in columns with the rest of what is in memory."""
+        columns, self._columns = self._columns, []
+        for keys, values in columns:
+            known = len(self._pending)
+            self._pending.update(zip(keys, values, strict=True))
+            if len(self._pending) - known < len(keys):
+                self._grouped.clear()
+                self._ungrouped = list(self._pending)
+            elif self._prefix_bytes:
+                self._ungrouped += keys
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
+        if self._columns:
+            self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
         if self._seek(prefix) is None:
             return _live(fresh)
@@ -98,6 +121,8 @@ class Table:
 
         What is in memory is looked up by group. To go through all of it for each of many prefixes would be quadratic.
         """
+        if self._columns:
+            self._take_in()
         stored = self._scan_stored(prefix, None, reverse=False)
         if not self._pending:
             return stored
@@ -118,6 +143,11 @@ class Table:
 
     def flush(self) -> None:
         """Write what is in memory, sorted."""
+        if self._columns and not self._pending:
+            self._write_columns()
+            return
+        if self._columns:
+            self._take_in()
         if not self._pending:
             return
         first, pending = self._first, self._pending
@@ -132,8 +162,20 @@ class Table:
             cursor.putmulti(pairs)  # type: ignore[arg-type]
         self._forget()
 
+    def _write_columns(self) -> None:
+        """Write pairs that came in columns, and of which nobody has read any."""
+        columns, self._columns = self._columns, []
+        keys, values = columns[0]
+        for more_keys, more_values in columns[1:]:
+            keys += more_keys
+            values += more_values
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        with self._txn.cursor() as cursor:
+            written = map(self._first.__add__, map(keys.__getitem__, order))
+            cursor.putmulti(zip(written, map(values.__getitem__, order), strict=True))
+
     def _forget(self) -> None:
-        self._deletes = False
+        self._deletes, self._columns = False, []
         self._pending, self._grouped, self._ungrouped = {}, defaultdict(list), []
 
     def clear(self) -> None:
@@ -160,6 +202,8 @@ class Table:
     def _group(self, prefix: bytes) -> Sequence[bytes]:
         """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts many
         at once and scans little."""
+        if self._columns:
+            self._take_in()
         if self._ungrouped:
             size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:

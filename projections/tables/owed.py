@@ -14,7 +14,7 @@ from typing import Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.projections.tables.blocks import put_name
-from worlddb.projections.tables.columns import Ends, put_edges, put_worlds
+from worlddb.projections.tables.columns import Alias, Ends, put_edges, put_worlds
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE, U64, UNFOLLOWED, NodeRow, VersionRow
 from worlddb.projections.tables.settle import Unsettled
@@ -52,7 +52,9 @@ class Owing:
         tables.writing = True
         self.unsettled = Unsettled(tables, seq)
         self._created: list[ev.Created] = []
-        self._aliases: list[tuple[int, bytes, str]] = []
+        self._aliases: list[Alias] = []
+        self.names_put = False
+        """Set once the aliases of new lineages are, or will be, where names are looked for: before their own rows."""
         self._names: set[bytes] = set()
         self._linked: list[ev.Linked] = []
         self._ends: list[Ends] = []
@@ -121,10 +123,8 @@ class Owing:
         self._led_to.clear()
         if created:
             nodes = range(self.next_node - len(created), self.next_node)
-            put_worlds(self.tables, self.blobs, self.seq, created, nodes)
+            put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
             self.unsettled.all_changed(nodes)
-        for node, digest, text in aliases:
-            self.put_name(node, digest, text)
         if linked:
             put_edges(self.tables, self.seq, linked, ends, range(self.next_edge - len(linked), self.next_edge))
             self.unsettled.all_linked(ends, linked)

@@ -126,6 +126,7 @@ PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
 STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")
 
 U16 = struct.Struct(">H")
+U32 = struct.Struct(">I")
 U64 = struct.Struct(">Q")
 U64_U64 = struct.Struct(">QQ")
 VERSION_KEY = struct.Struct(">QI")

@@ -64,15 +64,18 @@ class Unsettled:
         members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for world, touched in self._touched_members.items():
             self._collect_touched(world, touched, containers, leaves, members[world])
+        settled: dict[int, bytes] = {}
         ready = deque(sorted(node for node in containers if not waiting[node]))
         while ready:
             node = ready.popleft()
-            lineage, new_hash = self._rehash(node, members.pop(node, {}), self._edges.get(node, {}))
+            lineage, stored = self._rehash(node, members.pop(node, {}), self._edges.get(node, {}))
+            settled[node], new_hash = stored, stored[:HASH_BYTES]
             for container in containers[node]:
                 members[container][lineage] = new_hash
                 waiting[container] -= 1
                 if not waiting[container]:
                     ready.append(container)
+        self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
         self._changed, self._edges = set(), defaultdict(dict)
         self._touched_members = defaultdict(set)
         return self._current(ROOT_NODE)
@@ -124,6 +127,7 @@ class Unsettled:
     def _rehash(
         self, node: int, members: dict[bytes, bytes | None], edges: dict[bytes, bytes | None]
     ) -> tuple[bytes, bytes]:
+        """The lineage of a node and its new hash as it is stored."""
         tables = self._tables
         row = tables.node(node)
         members_root = edges_root = EMPTY_ROOT
@@ -135,9 +139,7 @@ class Unsettled:
             edges_root = tables.interior_edges(node).update(edges)
         new_hash = world_hash(row.body, members_root, edges_root, row.t_create)
         composite = members_root != EMPTY_ROOT or edges_root != EMPTY_ROOT
-        stored = new_hash + members_root + edges_root if composite else new_hash
-        tables.put_hash(node, self._seq, stored)
-        return row.lineage, new_hash
+        return row.lineage, new_hash + members_root + edges_root if composite else new_hash
 
     def _roots(self, node: int) -> tuple[bytes, bytes]:
         found = self._tables.current_hash(node)

@@ -307,12 +307,8 @@ class Tables(WholeTables):
         """The trie of a world's interior edges: edge ids."""
         return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
 
-    def put_hash(self, node: int, seq: int, stored: bytes) -> None:
-        self._cache.hashes[node] = stored
-        self.hashes.put(U64_U64.pack(node, seq), stored)
-
     def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
-        """As :meth:`put_hash`, for many nodes that have no hash of this commit yet."""
+        """Put the world hashes of nodes after a commit, as they are stored."""
         self._cache.hashes.update(zip(nodes, stored, strict=True))
         self.hashes.put_new(list(map(U64_U64.pack, nodes, repeat(seq))), stored)
 
