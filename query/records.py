@@ -208,6 +208,21 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     scores: dict[str, float]
 
 
+class Composed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a world is about, as a vector of length 1.
+
+    ``vector`` is pooled by ``pool`` (``attention`` or ``mean``) from the vector of the world's own text (``anchor``, if
+    it has one) and from what it contains: ``inside`` counts that, at any depth.
+    """
+
+    ref: str
+    pool: str
+    vector: tuple[float, ...]
+    anchor: tuple[float, ...] | None
+    inside: int
+    model: str
+
+
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """The hits, best first, and what the answer rests on.
 

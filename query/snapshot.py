@@ -14,6 +14,7 @@ from worlddb.projections.tables.schema import VersionRow
 from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
+    from worlddb.projections.indexes.composed import ComposedFollower
     from worlddb.query.lanes.text import TextLane
     from worlddb.query.lanes.vector import VectorLane, VectorQuery
 
@@ -43,6 +44,14 @@ class Snapshot(NamedTuple):
         return None if stored is None else codec.decode_blob(stored, seq)
 
 
+class Space(NamedTuple):
+    """An embedding space: its number, how many numbers its vectors have, and the model that makes them."""
+
+    number: int
+    dimension: int
+    model: str
+
+
 class Reader(Protocol):
     """Opens short read transactions on a store, and its indexes."""
 
@@ -55,12 +64,18 @@ class Reader(Protocol):
     def vector_query(self, text: str, through: int) -> VectorQuery | str:
         """The query as a vector, or in words why there is none."""
 
-    def vector_given(self, values: Sequence[float]) -> VectorQuery | str:
+    def vector_given(self, values: Sequence[float], through: int) -> VectorQuery | str:
         """A vector that the caller made, as it is compared with those of the default space, or why it is not.
 
         Raises:
             InputError: it has another number of numbers than they have.
         """
+
+    def default_space(self, through: int) -> Space | None:
+        """The default embedding space, if it was opened by a commit."""
+
+    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
+        """The composed embeddings of the store's present in a space."""
 
     def vector_lane(self, query: VectorQuery) -> VectorLane:
         """The vector index of the query's space, up to the store's head."""

@@ -36,6 +36,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         (*SMALL, "--batch", "50", "--repeat", "2"),
         {"events_per_s", "floor_events_per_s", "ratio", "arrival_ratio", "cpu_ratio", "events"},
     ),
+    "composed": ((), {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "compose_ms", "edit_p50_ms"}),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "worlds": (
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
@@ -322,3 +323,9 @@ def test_percentiles_are_samples_that_were_seen() -> None:
     assert p50(samples) == 50.5
     assert p95(samples) == 95.0
     assert p95([7.0]) == 7.0
+
+
+def test_attention_tells_worlds_apart_that_the_mean_mixes_up() -> None:
+    told = run("composed")
+    assert told["queries"] == 100 and told["v2_top1"] == 100.0
+    assert float(str(told["v1_top1"])) <= 95.0

@@ -38,14 +38,14 @@ _PUBLIC = """
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
     Considered Contender Likeness Reclustering Tiebreaker
-    BoundQuery Query Stage Subgraph
+    BoundQuery Composed POOLS Query Stage Subgraph
     Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
-PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES"}
+PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS"}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")

@@ -22,7 +22,7 @@ MANY_HISTORIES = 200
 MOMENTS = 5
 CASES_A_MOMENT = 10
 COMMANDS = 45
-KINDS = 34
+KINDS = 36
 """How many kinds of questions there are."""
 
 Read = Callable[[View], Any]
@@ -127,6 +127,8 @@ def _queries(
         ("query a text", _runs(found.traverse("refers_to", "causes", direction="both").unify().limit(5))),
         ("query inside", _runs(everything.in_world(ref).traverse(direction=direction))),
         ("query connected", _runs(some.where_connected(rng.choice(EDGES), direction, absent=closed))),
+        ("composed", _asks(View.composed, ref, pool=rng.choice(("attention", "mean")))),
+        ("query by interiors", _runs(Query.of(text=text, composed="attention"))),
         ("query confined", lambda view: _runs(found.traverse())(view.confined(ref))),
     )
 

@@ -152,6 +152,7 @@ LOOKED_THROUGH = {
         "history",
         "log",
         "proposals",
+        "composed",
         "query",
         "recall",
         "reference_of",

@@ -14,6 +14,7 @@ import pytest
 import worlddb
 from tests.isolation.inside import Inside
 from tests.isolation.structures import Structure, containers_first
+from worlddb.projections.indexes.pooling import attention_pool
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.query import scope, sight
 
@@ -54,6 +55,34 @@ def nearest(found: Inside, query: str) -> dict[str, float]:
     return expected
 
 
+def composed_inside(found: Inside, view: worlddb.View) -> None:
+    """Composed embeddings of what is inside are made of what is inside, worked out here from the model."""
+    made: dict[int, Any] = {}
+
+    def vector(number: int) -> Any:
+        at = found.reads.version_at(number)
+        if at is None:
+            return None
+        if number not in made:
+            content = found.state.worlds[number].versions[at - 1].content
+            held = sorted(edge.target for edge in found.state.edges.values() if holds(edge, number))
+            below = [vector(member) for member in dict.fromkeys(held) if found.reads.version_at(member) is not None]
+            own = stored(content) if content else None
+            made[number] = attention_pool(own, [each for each in below if each is not None]) if below else own
+        return made[number]
+
+    def holds(edge: Any, number: int) -> bool:
+        is_seen: bool = edge.start <= found.reads.valid < edge.end
+        return edge.type == "contains" and edge.source == number and is_seen
+
+    for number in found.inside:
+        told, expected = view.composed(found.names.refs[number]), vector(number)
+        assert (told is None) == (expected is None)
+        assert told is None or np.allclose(told.vector, expected, atol=1e-3)
+    ranked = view.query(text=QUERIES[0], composed="attention", k=100).run()
+    assert set(ranked.refs) <= {found.names.refs[number] for number in found.inside - {found.top}}
+
+
 def looked_through(folder: Path, seed: int) -> int:
     """Every confined view of one structure, asked by meaning; how many worlds were found in all."""
     structure, hits = Structure(folder, seed), 0
@@ -63,6 +92,7 @@ def looked_through(folder: Path, seed: int) -> int:
             for top in containers_first(structure):
                 found = Inside(structure, top, structure.head, structure.db(1).view().valid)
                 view = db.view(world=found.names.refs[top], valid=found.view.valid)
+                composed_inside(found, view)
                 for query in QUERIES:
                     expected = nearest(found, query)
                     answer = view.recall(query, lanes=["vector"], k=100)

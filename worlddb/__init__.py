@@ -48,6 +48,7 @@ from worlddb.log.model.limits import (
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundles import Bundle
+from worlddb.projections.indexes.pooling import POOLS
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
@@ -60,6 +61,7 @@ from worlddb.query.pipeline.value import Query
 from worlddb.query.ranking import LANES
 from worlddb.query.records import (
     Bookmark,
+    Composed,
     Edge,
     EdgeType,
     Erasure,
@@ -106,6 +108,7 @@ __all__ = [
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
     "MAX_PROOF_BYTES",
+    "POOLS",
     "AcyclicHandler",
     "AlteredRecord",
     "AmbiguousReference",
@@ -122,6 +125,7 @@ __all__ = [
     "Clock",
     "ClockJump",
     "Committed",
+    "Composed",
     "Conflict",
     "Considered",
     "Contender",

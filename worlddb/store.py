@@ -18,8 +18,10 @@ from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes.composed import ComposedFollower
 from worlddb.projections.indexes.feed import text_documents, vector_rows
 from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.indexes.pooling import POOLS
 from worlddb.projections.indexes.vector_base import VectorRow
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.runner import rebuild_unless_level
@@ -28,7 +30,7 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
-from worlddb.query.snapshot import Snapshot
+from worlddb.query.snapshot import Snapshot, Space
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, given_vector, pending, query_vector
 from worlddb.reconciler.lease import LEASE_FILE
@@ -120,6 +122,7 @@ class StoreReader:
         self.env = env
         self._embedder = embedder
         self._vectors: dict[int, VectorFollower] = {}
+        self._composed: dict[tuple[int, str], ComposedFollower] = {}
         self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
@@ -153,11 +156,14 @@ class StoreReader:
 
     def text_lane(self) -> PresentTextLane:
         head = self.head()
+        self._let_go_of_erased()
+        return PresentTextLane(self.text, head)
+
+    def _let_go_of_erased(self) -> None:
+        """What is held in memory may hold words, and vectors of words, that were erased."""
         if self._generation != self.env.generation:
-            # What is held in memory may hold words, and vectors of words, that were erased.
             self._generation = self.env.generation
             self.close()
-        return PresentTextLane(self.text, head)
 
     def vector_query(self, text: str, through: int) -> VectorQuery | str:
         """The question as a vector of the default space, or in words why there is none (law 12) up to a commit."""
@@ -172,13 +178,29 @@ class StoreReader:
         except (InputError, ModelUnavailable) as error:
             return str(error)
 
-    def vector_given(self, values: Sequence[float]) -> VectorQuery | str:
+    def vector_given(self, values: Sequence[float], through: int) -> VectorQuery | str:
         """A vector that the caller made, of the default space, or in words why there is nothing to compare it with."""
         with self.snapshot() as snapshot:
             space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        if space is None:
+        if space is None or space.row.seq > through:
             return NOTHING_EMBEDDED
         return VectorQuery(space.number, space.row.dimension, given_vector(space, values))
+
+    def default_space(self, through: int) -> Space | None:
+        """The default embedding space, if it was opened by a commit."""
+        with self.snapshot() as snapshot:
+            found = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
+        if found is None or found.row.seq > through:
+            return None
+        return Space(found.number, found.row.dimension, found.model)
+
+    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
+        """The composed embeddings of the store's present in a space."""
+        self._let_go_of_erased()
+        found = self._composed.get((space, pool))
+        if found is None:
+            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool]))
+        return found
 
     def vector_lane(self, query: VectorQuery) -> PresentVectorLane:
         return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query)
@@ -210,6 +232,8 @@ class StoreReader:
         self.text.close()
         for follower in self._vectors.values():
             follower.close()
+        for composed in self._composed.values():
+            composed.forget()
 
     def _vector_feed(self, space: int, after: int, through: int) -> Iterator[VectorRow]:
         for first in range(after, through, FEED_COMMITS):

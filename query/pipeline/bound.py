@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from worlddb.log.model.errors import InputError
+from worlddb.projections.indexes.pooling import ATTENTION
+from worlddb.query.composed import composed
 from worlddb.query.pipeline.answer import Subgraph
 from worlddb.query.pipeline.running import run
 from worlddb.query.pipeline.value import DEFAULT_K, Chain, Query
 from worlddb.query.ranking import TEXT
+from worlddb.query.records import Composed
 from worlddb.query.window import Window
 
 
@@ -47,7 +50,7 @@ class BoundQuery(Chain):
 
 
 class Queryable:
-    """The part of a view that queries are asked of."""
+    """The part of a view that queries and composed embeddings are asked of."""
 
     __slots__ = ()
     _window: Window
@@ -62,17 +65,34 @@ class Queryable:
         k: int = DEFAULT_K,
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
+        composed: str | None = None,
     ) -> BoundQuery:
         """A query of this view, to which operators are added before it is run (paper §4.1).
 
         It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
         ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
+        With ``composed`` (``attention`` or ``mean``) the start is of worlds with members, ranked by what all of their
+        interior is about.
 
         Raises:
             InputError: something given is not what it should be.
         """
-        start = Query.of(seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact)
-        return BoundQuery(self._window, start)
+        given = Query.of(
+            seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact, composed=composed
+        )
+        return BoundQuery(self._window, given)
+
+    def composed(self, ref: Any, *, pool: str = ATTENTION) -> Composed | None:
+        """The composed embedding of a world: what it is about, from its own text and all that it contains (paper §5).
+
+        Of what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if no text of it has a
+        vector.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: there is no such pool.
+        """
+        return composed(self._window, ref, pool)
 
     def run(self, query: Query, *, timed: bool = False) -> Subgraph:
         """Ask a query that was made elsewhere; with ``timed``, each stage says how many seconds it took.

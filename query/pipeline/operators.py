@@ -10,13 +10,12 @@ from typing import Any, Final
 from worlddb.log.model.interval import Interval
 from worlddb.log.model.times import format_time
 from worlddb.projections.tables.asof import SeenVersion, versions_as_of
-from worlddb.projections.tables.lookup import find_node
 from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.lineage import is_learned
+from worlddb.query.naming import named_node
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.walk import Ground, Trail
-from worlddb.query.references import as_ref
 from worlddb.query.scope import Scope, containers_at
 from worlddb.query.types import type_filter
 
@@ -148,8 +147,7 @@ def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Int
 
 def _where_connected(step: steps.WhereConnected, selection: Selection) -> str:
     ground = selection.ground
-    tables, seq = ground.sight.tables, ground.sight.place.moment.seq
-    to = None if step.to is None else set(ground.one_with(find_node(tables, as_ref(step.to), seq)))
+    to = None if step.to is None else set(ground.one_with(named_node(ground.sight, ground.spec, step.to)))
 
     def connected(node: int) -> bool:
         arrivals = ground.arrivals(node, (step.type,), step.direction)
@@ -167,7 +165,7 @@ def _where_connected(step: steps.WhereConnected, selection: Selection) -> str:
 def _in_world(step: steps.InWorld, selection: Selection) -> str:
     ground = selection.ground
     sight = ground.sight
-    world = find_node(sight.tables, as_ref(step.world), sight.place.moment.seq)
+    world = named_node(sight, ground.spec, step.world)
     around = ground.scope
     scope = Scope(sight.tables, world, sight.place.moment)
     selection.keep(lambda node, seen: seen if scope.holds(node) and around.sees(node) else None)

@@ -7,16 +7,14 @@ from typing import Final
 from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.asof import Moment
-from worlddb.projections.tables.lookup import find_node
 from worlddb.query import build
+from worlddb.query.naming import named_node
 from worlddb.query.pipeline.answer import Stage, Subgraph
 from worlddb.query.pipeline.operators import Selection, apply
 from worlddb.query.pipeline.starting import Ranked, begin, ranked
 from worlddb.query.pipeline.value import At, Query
 from worlddb.query.pipeline.walk import Ground
 from worlddb.query.recall import rewrites_unseen
-from worlddb.query.references import as_ref
-from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
 RECORDS: Final = "read what is left"
@@ -52,7 +50,7 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
     found = ranked(window, query.start, superseded=query.superseded)
     with window.sight() as sight:
         top = sight.place.top
-        inside = top if query.start.world is None else _node(sight, query.start.world)
+        inside = top if query.start.world is None else named_node(sight, window.spec, query.start.world)
         selection = Selection(Ground(sight, window.spec, inside, superseded=query.superseded))
         note = begin(query.start, found, selection)
         watch.done(str(query.start), 0, len(selection.found), note)
@@ -94,10 +92,6 @@ def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
         if others:
             named[tables.node(node).lineage.hex()] = others
     return named
-
-
-def _node(sight: Sight, ref: str) -> int:
-    return find_node(sight.tables, as_ref(ref), sight.place.moment.seq)
 
 
 def _moment(window: Window, at: At) -> Moment:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worlddb.projections.tables.lookup import find_node
 from worlddb.query.candidates import Gate
+from worlddb.query.composed import nearest_worlds
 from worlddb.query.fusion import CONVEX
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane
+from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.pipeline.operators import Selection
 from worlddb.query.pipeline.value import Start
 from worlddb.query.recall import NO_VECTORS, Request, recall
-from worlddb.query.references import as_ref
 from worlddb.query.window import Window
 
 _SKIPPED: Final = {
@@ -34,6 +34,8 @@ class Ranked(NamedTuple):
 
 def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
     """What a text or a vector finds, in transactions of its own."""
+    if start.composed is not None and start.chosen in ("text", "vector"):
+        return _by_interior(window, start, start.composed)
     if start.chosen == "text":
         return _by_text(window, start, Choice(superseded))
     if start.chosen == "vector":
@@ -59,10 +61,9 @@ def begin(start: Start, found: Ranked, selection: Selection) -> str:
 def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
     """Seeds that are not valid, or lie outside, are left out, as they would be of any answer."""
     ground = selection.ground
-    tables, seq = ground.sight.tables, ground.sight.place.moment.seq
     left_out = 0
     for ref in seeds:
-        node = find_node(tables, as_ref(ref), seq)
+        node = named_node(ground.sight, ground.spec, ref)
         seen = ground.seen(node) if ground.scope.sees(node) else None
         if seen is None:
             left_out += 1
@@ -93,15 +94,25 @@ def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
     return Ranked(scores, answer.exact, "; ".join(note for note in notes if note))
 
 
+def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
+    """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
+    reader, seq = window.reader, window.place.moment.seq
+    by_text = start.chosen == "text"
+    query = reader.vector_query(start.text or "", seq) if by_text else reader.vector_given(start.vector or (), seq)
+    if isinstance(query, str):
+        return Ranked({}, True, query)
+    return Ranked(nearest_worlds(window, query, start.world, start.k, pool), True, "")
+
+
 def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     exact = start.exact or window.place.is_confined
-    query = window.reader.vector_given(start.vector or ())
+    query = window.reader.vector_given(start.vector or (), window.place.moment.seq)
     if isinstance(query, str):
         return Ranked({}, exact, query)
     lane: VectorLane | None = None if exact else window.reader.vector_lane(query)
     with window.sight() as sight:
-        moment, top = sight.place.moment, sight.place.top
-        inside = top if start.world is None else find_node(sight.tables, as_ref(start.world), moment.seq)
+        top = sight.place.top
+        inside = top if start.world is None else named_node(sight, window.spec, start.world)
         if lane is None:
             seen = window.exact_vectors(sight, query, choice)
             if not len(seen.vectors):

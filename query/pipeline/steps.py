@@ -192,7 +192,7 @@ def span_value(given: Span | None, what: str) -> SpanValue | None:
 
 
 def ref_value(given: Any) -> str:
-    """A reference as a query keeps it: hex digits, or the prefix that was given.
+    """A reference as a query keeps it: hex digits, or the prefix or name that was given.
 
     Raises:
         InputError: it is no reference.

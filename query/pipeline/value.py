@@ -11,6 +11,7 @@ import msgspec
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_DIMENSION, checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.projections.indexes.pooling import checked_pool
 from worlddb.query.period import Span
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.steps import MAX_SHOWN_DIGITS, Step
@@ -25,7 +26,9 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     """Where a query starts: from references, else from the ``k`` worlds that answer a text best, else from the ``k``
     that are nearest to a vector, else from everything; inside ``world`` if one is given.
 
-    ``lanes`` are those that a text is looked up by. ``exact`` ranks by precisely what the view sees.
+    ``lanes`` are those that a text is looked up by. ``exact`` ranks by precisely what the view sees. With
+    ``composed``, the start is of worlds with members, by what all of their interior is about: ``attention`` or ``mean``
+    is how that is pooled.
     """
 
     seeds: tuple[str, ...] | None = None
@@ -35,6 +38,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     k: int = DEFAULT_K
     lanes: tuple[str, ...] = (TEXT,)
     exact: bool = False
+    composed: str | None = None
 
     def __post_init__(self) -> None:
         checked_number(self.k, "k", 1, MAX_K)
@@ -44,6 +48,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             raise InputError(f"lanes is {list(self.lanes)!r:.80}", f"Name some of: {', '.join(LANES)}")
         if self.vector is not None:
             _check_vector(self.vector)
+        if self.composed is not None:
+            checked_pool(self.composed)
 
     @property
     def chosen(self) -> str:
@@ -65,9 +71,12 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         if self.chosen == "text":
             text = self.text or ""
             shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+            if self.composed is not None:
+                return f"start from the {self.k} worlds that are most about {shown!r} by {self.composed}{where}"
             return f"start from the {self.k} best for {shown!r} by {', '.join(self.lanes)}{where}{exactly}"
         if self.chosen == "vector":
-            return f"start from the {self.k} nearest to a vector of {len(self.vector or ())} numbers{where}{exactly}"
+            what = "nearest" if self.composed is None else f"worlds that are as a whole nearest by {self.composed}"
+            return f"start from the {self.k} {what} to a vector of {len(self.vector or ())} numbers{where}{exactly}"
         return f"start from everything{where}"
 
 
@@ -207,6 +216,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         k: int = DEFAULT_K,
         lanes: Sequence[str] = (TEXT,),
         exact: bool = False,
+        composed: str | None = None,
     ) -> Query:
         """A query that starts from references (one or a list), else a text, else a vector, else from everything.
 
@@ -224,6 +234,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
                 k=k,
                 lanes=tuple(lanes),
                 exact=exact,
+                composed=composed,
             )
         )
 

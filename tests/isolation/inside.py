@@ -251,6 +251,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
         view.equivalence_class,
         view.export_identity,
         view.edge_types,
+        view.composed,
     )
     yield view.confined
     yield lambda ref: view.get(ref, include_superseded=True)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from worlddb import LANES, InputError, Query, Stage, Subgraph, View, World
+from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
@@ -40,6 +40,7 @@ def _arguments(parser: ArgumentParser) -> None:
     start.add_argument("--world", metavar="WORLD", help="only inside this world; only refers_to leads out of it")
     start.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many for a text (default: 10)")
     start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="how a text is looked up")
+    start.add_argument("--about", choices=POOLS, help="of worlds with members, by what all in them is about")
     start.add_argument("--exact", action="store_true", help="rank by exactly what the view sees")
     start.add_argument("--file", metavar="FILE", help="all of the query, as --print wrote it (- for standard input)")
     _add_operators(parser)
@@ -140,6 +141,7 @@ def _typed(args: Namespace, named: Named) -> Query:
         k=args.k,
         lanes=args.lanes,
         exact=args.exact,
+        composed=args.about,
     )
     for name, value in args.steps:
         query = _OPERATORS[name](query, value, named)
@@ -217,6 +219,7 @@ COMMANDS = (
         _query,
         (
             ('query --text "engineering" --traverse refers_to:1:in --type Fact', "what refers to the best hits"),
+            ("query --text boats --about attention -k 3", "the three worlds that are as a whole most about it"),
             ("query --traverse causes:2 --explain --json", "what causes lead to, and what each stage did"),
             ("query --type Fact --facets author month --order learned:desc --limit 5", "counts, and the newest five"),
             ("query --text office --connected supersedes:in --include-superseded", "what something took the place of"),

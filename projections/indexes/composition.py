@@ -1,0 +1,180 @@
+"""Composed embeddings: what each world is about, from its own text and from what it contains (paper §5).
+
+The **content anchor** of a world is the vector of its text, as the log has it. Its **effective vector** is pooled from
+the anchor and from the effective vectors of its members. Anchors are never written here, so composing again cannot feed
+a result back into itself.
+
+Derived from the log and the tables alone, and held in memory: only worlds that have members take room. It stands at a
+moment and moves forward with the log: what commits touched is composed again, once, and so are the worlds around it, as
+far up as anything changed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.asof import (
+    Moment,
+    SeenVersion,
+    edge_known,
+    edge_validity,
+    version_at,
+    versions_as_of,
+)
+from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
+
+if TYPE_CHECKING:
+    from worlddb.log.model.events import Event
+    from worlddb.projections.indexes.pooling import Pool, Vector
+    from worlddb.projections.tables.reading import TableReads
+
+Anchors = Callable[[int, int], "Vector | None"]
+"""The vector of a version of a node, if it has one by now."""
+
+
+class Composition:
+    """The effective vectors of the worlds that have members, at a moment.
+
+    Each call is given the tables as of a transaction, so none outlives one.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.moment: Moment | None = None
+        self.effective: dict[int, Vector | None] = {}
+        """By node, of those that have members at the moment; ``None`` where no text of them has a vector."""
+        self.composed = 0
+        """How many worlds were composed so far, once for each time."""
+        self._turns: list[tuple[int, int]] = []
+        """(valid time, node), soonest first: when something about a node begins or ends by itself."""
+        self._noted: set[tuple[int, int]] = set()
+
+    def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: Moment) -> None:
+        """Compose all worlds among some nodes from nothing, but for the root."""
+        self.effective, self._turns, self._noted, self.moment = {}, [], set(), moment
+        self._compose(tables, anchors, set(nodes) - {ROOT_NODE})
+
+    def advance(self, tables: TableReads, anchors: Anchors, events: Iterable[Event], moment: Moment) -> None:
+        """Move to a later moment, given the events of the commits in between."""
+        assert self.moment is not None and moment.seq >= self.moment.seq and moment.valid >= self.moment.valid
+        touched = set(_touched(tables, events))
+        while self._turns and self._turns[0][0] <= moment.valid:
+            turn = heapq.heappop(self._turns)
+            self._noted.discard(turn)
+            touched.add(turn[1])
+        self.moment = moment
+        self._compose(tables, anchors, touched - {ROOT_NODE})
+
+    def turns_by(self, valid: int) -> bool:
+        """True if something begins or ends by itself up to a valid time."""
+        return bool(self._turns) and self._turns[0][0] <= valid
+
+    def vector(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
+        """The effective vector of any node: what it was pooled to, or its anchor if it has no members."""
+        return self.effective[node] if node in self.effective else self._anchor(tables, anchors, node)
+
+    def _compose(self, tables: TableReads, anchors: Anchors, touched: set[int]) -> None:
+        """Compose what was touched, members before the worlds around them, and go up where something changed."""
+        waiting = set(touched)
+        for node in self._inside_out(tables, touched):
+            if node not in waiting:
+                continue
+            before = self.effective.get(node)
+            members = self._members(tables, node)
+            if members:
+                self.effective[node] = self._pooled(tables, anchors, node, members)
+            else:
+                self.effective.pop(node, None)
+            if node in touched or not _same(before, self.effective.get(node)):
+                waiting.update(self._around(tables, node))
+
+    def _pooled(self, tables: TableReads, anchors: Anchors, node: int, members: list[int]) -> Vector | None:
+        moment = self._at()
+        self.composed += 1
+        if version_at(tables, node, moment) is None:
+            return None
+        vectors = (self.vector(tables, anchors, member) for member in members)
+        return self._pool(self._anchor(tables, anchors, node), [each for each in vectors if each is not None])
+
+    def _anchor(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
+        seen = version_at(tables, node, self._at())
+        return None if seen is None else anchors(node, seen.number)
+
+    def _members(self, tables: TableReads, node: int) -> list[int]:
+        """The members at the moment, each once, in log order; and what will change of them by itself is noted."""
+        moment = self._at()
+        found: set[int] = set()
+        turns: set[int] = set()
+        for place, row in tables.outgoing(node, CONTAINS_CODE):
+            if not edge_known(row, moment.seq):
+                continue
+            validity = edge_validity(tables, place, row, moment.seq)
+            turns.update(validity)
+            turns.update(_bounds(versions_as_of(tables, row.target, moment.seq)))
+            if validity.contains(moment.valid):
+                found.add(row.target)
+        if turns:
+            turns.update(_bounds(versions_as_of(tables, node, moment.seq)))
+        for turn in ((time, node) for time in turns if moment.valid < time < FOREVER):
+            if turn not in self._noted:
+                self._noted.add(turn)
+                heapq.heappush(self._turns, turn)
+        return sorted(found)
+
+    def _around(self, tables: TableReads, node: int) -> list[int]:
+        """The worlds that hold a node now, or will; but not the root, which is about everything."""
+        incoming = tables.incoming(node, CONTAINS_CODE)
+        known = (place.source for place, row in incoming if edge_known(row, self._at().seq))
+        return [container for container in known if container != ROOT_NODE]
+
+    def _inside_out(self, tables: TableReads, touched: set[int]) -> Iterator[int]:
+        """Some nodes and all worlds around them, each after everything in it that is among them."""
+        done: set[int] = set()
+        outside_in: list[int] = []
+        for start in sorted(touched):
+            path = [(start, iter(self._around(tables, start)))] if start not in done else []
+            done.add(start)
+            while path:
+                following = next((each for each in path[-1][1] if each not in done), None)
+                if following is None:
+                    outside_in.append(path.pop()[0])
+                else:
+                    done.add(following)
+                    path.append((following, iter(self._around(tables, following))))
+        return reversed(outside_in)
+
+    def _at(self) -> Moment:
+        assert self.moment is not None
+        return self.moment
+
+
+def _touched(tables: TableReads, events: Iterable[Event]) -> Iterator[int]:
+    """The nodes that events name, and the ends of the edges that they name."""
+    for event in events:
+        for name in event.__struct_fields__:
+            value = getattr(event, name)
+            if not isinstance(value, bytes):
+                continue
+            if len(value) == LINEAGE_BYTES:
+                node = tables.node_of(value)
+                if node is not None:
+                    yield node
+            elif name == "edge":
+                place = tables.place_of(value)
+                if place is not None:
+                    yield place.source
+                    yield tables.edge(place).target
+
+
+def _bounds(versions: Iterable[SeenVersion]) -> Iterator[int]:
+    """The times at which versions begin and end."""
+    for seen in versions:
+        yield from seen.validity
+
+
+def _same(one: Vector | None, other: Vector | None) -> bool:
+    return one is other if one is None or other is None else one.tobytes() == other.tobytes()
