@@ -34,6 +34,21 @@ def test_every_read_takes_a_name_or_an_alias_that_one_world_has() -> None:
         assert view.hash("root") == view.hash()
 
 
+def test_a_query_takes_names_for_its_start_its_world_and_its_steps() -> None:
+    with new_store() as db:
+        team = db.create("Topic", "Search team").ref
+        sarah, tom = (db.create("Entity", name, world=team).ref for name in ("Sarah Chen", "Tom"))
+        db.link(sarah, "causes", tom)
+        view = db.view()
+        assert view.query(seeds="sarah chen").traverse("causes").run().refs == (tom,)
+        assert view.query(world="Search team").where_connected("causes", to="Tom").run().refs == (sarah,)
+        assert set(view.query().in_world("Search team").run().refs) == {sarah, tom}
+        asked = worlddb.Query.from_json(worlddb.Query.of(seeds=["Tom"], world="Search team").to_json())
+        assert view.run(asked).refs == (tom,)
+        with pytest.raises(UnknownReference, match="the name 'Nobody'"):
+            view.query(seeds="Nobody").run()
+
+
 def test_a_name_of_several_is_an_error_that_lists_them_and_one_of_nobody_says_so() -> None:
     with new_store() as db:
         one, two = (db.create(kind, "Mercury").ref for kind in ("Planet", "Metal"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import worlddb
 from worlddb import Change, Difference, UnknownReference
@@ -36,11 +36,14 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace the report's FILE if it exists")
 
 
+_REMEDY: Final = "Name a store's directory or a bundle"
+
+
 def _diff(args: Namespace, out: Output) -> int:
     if args.html:
         refuse_existing(args.html, overwrite=args.overwrite)
-    a = stores.there(Path(args.a) if args.a else stores.folder_of(args))
-    b = a if args.b is None else stores.there(Path(args.b))
+    a = stores.there(Path(args.a) if args.a else stores.folder_of(args), _REMEDY)
+    b = a if args.b is None else stores.there(Path(args.b), _REMEDY)
     if args.b is None and args.at_a is None and args.at_b is None:
         raise UsageError("There is only one store and one moment", "Name another store, or a moment with --at-a")
     found = worlddb.diff(

@@ -52,25 +52,25 @@ def existing(args: Namespace, *, author: str = "local") -> Database:
     Raises:
         NotAStore: it is not; nothing is made.
     """
-    return existing_at(folder_of(args), author=author)
+    folder = there(
+        folder_of(args), "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE` or `create`"
+    )
+    return worlddb.open(folder, author=author, create=False)
 
 
-def existing_at(folder: Path, *, author: str = "local") -> Database:
+def existing_at(folder: Path) -> Database:
     """The store in a directory, which must be there."""
-    return worlddb.open(there(folder), author=author, create=False)
+    return worlddb.open(there(folder), create=False)
 
 
-def there(folder: Path) -> Path:
-    """The directory itself.
+def there(folder: Path, remedy: str = "Check the path") -> Path:
+    """The directory, or a bundle, itself.
 
     Raises:
         NotAStore: there is none, and what a person can do about it.
     """
     if not folder.exists():
-        raise NotAStore(
-            f"There is no store at {folder}",
-            "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE`",
-        )
+        raise NotAStore(f"There is no store at {folder}", remedy)
     return folder
 
 
