@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.times import MAX_TIME, MIN_TIME
 from worlddb.tools.importers import FORMATS, detect, files
+from worlddb.tools.importers.document import Document
 
 KEYS = (
     *("text", "speaker", "at", "session", "sample_id", "conversation", "speaker_a", "speaker_b", "dia_id"),
@@ -67,6 +68,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
+def judge_document(document: Document) -> None:
+    """Each block is inside one before it, has a key of its own, and can be stored."""
+    keys = [(block.kind, block.key) for block in document.blocks]
+    assert len(set(keys)) == len(keys)
+    for place, block in enumerate(document.blocks):
+        assert -1 <= block.parent < place or place == 0
+        assert block.at is None or MIN_TIME <= block.at <= MAX_TIME
+        assert "\0" not in block.content
+    msgspec.msgpack.encode(document)
+
+
 def judge(path: Path) -> int:
     """How many formats accept the file; what they accept must be whole, storable and the same twice."""
     accepted = 0
@@ -78,6 +90,9 @@ def judge(path: Path) -> int:
             assert error.remedy
             continue
         accepted += 1
+        if isinstance(source, Document):
+            judge_document(source)
+            continue
         portions = list(source.portions())
         assert portions == list(source.portions())
         assert sum(len(portion.turns) for portion in portions) == source.turns
@@ -92,7 +107,11 @@ def judge(path: Path) -> int:
 
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
-@given(content=CONTENTS, pack=PACKINGS, suffix=st.sampled_from(["", ".json", ".jsonl", ".xz", ".gz", ".zst"]))
+@given(
+    content=CONTENTS,
+    pack=PACKINGS,
+    suffix=st.sampled_from(["", ".json", ".jsonl", ".md", ".txt", ".xz", ".gz", ".zst"]),
+)
 @example(content=b'{"text": "a"}', pack=bytes, suffix=".jsonl")
 def test_no_content_raises_anything_but_worlddb_errors(folder, content, pack, suffix):
     path = folder / f"file{suffix}"
@@ -120,6 +139,6 @@ def test_the_fuzz_reaches_what_is_accepted(folder):
     """A canary: if the judge took no file at all, the tests above would prove nothing."""
     path = folder / "good"
     path.write_bytes(as_json({"text": "a"}))
-    assert judge(path) == 2
+    assert judge(path) == 4, "by itself, as JSON Lines, and as either kind of document"
     path.write_bytes(as_json([{"sample_id": "c", "conversation": {"session_1": []}}]))
-    assert judge(path) == 2
+    assert judge(path) == 4

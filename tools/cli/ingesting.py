@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from worlddb.tools.importers import IngestSummary
 
 _STDIN: Final = "-"
-_FORMATS: Final = "auto, locomo, longmemeval or jsonl"
+_FORMATS: Final = "auto, locomo, longmemeval, jsonl, markdown or text"
 
 
 _LOOKED_AT: Final = 10_000
@@ -41,6 +41,9 @@ class _MadeWhenWritten:
     def ingest(self, turns: list[Turn], /, **settings: Any) -> Any:
         return self.opened().ingest(turns, **settings)
 
+    def batch(self) -> Any:
+        return self.opened().batch()
+
     def opened(self) -> Database:
         if self.db is None:
             self.db = worlddb.open(stores.folder_of(self._args), author=self._args.author)
@@ -52,13 +55,13 @@ class _MadeWhenWritten:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    formats = "LoCoMo, LongMemEval or JSON Lines; .xz, .gz and .zst as they are"
+    formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); .xz, .gz and .zst as they are"
     parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument(
         "--conversation",
         metavar="NAME",
-        help="what the conversation in a file of JSON Lines is called (default: the file's name without folder and"
+        help="what the conversation or document in the file is called (default: the file's name without folder and"
         " suffix); another file of the same conversation is a changed copy of the first, and revises its turns",
     )
     parser.add_argument(
@@ -176,7 +179,7 @@ def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool)
 COMMANDS = (
     Command(
         "ingest",
-        "take in conversations: sessions become worlds, turns their members, speakers entities",
+        "take in conversations and documents: sessions and headings become worlds, turns and paragraphs their members",
         _arguments,
         _ingest,
         (
@@ -186,6 +189,7 @@ COMMANDS = (
                 "of that name; else both files would be one conversation",
             ),
             ("ingest - --conversation march", "what another program writes; it has no name of its own"),
+            ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
             ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
         ),

@@ -1,8 +1,8 @@
 """Which formats there are, and which one a file is written in.
 
 The order of ``FORMATS`` is the order of asking: the more particular a format's marks are, the earlier it
-stands. LongMemEval stands before LoCoMo (both are JSON lists, and its records have marks of their own),
-Markdown and plain text after JSON Lines (anything is text).
+stands. LongMemEval stands before LoCoMo (both are JSON lists, and its records have marks of their own). Markdown and
+plain text have no marks, since anything is text: a file whose beginning says nothing is known by its suffix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.importers import files, jsonlines, locomo, longmemeval
+from worlddb.tools.importers import files, jsonlines, locomo, longmemeval, markdown, plaintext
 from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading, Source
 from worlddb.tools.importers.malformed import Place, malformed, shown
 
@@ -29,7 +29,8 @@ class Format(msgspec.Struct, frozen=True):
 
     ``recognises`` is given the file's first megabyte, decompressed, without byte order mark and leading
     blanks. ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format. ``load_as`` does
-    so as it is told to, where the conversation has no name of its own and is known by the file's stem.
+    so as it is told to, where the conversation has no name of its own and is known by the file's stem. ``suffixes``
+    are those by which a file is known whose beginning says nothing, since anything is text.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Format(msgspec.Struct, frozen=True):
     recognises: Callable[[bytes], bool]
     load: Callable[[Path, Heard | None], Source]
     load_as: Callable[[Path, Heard | None, Reading], Source] | None = None
+    suffixes: tuple[str, ...] = ()
+
+
+def _never(head: bytes) -> bool:
+    """Of a format that has no marks: the file's name says it, or the caller."""
+    return False
 
 
 FORMATS: Final = (
@@ -49,6 +56,8 @@ FORMATS: Final = (
         jsonlines.load,
         jsonlines.load,
     ),
+    Format(markdown.NAME, "Markdown: .md", _never, markdown.load, markdown.load, markdown.SUFFIXES),
+    Format(plaintext.NAME, "plain text: .txt", _never, plaintext.load, plaintext.load, plaintext.SUFFIXES),
 )
 
 
@@ -68,6 +77,10 @@ def format_of(path: Path, name: str = AUTO) -> Format:
         head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
     for each in FORMATS:
         if each.recognises(head):
+            return each
+    suffix = files.suffix(path)
+    for each in FORMATS:
+        if head and suffix in each.suffixes:
             return each
     told = "it is in none of the known formats" if head else "it is empty"
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")

@@ -155,13 +155,22 @@ def file_name(path: Path) -> str:
 
 def stem(path: Path) -> str:
     """The file's name without the compression's suffix and the format's: ``chat`` for ``chat.jsonl.xz``."""
+    return Path(_unpacked(path)).stem
+
+
+def suffix(path: Path) -> str:
+    """The format's suffix, in small letters: ``.jsonl`` for ``chat.JSONL.xz``."""
+    return Path(_unpacked(path)).suffix.lower()
+
+
+def _unpacked(path: Path) -> str:
+    """The file's name without the compression's suffix."""
     name = file_name(path)
     for packing in _PACKINGS:
         bare = name.removesuffix(packing.suffix)
         if bare and bare != name:
-            name = bare
-            break
-    return Path(name).stem
+            return bare
+    return name
 
 
 def _regular(path: Path) -> io.BufferedReader:

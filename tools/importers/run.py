@@ -1,20 +1,21 @@
 """The driver: every file is checked to its end first, then each session goes to the façade's ``ingest``.
 
-The façade keys each record by (format, conversation, session, position), so running again is how an import
-goes on after it was killed, how a grown file adds its tail, and why the same file twice is one import.
+The façade keys each record by (format, conversation, session, position), and a document's by the way of headings to it;
+so running again is how an import goes on after it was killed, how a grown file adds its tail, and why the same file
+twice is one import.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from worlddb import InputError, RefusedError, Turn
-from worlddb.tools.importers import detect
+from worlddb.tools.importers import detect, document
 from worlddb.tools.importers.conversation import Portion, Reading, Source
 from worlddb.tools.importers.malformed import shown
 
@@ -75,6 +76,10 @@ class Ingests(Protocol):
         revive: bool,
     ) -> Ingested:
         """Write the turns of one session as one commit, or nothing where nothing changed."""
+        ...
+
+    def batch(self) -> Any:
+        """Several commands as one commit, for a ``with`` block."""
         ...
 
 
@@ -142,22 +147,43 @@ def ingest_files(
     root: str | None = None
     worlds: set[tuple[str, ...]] = set()
     for _, name, source in loaded:
-        for portion in source.portions():
+        for written in _written(db, name, source, into, restore_erased):
             if progress is not None:
-                progress(done, total, f"{portion.conversation}, {portion.session}")
-            receipt = _ingest(db, name, portion, into, restore_erased)
-            worlds |= {(name, portion.conversation), (name, portion.conversation, portion.session)}
+                progress(done, total, written.what)
+            receipt = written.receipt
+            worlds |= written.worlds
             events += receipt.events
             commits += receipt.events > 0
             revised += receipt.revised
             for note in receipt.notes:
                 noted.setdefault(note.code, set()).update(note.refs)
             seq, root = receipt.seq, receipt.root
-            done += len(portion.turns)
+            done += written.turns
     if progress is not None:
         progress(done, total, "done")
     notes = {code: len(refs) for code, refs in noted.items()}
     return IngestSummary(events, commits, len(worlds), done, seq, root, revised, notes)
+
+
+class _Part(NamedTuple):
+    """A commit of an import: what it is about, its receipt, the worlds that hold its turns, and how many those are."""
+
+    what: str
+    receipt: Ingested
+    worlds: set[tuple[str, ...]]
+    turns: int
+
+
+def _written(db: Ingests, format: str, source: Source, into: Any, revive: bool) -> Iterator[_Part]:
+    """Write a source part by part: conversations through the façade's ``ingest``, documents as worlds inside worlds."""
+    if isinstance(source, document.Document):
+        for turns, receipt in document.write(db, source, into, revive):
+            yield _Part(source.name, receipt, source.worlds, turns)
+        return
+    for portion in source.portions():
+        receipt = _ingest(db, format, portion, into, revive)
+        holds = {(format, portion.conversation), (format, portion.conversation, portion.session)}
+        yield _Part(f"{portion.conversation}, {portion.session}", receipt, holds, len(portion.turns))
 
 
 def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:

@@ -1,0 +1,153 @@
+"""What documents are read into: worlds inside worlds, each with a key that finds it again when the file has grown.
+
+A document is a world, a section a world inside it or inside another section, a paragraph a world inside that. The key
+of a section is the way of headings to it, and that of a paragraph is its place in its section; so a file that has grown
+adds what is new, and a paragraph that was changed is a revision. What is no longer in the file stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
+from worlddb.tools.importers import files
+from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Portion, Reading
+from worlddb.tools.importers.malformed import Place, judged, malformed
+
+DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
+MAX_WRITTEN_KEY_BYTES: Final = 2_048
+MAX_BATCH_BLOCKS: Final = 4_096
+"""How many worlds one commit writes."""
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """A world of a document. ``parent`` is the place of the block that it is inside of; -1 for the document itself.
+
+    ``key`` is its name among the document's blocks, ``at`` when it begins to be valid, in microseconds.
+    """
+
+    kind: str
+    name: str = ""
+    content: str = ""
+    parent: int
+    key: tuple[Any, ...]
+    at: int | None
+    line: int
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A document that was read to its end and found sound; ``blocks`` begin with the document itself."""
+
+    format: str
+    name: str
+    file: str
+    blocks: list[Block]
+
+    @property
+    def conversations(self) -> list[str]:
+        return [self.name]
+
+    @property
+    def turns(self) -> int:
+        """How many paragraphs it has."""
+        return sum(block.kind == PARAGRAPH for block in self.blocks)
+
+    @property
+    def worlds(self) -> set[tuple[str, ...]]:
+        """The names of what contains paragraphs."""
+        return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.kind != PARAGRAPH}
+
+    def portions(self) -> Iterator[Portion]:
+        """Documents have no turns: they are written by :func:`written`."""
+        return iter(())
+
+
+class Batches(Protocol):
+    """What is needed of an open store."""
+
+    def batch(self) -> Any:
+        """Several commands as one commit, for a ``with`` block."""
+        ...
+
+
+def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any]]:
+    """Write a document, some thousand worlds a commit; (how many paragraphs, the receipt) of each.
+
+    Raises:
+        RefusedError: the reconciler refused a part; what was committed before it stays.
+    """
+    refs: list[Any] = []
+    for first in range(0, len(document.blocks), MAX_BATCH_BLOCKS):
+        part = document.blocks[first : first + MAX_BATCH_BLOCKS]
+        made = list(refs)
+        with db.batch() as tx:
+            for block in part:
+                world = into if block.parent < 0 else made[block.parent]
+                made.append(_create(tx, document, block, world, revive))
+        receipt = tx.receipt
+        receipt.raise_if_refused()
+        refs.extend(receipt.refs)
+        yield sum(block.kind == PARAGRAPH for block in part), receipt
+
+
+def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool) -> Any:
+    return tx.create(
+        block.kind,
+        block.name,
+        content=block.content,
+        world=world,
+        key=_key((block.kind, document.format, document.name, *block.key)),
+        valid_from=block.at,
+        source={"file": document.file, "line": block.line} if block.content else {"file": document.file},
+        resolve=False,
+        revive=revive,
+    )
+
+
+def _key(parts: tuple[Any, ...]) -> str:
+    """The key of a world. JSON keeps the parts apart; a long way of headings is told by its digest."""
+    written = msgspec.json.encode(parts)
+    if len(written) > MAX_WRITTEN_KEY_BYTES:
+        written = msgspec.json.encode((*parts[:3], {"sha256": sha256(written).hexdigest()}))
+    return written.decode()
+
+
+def text_of(path: Path) -> str:
+    """All of a text file, without byte order mark, its lines ending in line feeds.
+
+    Raises:
+        MalformedFile: it is not UTF-8, or holds a NUL, as no text does.
+    """
+    held = files.whole(path)
+    try:
+        text = held.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = held.count(b"\n", 0, error.start) + 1
+        raise malformed(Place(path, "line", line), f"it is not valid UTF-8: {error.reason}") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise malformed(Place(path, "line", line), "there is a NUL in it, so that it is no text")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def name_of(path: Path, reading: Reading) -> str:
+    """What a document is known by: the name that was given, else the file's stem."""
+    name = files.stem(path) if reading.conversation is None else reading.conversation
+    return judged(Place(path), lambda: checked_text(name, "The name of the document", MAX_LABEL_BYTES, empty=False))
+
+
+def checked(path: Path, block: Block) -> Block:
+    """The block itself, if it can be stored.
+
+    Raises:
+        MalformedFile: it is too long; the line is named.
+    """
+    place = Place(path, "line", block.line)
+    judged(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
+    judged(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
+    return block

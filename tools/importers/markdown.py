@@ -1,0 +1,175 @@
+"""Markdown: headings become worlds inside worlds, and what stands below them their members.
+
+A paragraph, an item of a list, a quotation, a table and a block of code are one member each, as they were written.
+Front matter, between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``,
+from which on everything in it is valid. A heading that begins with a date (``## 2024-05-01``) dates its section
+instead. Dates are ISO 8601; a time needs an offset. Text that is not dated is valid from when it is taken in. Rules and
+definitions of links are not text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from worlddb import InvalidTime, parse_time
+from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading
+from worlddb.tools.importers.document import (
+    DOCUMENT,
+    PARAGRAPH,
+    SECTION,
+    Block,
+    Document,
+    checked,
+    name_of,
+    text_of,
+)
+from worlddb.tools.importers.files import file_name
+from worlddb.tools.importers.malformed import Place, judged
+
+NAME: Final = "markdown"
+"""Part of every record's key: changing it would import everything a second time."""
+SUFFIXES: Final = (".md", ".markdown")
+
+MAX_DEPTH: Final = 64
+"""How deep lists and quotations may be nested; what is deeper is read as plain text."""
+_FENCE: Final = "---"
+_FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][\w-]*)\s*:\s*(?P<value>.*)")
+_DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\S)")
+_OFFSET: Final = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$)")
+
+
+class _Piece(NamedTuple):
+    """Lines of the file: a heading with its level, or at level 0 what stands below one."""
+
+    level: int
+    line: int
+    text: str
+
+
+class _Section(NamedTuple):
+    """A section that is open: its level, its place among the blocks, the way of headings to it, and its date."""
+
+    level: int
+    place: int
+    way: tuple[str, ...]
+    at: int | None
+
+
+class _Front(NamedTuple):
+    """What the front matter says, and how many lines it takes."""
+
+    title: str
+    at: int | None
+    lines: int
+
+
+def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) -> Document:
+    """The file as a document.
+
+    Raises:
+        MalformedFile: it is not text in UTF-8, its date is none, or a piece of it is too long; the line is named.
+        InputError: the file cannot be read.
+    """
+    name = name_of(path, reading)
+    lines = text_of(path).split("\n")
+    front = _front_matter(path, lines)
+    blocks = [Block(kind=DOCUMENT, name=front.title or name, parent=-1, key=(), at=front.at, line=1)]
+    blocks += _blocks(path, front, _pieces(lines, front.lines))
+    if heard is not None:
+        heard(sum(block.kind == PARAGRAPH for block in blocks))
+    return Document(NAME, name, file_name(path), [checked(path, block) for block in blocks])
+
+
+def _blocks(path: Path, front: _Front, pieces: Iterator[_Piece]) -> Iterator[Block]:
+    """Sections and paragraphs, each with the section that is open above it."""
+    opened = [_Section(0, 0, (), front.at)]
+    paragraphs: Counter[tuple[str, ...]] = Counter()
+    headings: Counter[tuple[str, ...]] = Counter()
+    for place, piece in enumerate(pieces, 1):
+        while piece.level and opened[-1].level >= piece.level:
+            opened.pop()
+        around = opened[-1]
+        if not piece.level:
+            key = (*around.way, paragraphs[around.way])
+            paragraphs[around.way] += 1
+            yield Block(kind=PARAGRAPH, content=piece.text, parent=around.place, key=key, at=around.at, line=piece.line)
+            continue
+        alike = (*around.way, piece.text)
+        way = (*around.way, f"{piece.text}#{headings[alike]}")
+        headings[alike] += 1
+        begins = _heading_date(path, piece)
+        section = _Section(piece.level, place, way, around.at if begins is None else begins)
+        opened.append(section)
+        yield Block(kind=SECTION, name=piece.text, parent=around.place, key=way, at=section.at, line=piece.line)
+
+
+def _pieces(lines: list[str], skipped: int) -> Iterator[_Piece]:
+    """The headings, and the blocks between them as they stand in the file."""
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table").disable(["inline", "text_join"])
+    tokens = parser.parse("\n".join(lines[skipped:]))
+    for place, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, last = (skipped + line for line in token.map)
+        if token.type == "heading_open" and token.level == 0:
+            text = " ".join(tokens[place + 1].content.split())
+            if text:
+                yield _Piece(int(token.tag[1:]), first + 1, text)
+        elif _is_piece(token):
+            text = "\n".join(lines[first:last]).strip("\n").rstrip()
+            if text.strip():
+                yield _Piece(0, first + 1, text)
+
+
+_WHOLE: Final = ("paragraph_open", "blockquote_open", "table_open", "fence", "code_block", "html_block")
+
+
+def _is_piece(token: Token) -> bool:
+    """True for what becomes one world: an item of an outermost list, or any other outermost block."""
+    return token.type == "list_item_open" and token.level == 1 if token.level else token.type in _WHOLE
+
+
+def _front_matter(path: Path, lines: list[str]) -> _Front:
+    """The front matter's title and date. Two lines of dashes that hold anything but fields are text."""
+    if lines[0].rstrip() != _FENCE:
+        return _Front("", None, 0)
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
+    if end is None:
+        return _Front("", None, 0)
+    title, at = "", None
+    found = [_FIELD.fullmatch(line.rstrip()) for line in lines[1:end]]
+    if not any(found):
+        return _Front("", None, 0)
+    for number, field in enumerate(found, 2):
+        if field is None:
+            continue
+        value = field["value"].strip().strip("\"'")
+        if field["name"] == "title":
+            title = value
+        elif field["name"] == "date" and value:
+            at = _date(Place(path, "line", number, "$.date"), value)
+    return _Front(title, at, end + 1)
+
+
+def _heading_date(path: Path, heading: _Piece) -> int | None:
+    found = _DATED.match(heading.text)
+    return None if found is None else _date(Place(path, "line", heading.line), found[0])
+
+
+def _date(place: Place, text: str) -> int:
+    """Microseconds of a date, also of one such as ``2024-05-01 10:00:00 +0200``."""
+
+    def parse() -> int:
+        try:
+            return parse_time(_OFFSET.sub("", text), "the date")
+        except InvalidTime as error:
+            raise InvalidTime(error.message, "Write 2024-05-01, or 2024-05-01T10:00:00+02:00") from None
+
+    return judged(place, parse)
