@@ -3,12 +3,17 @@
 Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
 At turn level the gold turns are those that are marked has_answer, or all of the answer sessions' if none is. All of
 the variants in bench/_retrieval.py are asked the same questions in the same run.
+
+With --answer a model that you name answers each question from what the default recalls, and with --judge a model judges
+the answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
+--key-variable names. With --transcript each question is kept when it is done, and a run that broke off goes on there.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,9 +24,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 import worlddb
+from bench._answering import Panel, add_arguments, panel_of, summed_up
 from bench._report import p50, p95, parser, report
 from bench._retrieval import VARIANTS, ndcg, recall_all, recall_any, summary
-from worlddb import LANES, Database, Turn
+from worlddb import LANES, Database, Turn, WorldDBError
 from worlddb.tools.importers import files
 from worlddb.tools.importers.longmemeval import parse_date
 
@@ -48,6 +54,7 @@ class Record(msgspec.Struct, frozen=True):
     haystack_dates: list[str]
     haystack_session_ids: list[str]
     haystack_sessions: list[list[_Turn]]
+    answer: str | int | float = ""
 
 
 class Question(NamedTuple):
@@ -61,7 +68,8 @@ class Question(NamedTuple):
 def main() -> None:
     arguments = _arguments()
     questions = [_question(record) for record in _records(arguments)]
-    result = measure(questions, arguments)
+    panel = panel_of(arguments)
+    result = measure(questions, arguments, panel)
     rows = []
     for name, found in result["variants"].items():
         for granularity in GRANULARITIES:
@@ -93,7 +101,7 @@ def main() -> None:
         f" {result['embed_s']:.1f} s.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
     )
-    report(arguments, "longmemeval", result, heads, rows, notes)
+    report(arguments, "longmemeval", result, heads, rows, (*notes, *summed_up(result)))
 
 
 def _arguments() -> argparse.Namespace:
@@ -103,6 +111,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--pooled", action="store_true", help="all haystacks in one store")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="the lanes of the default")
     arguments.add_argument("--limit", type=int, help="only the first so many questions")
+    add_arguments(arguments)
     arguments.add_argument("--half", type=int, choices=(0, 1), help="only one half of them, by a hash of their ids")
     return arguments.parse_args()
 
@@ -131,8 +140,8 @@ def _question(record: Record) -> Question:
     return Question(record, gold, frozenset(marked or every))
 
 
-def measure(questions: list[Question], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Ask every question in every variant, and sum up."""
+def measure(questions: list[Question], arguments: argparse.Namespace, panel: Panel | None = None) -> dict[str, Any]:
+    """Ask every question in every variant, and sum up; with a panel, have each answered and judged too."""
     rows: defaultdict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
     kinds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     taken: list[float] = []
@@ -154,6 +163,8 @@ def measure(questions: list[Question], arguments: argparse.Namespace) -> dict[st
                         scored = _scores(question, found)
                         for granularity, scores in scored.items():
                             rows[variant, granularity].append(scores)
+                        if variant == "default" and panel is not None:
+                            panel.hear(question.record, found.hits)
                         if variant == "default":
                             kinds[question.record.question_type].append(scored[arguments.granularity])
     variants = {
@@ -168,6 +179,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace) -> dict[st
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         **spent,
+        **({} if panel is None else panel.figures()),
     }
 
 
@@ -221,4 +233,7 @@ def _scores(question: Question, found: worlddb.Recall) -> dict[str, dict[str, fl
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except WorldDBError as error:
+        sys.exit(f"error[{error.code}]: {error}")

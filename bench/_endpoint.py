@@ -1,0 +1,165 @@
+"""A language model behind an endpoint that the user names, which speaks OpenAI's or Anthropic's interface.
+
+One request at a time, each with a time limit, over the standard library. Nothing of WorldDB needs a model; this is for
+the benchmark that measures what one makes of what was recalled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from http.client import HTTPException
+from time import sleep
+from typing import Any, Final, Literal, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from worlddb import InputError, UnavailableError
+
+Interface = Literal["openai", "anthropic"]
+INTERFACES: Final = ("openai", "anthropic")
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
+ATTEMPTS: Final = 3
+"""How often a request is made that was turned away for now, or timed out."""
+_TURNED_AWAY: Final = (408, 429, 500, 502, 503, 504, 529)
+_SHOWN: Final = 300
+_ANTHROPIC_VERSION: Final = "2023-06-01"
+
+
+class EndpointUnavailable(UnavailableError):
+    """The endpoint could not be reached, took too long, or turned the request away."""
+
+    code = "endpoint_unavailable"
+
+
+class EndpointRefused(InputError):
+    """The endpoint understood and said no: a wrong key, an unknown model, a request that it does not take."""
+
+    code = "endpoint_refused"
+
+
+class EndpointMalformed(UnavailableError):
+    """What the endpoint answered is not of the interface that was named."""
+
+    code = "endpoint_malformed"
+
+
+class Endpoint(NamedTuple):
+    """Where a model is asked, and how. ``key`` is sent and never shown."""
+
+    url: str
+    model: str
+    interface: str
+    key: str
+    timeout_seconds: float
+    pause_seconds: float = 2.0
+
+    def __repr__(self) -> str:
+        return f"<{self.model} at {self.url}>"
+
+    def ask(self, prompt: str, *, most_tokens: int) -> str:
+        """What the model answers to a prompt, at temperature 0.
+
+        Raises:
+            EndpointUnavailable: no answer within the time limit, also not when asked again.
+            EndpointRefused: the endpoint does not take the request.
+            EndpointMalformed: the answer has not the form of the interface.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._text(self._post(prompt, most_tokens))
+            except EndpointUnavailable:
+                if attempt == ATTEMPTS:
+                    raise
+                sleep(self.pause_seconds * attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _post(self, prompt: str, most_tokens: int) -> bytes:
+        said = {"model": self.model, "max_tokens": most_tokens, "temperature": 0.0}
+        said["messages"] = [{"role": "user", "content": prompt}]
+        path, headers = _PATHS[self.interface], _headers(self.interface, self.key)
+        request = Request(self.url.rstrip("/") + path, json.dumps(said).encode(), headers)
+        try:
+            with urlopen(request, timeout=self.timeout_seconds) as answer:
+                held: bytes = answer.read(MAX_ANSWER_BYTES + 1)
+        except HTTPError as error:
+            with error:
+                told = error.read(_SHOWN).decode(errors="replace")
+            self._turned_away(error.code, told)
+        except (URLError, HTTPException, OSError) as error:
+            reason = getattr(error, "reason", None) or error
+            told = (
+                f"{self!r} did not answer within {self.timeout_seconds:g} s"
+                if _is_late(reason)
+                else f"{self!r}: {reason}"
+            )
+            raise EndpointUnavailable(told, "Check the address, or give it more time with --timeout") from None
+        if len(held) > MAX_ANSWER_BYTES:
+            raise EndpointMalformed(f"{self!r} answered with more than {MAX_ANSWER_BYTES:,} bytes", "Check the address")
+        return held
+
+    def _turned_away(self, status: int, told: str) -> None:
+        said = f"{self!r} answered {status}: {told}"
+        if status in _TURNED_AWAY:
+            raise EndpointUnavailable(said, "Try again later; with --transcript it goes on where it stopped")
+        raise EndpointRefused(said, "Check --endpoint, --interface, --model and the key")
+
+    def _text(self, held: bytes) -> str:
+        """The model's words in the answer.
+
+        Raises:
+            EndpointMalformed: there are none.
+        """
+        try:
+            answer = json.loads(held)
+            found = _said(self.interface, answer)
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+            found = None
+        if not isinstance(found, str):
+            shown = held[:_SHOWN].decode(errors="replace")
+            raise EndpointMalformed(
+                f"{self!r} answered what is not of the {self.interface} interface: {shown}", "Check --interface"
+            )
+        return found
+
+
+_PATHS: Final = {"openai": "/chat/completions", "anthropic": "/messages"}
+
+
+def _headers(interface: str, key: str) -> Mapping[str, str]:
+    sent = {"Content-Type": "application/json"}
+    if interface == "anthropic":
+        return sent | {"x-api-key": key, "anthropic-version": _ANTHROPIC_VERSION}
+    return sent | {"Authorization": f"Bearer {key}"}
+
+
+def _said(interface: str, answer: Any) -> Any:
+    if interface == "anthropic":
+        return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
+    return answer["choices"][0]["message"]["content"]
+
+
+def _is_late(reason: object) -> bool:
+    return isinstance(reason, TimeoutError) or "timed out" in str(reason)
+
+
+def endpoint_of(
+    url: str | None, model: str | None, interface: str, key_variable: str | None, timeout_seconds: float
+) -> Endpoint:
+    """The endpoint that the command line names.
+
+    Raises:
+        InputError: a part of it is missing or wrong, or the variable with the key is not set.
+    """
+    if not url or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise InputError(f"The endpoint is {url!r}", "Give --endpoint, such as http://127.0.0.1:8000/v1")
+    if not model:
+        raise InputError("No model was named", "Give --model")
+    key = os.environ.get(key_variable, "") if key_variable else ""
+    if key_variable and not key:
+        raise InputError(f"The environment variable {key_variable!r:.80} is not set", "Put the key there")
+    if not 0 < timeout_seconds < float("inf"):
+        raise InputError(f"The time limit is {timeout_seconds}", "Give seconds, more than 0")
+    return Endpoint(url, model, interface, key, timeout_seconds)
