@@ -284,7 +284,8 @@ class _Group:
     def _registration(self, known: Registration) -> None:
         """A type that holds for this world. Of one from around it neither where nor why is told."""
         row = known.row
-        details = self._blob(known.seq, row.details) if known.world == self._node else b""
+        is_own = known.world == self._node
+        details = self._blob(known.seq, row.details) if is_own else b""
         code = b"" if known.is_built_in else row.digest
         self._said.append(
             fr.RegistrationFrame(
@@ -295,6 +296,7 @@ class _Group:
                 list(known.rewrites),
                 known.is_functional,
                 details,
+                self._commit(known.seq) if is_own else 0,
             )
         )
 

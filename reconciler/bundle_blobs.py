@@ -59,7 +59,7 @@ class IncomingBlobs:
         found = codec.decode_blob(stored, seq) if stored is not None else None
         given = found if isinstance(found, Details) else Details(b"", [], "", {}, {})
         made = self._draft.add_details(
-            aliases=tuple(given.aliases), why=given.why, **self._with_origin(given, self._origin(seq))
+            aliases=tuple(given.aliases), why=given.why, **self._with_origin(given, self.origin(seq))
         )
         if details:
             self._told.setdefault(details, made)
@@ -78,7 +78,10 @@ class IncomingBlobs:
             return {"source": given.source, "properties": given.properties | {IMPORTED: origin}}
         return {"source": told, "properties": given.properties}
 
-    def _origin(self, seq: int) -> dict[str, Any]:
+    def origin(self, seq: int) -> dict[str, Any]:
+        """Which commit of which store wrote something, who and when; of nothing that is told (0) the store alone."""
+        if not seq:
+            return {"store": self._contents.heading.store_id.hex()}
         commit = self._contents.commits[seq]
         return {
             "store": self._contents.heading.store_id.hex(),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Details
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.registrations import Nearest, Registration, registered
+from worlddb.reconciler.bundle_blobs import IncomingBlobs
 from worlddb.reconciler.commands import Register
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.registering import register_type, says_the_same
@@ -20,8 +22,9 @@ _NAMED: Final = 20
 class ArrivingTypes:
     """Held against the registrations as they were before the import, with the worlds where they have been put."""
 
-    def __init__(self, ctx: Context, contents: Contents) -> None:
+    def __init__(self, ctx: Context, contents: Contents, blobs: IncomingBlobs) -> None:
         self._ctx = ctx
+        self._blobs = blobs
         self._contents = contents
         self._before = ctx.draft.seq - 1
         self._nearest: dict[str, Nearest] = {}
@@ -38,10 +41,10 @@ class ArrivingTypes:
         Raises:
             UnknownEdgeType: a built-in type that this release does not have.
         """
-        ctx, store = self._ctx, self._contents.heading.store_id.hex()
-        missing = list(self._missing())
-        for command, why in missing:
-            register_type(ctx, command, ctx.draft.add_details(why=why, source={IMPORTED: {"store": store}}))
+        ctx, missing = self._ctx, list(self._missing())
+        for command, frame in missing:
+            source = {IMPORTED: self._blobs.origin(frame.seq)}
+            register_type(ctx, command, ctx.draft.add_details(why=self._why(frame), source=source))
         if missing:
             ctx.note("types_registered", *_names(command for command, _ in missing))
         self.name_differing()
@@ -56,23 +59,26 @@ class ArrivingTypes:
         if differing:
             self._ctx.note("types_differ", *_names(differing))
 
-    def _missing(self) -> Iterator[tuple[Register, str]]:
+    def _missing(self) -> Iterator[tuple[Register, fr.RegistrationFrame]]:
         taken_back = {
             (known.type, known.world)
             for known in registered(self._ctx.tables, self._before, ended=True)
             if known.row.ended <= self._before
         }
-        for command, why in self._commands():
+        for command, frame in self._commands():
             place = command.type, self._world(command)
             if self._in_force(command) is None and place not in taken_back:
-                yield command, why
+                yield command, frame
 
-    def _commands(self) -> Iterator[tuple[Register, str]]:
-        """The registrations of the bundle as commands, each with the reason that it was made for."""
+    def _why(self, frame: fr.RegistrationFrame) -> str:
+        stored = self._contents.blobs.get(frame.details) if frame.details else None
+        details = None if stored is None else codec.decode_blob(stored, frame.seq)
+        return details.why if isinstance(details, Details) else ""
+
+    def _commands(self) -> Iterator[tuple[Register, fr.RegistrationFrame]]:
+        """The registrations of the bundle as commands."""
         for world in self._contents.worlds:
             for frame in world.registrations:
-                stored = self._contents.blobs.get(frame.details) if frame.details else None
-                details = None if stored is None else codec.decode_blob(stored, self._contents.heading.seq)
                 command = Register(
                     type=frame.type,
                     handler_version=frame.handler_version,
@@ -82,7 +88,7 @@ class ArrivingTypes:
                     functional=frame.functional,
                     world=world.frame.lineage,
                 )
-                yield command, details.why if isinstance(details, Details) else ""
+                yield command, frame
 
     def _in_force(self, command: Register) -> Registration | None:
         """What governed the type before the import, in the world that it is to hold for."""

@@ -50,7 +50,7 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     world = contents.heading.world
     known = ctx.tables.node_of(world)
     all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
-    types = ArrivingTypes(ctx, contents)
+    types = ArrivingTypes(ctx, contents, merge.blobs)
     if not events and not _is_misplaced(ctx, known, into) and not types.is_any_missing():
         types.name_differing()
         _note_left(ctx, merge)

@@ -113,12 +113,18 @@ def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused
     with worlddb.open(tmp_path / "other") as db:
         db.import_bundle(tmp_path / "reasons.bundle")
         assert [one.why for one in db.view().edge_types() if one.functional] == ["by decree"]
+        assert worlddb.diff(tmp_path / "other", tmp_path / "reasons.bundle").equal
+        found = worlddb.diff(tmp_path / "other", bundle)
+        details = [(change.ref, detail) for change in found.worlds for detail in change.changes]
+        assert [(ref, each.kind, each.field, each.a, each.b) for ref, each in details] == [
+            (team, "registered", "edge type causes", "built in, functional", "")
+        ]
     frames = frames_of(bundle)
     at = next(number for number, frame in enumerate(frames) if isinstance(frame, fr.RegistrationFrame))
     for forged, code in (
-        (fr.RegistrationFrame("crosses", 1, bytes(32), "name", ["cross_worlds"], False, b""), "reserved_rewrite"),
-        (fr.RegistrationFrame("contains", 1, b"", "built_in", [], True, b""), "never_functional"),
-        (fr.RegistrationFrame("refers_to", 1, bytes(32), "name", [], False, b""), "built_in_type"),
+        (fr.RegistrationFrame("crosses", 1, bytes(32), "name", ["cross_worlds"], False, b"", 0), "reserved_rewrite"),
+        (fr.RegistrationFrame("contains", 1, b"", "built_in", [], True, b"", 0), "never_functional"),
+        (fr.RegistrationFrame("refers_to", 1, bytes(32), "name", [], False, b"", 0), "built_in_type"),
     ):
         changed = written(tmp_path / "forged.bundle", [*frames[: at + 1], forged, *frames[at + 1 :]])
         with worlddb.open(tmp_path / code) as db:
@@ -126,9 +132,11 @@ def test_a_reason_given_inside_comes_along_and_a_type_that_may_not_be_is_refused
             assert db.head().seq == 1
     for bad, told in (
         (frames[at], "is registered for .* twice"),
-        (fr.RegistrationFrame("x", 1, b"", "name", [], False, b""), "a digest"),
-        (fr.RegistrationFrame("x", 1, b"", "built_in", ["hide_closed"], False, b""), "asks queries"),
-        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32)), "is missing"),
+        (fr.RegistrationFrame("x", 1, b"", "name", [], False, b"", 0), "a digest"),
+        (fr.RegistrationFrame("x", 1, b"", "built_in", ["hide_closed"], False, b"", 0), "asks queries"),
+        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32), 1), "is missing"),
+        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, bytes(32), 0), "not by which commit"),
+        (fr.RegistrationFrame("x", 1, bytes(32), "name", [], False, b"", 99), "the commit 99 is missing"),
     ):
         with pytest.raises(InvalidBundle, match=told):
             worlddb.check_bundle(written(tmp_path / "bad.bundle", [*frames[: at + 1], bad, *frames[at + 1 :]]))

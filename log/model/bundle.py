@@ -169,8 +169,8 @@ class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
 class RegistrationFrame(Frame, frozen=True, tag="registration"):
     """An edge type holds for the world and all inside it; see :class:`worlddb.log.model.events.Registered`.
 
-    It was registered for this world, or for one around the exported world; then it stands with that and ``details``
-    are empty.
+    It was registered for this world by the commit ``seq``, or for a world around the exported one: then it stands with
+    that one, its ``details`` are empty and its ``seq`` is 0.
     """
 
     type: str
@@ -180,6 +180,7 @@ class RegistrationFrame(Frame, frozen=True, tag="registration"):
     rewrites: list[RewriteName]
     functional: bool
     details: bytes
+    seq: int
 
 
 class RetractedFrame(Frame, frozen=True, tag="retracted"):

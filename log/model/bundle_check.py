@@ -210,6 +210,8 @@ class BundleCheck:
         check_registration(frame)
         self._type(frame.type)
         self._details(frame.details)
+        if frame.seq:
+            self._commit_known(frame.seq)
         if frame.type in group.types:
             refuse(f"the edge type {frame.type!r:.80} is registered for {short(group.frame.lineage)} twice")
         group.types.add(frame.type)

@@ -134,6 +134,8 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
     checked_text(frame.type, "an edge type", MAX_TYPE_BYTES, empty=False)
     check_number(frame.handler_version, "a handler's version", 0, _MAX_HANDLER_VERSION)
     check_size(frame.digest, 0 if frame.digest_of == "built_in" else HASH_BYTES, "a digest")
+    if frame.details and not frame.seq:
+        refuse(f"why {frame.type!r:.80} was registered is told, and not by which commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
         refuse(f"{frame.type!r:.80} asks queries for something twice, or without a handler")
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from worlddb.log.model import bundle as fr
 from worlddb.log.model.blobs import origin_in
+from worlddb.log.model.ids import short
 from worlddb.log.model.interval import Interval
 from worlddb.log.model.times import format_time
 from worlddb.log.store.bundle_contents import BundledWorld
@@ -74,6 +75,7 @@ def apart(sides: BundleSides) -> Apart:
             details[one.refs[0]].extend(_retold(one, other, same_store=same_store))
     for lineage in sides[0].groups.keys() & sides[1].groups.keys():
         details[lineage].extend(_versions_apart(sides, lineage))
+        details[lineage].extend(_types_apart(sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
     return Apart(told, [*_silent(sides), *found], found)
 
@@ -202,6 +204,19 @@ def _versions_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
                 side.called(version.by) if version.by else "" for side, version in zip(sides, versions, strict=True)
             ]
             yield Detail(kind="validity", field="superseded by", a=names[0], b=names[1])
+
+
+def _types_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
+    """Edge types that hold for a world on one side only, or otherwise."""
+    one, other = ({each.type: _type_text(each) for each in side.groups[lineage].registrations} for side in sides)
+    for name in sorted(one.keys() | other.keys()):
+        if one.get(name) != other.get(name):
+            yield Detail(kind="registered", field=f"edge type {name}", a=one.get(name, ""), b=other.get(name, ""))
+
+
+def _type_text(frame: fr.RegistrationFrame) -> str:
+    code = f"version {frame.handler_version}, digest {short(frame.digest)}" if frame.digest else "built in"
+    return ", ".join((code, *frame.rewrites, *(("functional",) if frame.functional else ())))
 
 
 def _text(side: BundleSide, version: fr.VersionFrame) -> str:
