@@ -50,7 +50,7 @@ odd: st.SearchStrategy[Any] = st.one_of(
                 {"a": math.nan},
             ),
             *(RECURSIVE, {"a": object()}, {"a": {"b": b"c"}}, {"a": Decimal("1")}, {"a": Colour.RED}, Colour.RED),
-            *(object(), Ellipsis, NotImplemented, print, Database, Exception("e"), range(3), slice(1), Text("name")),
+            *(object(), Ellipsis, print, Database, Exception("e"), range(3), slice(1), Text("name")),
             *(datetime(2025, 1, 1), datetime(2025, 1, 1, tzinfo=UTC), date(2025, 1, 1), datetime.min, datetime.max),
             *("2025-01-01", "2025-01-01T00:00:00Z", "9999-12-31T23:59:59Z", 1_795_219_200_000_000, Decimal("1.5")),
             *(

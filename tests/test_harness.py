@@ -32,7 +32,7 @@ def test_soak():
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makeconftest(CONFTEST.read_text("utf-8"))
-    pytester.makeini("[pytest]\nmarkers = soak: long\n")
+    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {CONFTEST.parent.parent}\n")
     pytester.makepyfile(test_suite=SUITE)
     return pytester
 

@@ -89,9 +89,12 @@ def _prepare(folder: Path, create: bool) -> None:
     """See that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():
         raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
-    if not (folder / DATA_FILE).exists():
-        if folder.is_dir() and any((folder / name).exists() for name in (HOLDER_FILE, INDEX_FOLDER)):
-            raise DamagedStore(f"{folder / DATA_FILE} is gone from a store", "Restore the store from a backup")
+    data = folder / DATA_FILE
+    if not data.exists():
+        # Another process may have made the store since that look, so the data file is looked for once more.
+        is_store = folder.is_dir() and any((folder / name).exists() for name in (HOLDER_FILE, INDEX_FOLDER))
+        if is_store and not data.exists():
+            raise DamagedStore(f"{data} is gone from a store", "Restore the store from a backup")
         if not create:
             raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
         if folder.exists() and any(not _is_own(entry.name) for entry in folder.iterdir()):

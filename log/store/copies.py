@@ -37,9 +37,13 @@ def refuse_inside(folder: Path, target: Path) -> None:
     """See that a copy does not go into the directory of the store itself, where an erasure has to find everything.
 
     Raises:
-        InputError: it would.
+        InputError: it would, or it is no path.
     """
-    if folder.resolve() in target.resolve().parents:
+    try:
+        is_inside = folder.resolve() in target.resolve().parents
+    except ValueError as error:
+        raise InputError(f"{str(target)!r} is not a path: {error}", "Name a directory") from None
+    if is_inside:
         raise InputError(f"{target} lies inside the store {folder} itself", "Name a place outside of the store")
 
 
