@@ -63,7 +63,8 @@ class PlainDecider:
         only_records, version, code = self._rules.get(type_name) or self._rule(type_name)
         if only_records is None or command.key is not None or command.home is not None:
             return False
-        one, other = self._end(command.source_ref), self._end(command.target_ref)
+        one = self._standings.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
+        other = self._standings.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
         if one is None or other is None:
             return False
         source, lineage, source_version, source_end = one

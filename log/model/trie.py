@@ -109,6 +109,12 @@ class Trie:
             else:
                 pending.extend(here + bytes([digit]) for digit in reversed(children(node)))
 
+    def below(self, path: bytes, node: bytes | None) -> set[bytes]:
+        """All entries at or below a path, each key and value in one; ``node`` is what is stored at the path."""
+        if node is None or node[:1] == _BUCKET:
+            return set(self._entries(node or _BUCKET))
+        return {key + value for key, value in self.entries(path)}
+
     def _update(self, path: bytes, changes: list[Change]) -> tuple[int, bytes]:
         """Apply changes below a path: by how many entries the subtree grew, and its new hash."""
         node = self.nodes.get(path)
@@ -268,7 +274,8 @@ def difference(
             differing = [d for d in range(FANOUT) if mine.get(d) != theirs.get(d)]
             pending.extend(path + bytes([digit]) for digit in reversed(differing))
             continue
-        ours, others = dict(left_trie.entries(path)), dict(right_trie.entries(path))
+        here, there = left_trie.below(path, one), right_trie.below(path, two)
+        ours = {entry[:key_size]: entry[key_size:] for entry in here - there}
+        others = {entry[:key_size]: entry[key_size:] for entry in there - here}
         for key in sorted(ours.keys() | others.keys()):
-            if ours.get(key) != others.get(key):
-                yield key, ours.get(key), others.get(key)
+            yield key, ours.get(key), others.get(key)

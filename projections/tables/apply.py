@@ -68,7 +68,7 @@ class Applier(Owing):
         code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
         numbers = [self.numbers(column) for column in zip(*lineages, strict=True)] or [[], [], []]
         # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
-        self.link_all(events, list(zip(map(code_of.__getitem__, types), *numbers, strict=True)))
+        self.link_all(list(zip(events, map(code_of.__getitem__, types), *numbers, strict=True)))
 
     def _name_all(self, events: Sequence[ev.Named]) -> None:
         """Give new lineages their aliases, as far as names are looked for."""

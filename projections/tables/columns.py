@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Alias = tuple[int, bytes, str]
 """A further name of a new world: its node, the name's digest, and the name."""
 
-Ends = tuple[int, int, int, int]
-"""An edge's type, source, target and home, as numbers."""
+Edge = tuple[ev.Linked, int, int, int, int]
+"""A new edge with its type, source, target and home as numbers."""
 
 
 def put_worlds(
@@ -57,8 +57,9 @@ def put_worlds(
     put_first_names(tables, chain(compress(numbers, known), others), chain(texts, [text for _, _, text in aliases]))
 
 
-def put_edges(tables: Tables, seq: int, events: Sequence[ev.Linked], ends: Sequence[Ends], numbers: range) -> None:
+def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -> None:
     """Put the rows of new edges."""
+    events, codes, sources, targets, homes = zip(*edges, strict=True)
     (
         ids,
         _,
@@ -74,7 +75,6 @@ def put_edges(tables: Tables, seq: int, events: Sequence[ev.Linked], ends: Seque
         keyed,
         handler_versions,
     ) = zip(*map(astuple, events), strict=True)
-    codes, sources, targets, homes = zip(*ends, strict=True)
     places = list(map(EDGE_KEY.pack, sources, codes, numbers))
     rows = map(
         EDGE.pack,

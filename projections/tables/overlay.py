@@ -106,11 +106,15 @@ class Table:
 
     def _seek(self, prefix: bytes) -> lmdb.Cursor | None:
         """A cursor on the first stored pair under a prefix; none if there is none, which is cheaper than a scan."""
+        within, cursor = self._first + prefix, self._own_cursor()
+        found = cursor.set_range(within) and cursor.key().startswith(within)  # type: ignore[union-attr]
+        return cursor if found else None
+
+    def _own_cursor(self) -> lmdb.Cursor:
+        """The cursor of single look-ups; it stays where the last one was."""
         if self._cursor is None:
             self._cursor = self._txn.cursor()
-        within = self._first + prefix
-        found = self._cursor.set_range(within) and self._cursor.key().startswith(within)  # type: ignore[union-attr]
-        return self._cursor if found else None
+        return self._cursor
 
     def _merged(self, stored: Iterator[Pair], fresh: list[Pending], *, reverse: bool) -> Iterator[Pair]:
         live = ((key, value) for key, value in stored if key not in self._pending)
@@ -139,7 +143,17 @@ class Table:
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
         """The pair with the greatest key at or below ``upto``."""
-        return next(self.scan(prefix, upto, reverse=True), None)
+        if self._pending or self._columns:
+            return next(self.scan(prefix, upto, reverse=True), None)
+        cursor = self._own_cursor()
+        at, within = self._first + upto, self._first + prefix
+        if not cursor.set_range(at):
+            found = cursor.last()
+        else:
+            found = cursor.key() == at or cursor.prev()
+        if not found or not cursor.key().startswith(within):  # type: ignore[union-attr]
+            return None
+        return cursor.key()[1:], cursor.value()  # type: ignore[return-value]
 
     def flush(self) -> None:
         """Write what is in memory, sorted."""

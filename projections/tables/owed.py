@@ -14,7 +14,7 @@ from typing import Protocol
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.projections.tables.blocks import put_name
-from worlddb.projections.tables.columns import Alias, Ends, put_edges, put_worlds
+from worlddb.projections.tables.columns import Alias, Edge, put_edges, put_worlds
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE, U64, UNFOLLOWED, NodeRow, VersionRow
 from worlddb.projections.tables.settle import Unsettled
@@ -56,8 +56,7 @@ class Owing:
         self.names_put = False
         """Set once the aliases of new lineages are, or will be, where names are looked for: before their own rows."""
         self._names: set[bytes] = set()
-        self._linked: list[ev.Linked] = []
-        self._ends: list[Ends] = []
+        self._linked: list[Edge] = []
         self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         self._led_to: set[tuple[int, int]] = set()
 
@@ -76,11 +75,10 @@ class Owing:
 
     def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
         """A new edge, with its type, ends and home as numbers."""
-        self._linked.append(event)
-        self._ends.append((code, source, target, home))
-        if code == CONTAINS_CODE:
-            self.tables.contained(target, source)
+        self._linked.append((event, code, source, target, home))
         if code not in UNFOLLOWED:
+            if code == CONTAINS_CODE:
+                self.tables.contained(target, source)
             self._targets[source, code].append(target)
             self._led_to.add((target, code))
         self.next_edge += 1
@@ -103,21 +101,20 @@ class Owing:
         self.next_node = nodes.stop
         self.tables.owed = self
 
-    def link_all(self, events: list[ev.Linked], ends: list[Ends]) -> None:
+    def link_all(self, edges: list[Edge]) -> None:
         """As :meth:`link`, for all new edges of a commit; their rows are put."""
-        for code, source, target, _ in ends:
+        for _, code, source, target, _ in edges:
             if code == CONTAINS_CODE:
                 self.tables.contained(target, source)
-        self._linked += events
-        self._ends += ends
-        self.next_edge += len(events)
+        self._linked += edges
+        self.next_edge += len(edges)
         self.pay()
 
     def pay(self) -> None:
         """Put the rows of everything that is owed."""
         self.tables.owed = None
-        created, linked, ends, aliases = self._created, self._linked, self._ends, self._aliases
-        self._created, self._linked, self._ends, self._aliases = [], [], [], []
+        created, linked, aliases = self._created, self._linked, self._aliases
+        self._created, self._linked, self._aliases = [], [], []
         self._names.clear()
         self._targets.clear()
         self._led_to.clear()
@@ -126,8 +123,8 @@ class Owing:
             put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
             self.unsettled.all_changed(nodes)
         if linked:
-            put_edges(self.tables, self.seq, linked, ends, range(self.next_edge - len(linked), self.next_edge))
-            self.unsettled.all_linked(ends, linked)
+            put_edges(self.tables, self.seq, linked, range(self.next_edge - len(linked), self.next_edge))
+            self.unsettled.all_linked(linked)
 
     def put_name(self, node: int, digest: bytes, text: str | None) -> None:
         """A name of a lineage from now on, also where names that are alike are looked for; no text: it was erased."""

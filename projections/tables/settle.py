@@ -39,10 +39,10 @@ class Unsettled:
         """Nodes were made."""
         self._changed.update(nodes)
 
-    def all_linked(self, ends: Iterable[tuple[int, int, int, int]], events: Iterable[Linked]) -> None:
-        """Edges were written, each with its (type, source, target, home); see :meth:`joined` and :meth:`edged`."""
+    def all_linked(self, linked: Iterable[tuple[Linked, int, int, int, int]]) -> None:
+        """Edges were written, each with its type, source, target and home; see :meth:`joined` and :meth:`edged`."""
         touched, edges = self._touched_members, self._edges
-        for (code, source, target, home), event in zip(ends, events, strict=True):
+        for event, code, source, target, home in linked:
             if code == CONTAINS_CODE:
                 touched[source].add(target)
             else:

@@ -56,7 +56,8 @@ def diff(a: Reader, b: Reader, asked: Asked) -> Difference:
         seqs = [end if seq is None else seq for seq, end in ends]
         if not all(seqs):
             raise InputError("Nothing had been committed by then", "Compare with a later moment")
-        sides = StoreSide("a", left, seqs[0], reads), StoreSide("b", right, seqs[1], reads)
+        numbers: dict[bytes, int] = {}
+        sides = StoreSide("a", left, seqs[0], reads, numbers), StoreSide("b", right, seqs[1], reads, numbers)
         return compare(sides, asked, lambda: reads[0])
 
 

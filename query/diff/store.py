@@ -18,9 +18,18 @@ from worlddb.projections.tables.asof import (
     edge_known,
     edge_validity,
     newest_version,
+    version_validity,
     versions_as_of,
 )
-from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow, VersionRow
+from worlddb.projections.tables.schema import (
+    CONTAINS_CODE,
+    ROOT_NODE,
+    STATUS_NAMES,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    VersionRow,
+)
 from worlddb.projections.tables.settle import roots_of
 from worlddb.query.diff.rows import described
 from worlddb.query.diff.side import EdgeState, Erasures, LogSide, Pair, ProposalState, State, TableRow
@@ -55,7 +64,10 @@ class CountedNodes:
 class StoreSide(LogSide):
     """One snapshot of a store, at commit ``seq``."""
 
-    def __init__(self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int]) -> None:
+    def __init__(
+        self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int], numbers: dict[bytes, int]
+    ) -> None:
+        """``numbers`` are those that lineages have here or on the other side: related stores gave out the same ones."""
         self.label = label
         self.seq = seq
         self._log, self._tables = snapshot.log, snapshot.tables
@@ -64,6 +76,9 @@ class StoreSide(LogSide):
         self._headers: dict[int, Header] = {}
         self._titles: dict[bytes, tuple[str, str]] = {}
         self._hashes: dict[bytes, bytes] = {}
+        self._rows: dict[bytes, tuple[int, NodeRow]] = {}
+        self._numbers = numbers
+        self._end: int | None = None
         self.present = seq == snapshot.log.head().seq
 
     def store_id(self) -> bytes:
@@ -114,14 +129,15 @@ class StoreSide(LogSide):
 
     def state(self, lineage: bytes) -> State | None:
         tables = self._tables
-        node = tables.node_of(lineage)
-        versions = [] if node is None else list(versions_as_of(tables, node, self.seq))
-        if node is None or not versions:
+        known = self._known(lineage)
+        versions = [] if known is None else list(versions_as_of(tables, known[0], self.seq))
+        if known is None or not versions:
             return None
+        node, row = known
         newest = versions[0].row
         body = self._body(newest)
         details = self._details(newest.seq, newest.details)
-        ended = tables.node(node).ended
+        ended = row.ended
         return State(
             body=newest.body,
             seq=newest.seq,
@@ -150,8 +166,8 @@ class StoreSide(LogSide):
 
     def body(self, lineage: bytes) -> bytes:
         if self.present:
-            node = self._tables.node_of(lineage)
-            return b"" if node is None else self._tables.node(node).body
+            known = self._known(lineage)
+            return b"" if known is None else known[1].body
         seen = self._newest(lineage)
         return b"" if seen is None else seen.row.body
 
@@ -196,16 +212,44 @@ class StoreSide(LogSide):
         return described(self._tables, table, key, value)
 
     def _node(self, lineage: bytes) -> int:
+        known = self._known(lineage)
+        assert known is not None, "only worlds that this side has are asked for"
+        return known[0]
+
+    def _known(self, lineage: bytes) -> tuple[int, NodeRow] | None:
+        """The number and the row of a world: much is asked of the same few, and neither changes in a snapshot."""
+        found = self._rows.get(lineage)
+        if found is None:
+            found = self._guessed(lineage) or self._looked_up(lineage)
+            if found is None:
+                return None
+            if len(self._rows) >= _KEPT_WORLDS:
+                self._rows.clear()
+            if len(self._numbers) >= _KEPT_WORLDS:
+                self._numbers.clear()
+            self._rows[lineage], self._numbers[lineage] = found, found[0]
+        return found
+
+    def _guessed(self, lineage: bytes) -> tuple[int, NodeRow] | None:
+        """The row under the number that the other side has, if it is this world's here too."""
+        node = self._numbers.get(lineage)
+        if self._end is None:
+            self._end = self._tables.progress().next_node
+        if node is None or node >= self._end:
+            return None
+        row = self._tables.node(node)
+        return (node, row) if row.lineage == lineage else None
+
+    def _looked_up(self, lineage: bytes) -> tuple[int, NodeRow] | None:
         node = self._tables.node_of(lineage)
-        assert node is not None, "only worlds that this side has are asked for"
-        return node
+        return None if node is None else (node, self._tables.node(node))
 
     def _hashed(self, lineage: bytes) -> bytes:
         """The stored world hash with its roots, read once; empty if there is no such world."""
         found = self._hashes.get(lineage)
         if found is None:
-            node = self._tables.node_of(lineage)
-            row = None if node is None else self._tables.hash_row(node, self.seq)
+            known = self._known(lineage)
+            row = None if known is None else self._tables.hash_row(known[0], self.seq)
             found = b"" if row is None else row[1]
             if len(self._hashes) >= _KEPT_WORLDS:
                 self._hashes.clear()
@@ -213,8 +257,14 @@ class StoreSide(LogSide):
         return found
 
     def _newest(self, lineage: bytes) -> SeenVersion | None:
-        node = self._tables.node_of(lineage)
-        return None if node is None else newest_version(self._tables, node, self.seq)
+        known = self._known(lineage)
+        if known is None:
+            return None
+        node, row = known
+        if not self.present:
+            return newest_version(self._tables, node, self.seq)
+        version = self._tables.version(node, row.versions)
+        return SeenVersion(row.versions, version, version_validity(self._tables, node, row.versions, version, self.seq))
 
     def _title(self, lineage: bytes) -> tuple[str, str]:
         """Type and name. They are asked for again and again: of a container for each of its members."""
