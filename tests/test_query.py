@@ -78,6 +78,19 @@ def test_seeds_that_are_not_valid_or_lie_outside_are_left_out_and_counted(db: Da
         db.view().query(seeds=["0123456789abcdef"]).run()
 
 
+def test_a_query_takes_names_where_other_reads_do_and_a_confined_view_knows_only_its_own(db: Database) -> None:
+    tenant, other = (db.create("Topic", name).ref for name in ("tenant", "other"))
+    for world in (tenant, other):
+        db.create("Entity", "Ada", world=world, resolve=False)
+    mine, theirs = db.view(world=tenant), db.view(world=other)
+    assert mine.query(seeds="ada").run().refs != theirs.query(seeds="Ada").run().refs
+    assert len(db.view().query().in_world("tenant").run()) == 1
+    with pytest.raises(worlddb.AmbiguousReference):
+        db.view().query(seeds="Ada").run()
+    with pytest.raises(UnknownReference):
+        mine.query(world="other").run()
+
+
 # -- operators
 
 

@@ -71,7 +71,7 @@ def at(commands: Callable[[], Sequence[Command]]) -> Command:
         if not hasattr(told, "ingested"):
             raise UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",
-                "Use a read command: recall, show, history, children, hash, log or proposals",
+                "Use a read command: recall, query, show, history, children, hash, log or proposals",
             )
         if told.ingested is not None:
             raise UsageError("The moment was given twice", "Give it after `at`, or with the command's own option")

@@ -123,6 +123,8 @@ def _from_file(args: Namespace) -> Query:
     if args.steps or args.seed or args.text is not None or args.world is not None or args.include_superseded:
         raise UsageError("--file holds all of a query, and more was given", "Leave out the start and the operators")
     if args.file == "-":
+        if sys.stdin is None:
+            raise InputError("Standard input is closed", "Name a file")
         held = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     else:
         with open(args.file, "rb") as file:
