@@ -64,10 +64,10 @@ class Merge:
             self._outside(outside, made, later)
         for world in worlds:
             self._world(world, made, later)
-        for world in worlds:
-            later.extend(self._retractions(world))
         proposals = [(frame, world) for world in worlds for frame in world.proposals]
         told = {frame.proposal for frame, _ in proposals}
+        for world in worlds:
+            later.extend(self._retractions(world, told))
         for frame, world in sorted(proposals, key=lambda each: each[0].order):
             if not self._was_rejected_here(frame, told):
                 later.extend(self._proposal(frame, world.frame.lineage))
@@ -227,13 +227,17 @@ class Merge:
 
     # -- edges and identity
 
-    def _retractions(self, world: BundledWorld) -> Iterator[ev.AnyEvent]:
+    def _retractions(self, world: BundledWorld, proposals: set[bytes]) -> Iterator[ev.AnyEvent]:
         for ids in world.retracted:
             for at in range(0, len(ids), HASH_BYTES):
                 edge = ids[at : at + HASH_BYTES]
-                # An accepted proposal's edge goes with the decision that undid it.
-                if self._is_live(edge) and self._tables.proposal(edge) is None:
-                    yield ev.Unlinked(edge)
+                # An accepted proposal's edge goes with the decision that undid it, if the bundle has that.
+                if not self._is_live(edge) or edge in proposals:
+                    continue
+                yield ev.Unlinked(edge)
+                if self._tables.proposal(edge) is not None:
+                    # An end has left, so the bundle leaves the proposal out; only an undo retracts its edge.
+                    yield ev.Decided(edge, "undone", ev.NONE)
 
     def _is_live(self, edge: bytes) -> bool:
         place = self._tables.place_of(edge)

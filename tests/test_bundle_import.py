@@ -207,6 +207,28 @@ def test_a_later_bundle_adds_what_is_new(tmp_path):
         assert older.events == 0, "an older bundle of the same world has nothing new"
 
 
+def test_an_identity_that_was_undone_after_an_end_had_left_the_world_is_undone_by_a_later_bundle(tmp_path):
+    """The later bundle had the edge among the retracted and no proposal, and the edge was left for its decision."""
+    with worlddb.open(tmp_path / "store") as source, new_store() as db:
+        team = source.create("Topic", "team").ref
+        ada = source.create("Entity", "Ada", world=team).ref
+        countess = source.create("Entity", "Countess of Lovelace", world=team).ref
+        proposal = source.link(ada, "same_as", countess, home=team).ref
+        source.accept(proposal)
+        source.export(team, tmp_path / "first.bundle")
+        db.import_bundle(tmp_path / "first.bundle")
+        assert countess in db.view().equivalence_class(ada)
+        [membership] = source.view().edges(countess, type="contains")
+        source.unlink(membership)
+        source.undo(proposal)
+        source.export(team, tmp_path / "second.bundle")
+        db.import_bundle(tmp_path / "second.bundle")
+        assert hashed(db, team) == hashed(source, team)
+        assert countess not in db.view().equivalence_class(ada)
+        assert [found.status for found in db.view().proposals(status=None)] == ["undone"]
+        assert db.verify(deep=True).ok
+
+
 def test_an_alias_that_was_given_twice_and_taken_back_is_taken_back_as_often(tmp_path):
     """A later bundle took back only the last of several aliases that are one name but for their case."""
     with worlddb.open(tmp_path / "store") as source, new_store() as db:
