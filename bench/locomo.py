@@ -1,7 +1,8 @@
 """Evidence retrieval on LoCoMo: which of the turns that hold the answer are recalled.
 
 Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
-recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions. Evidence that
+recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions; the questions
+have no date and are asked when the conversation's last session began. Evidence that
 names no turn of the conversation is left out, and so is a question that has no other; both are counted. All of the
 variants in bench/_retrieval.py are asked the same questions in the same run. No model runs but the embedder.
 """
@@ -77,18 +78,18 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         assert db.catch_up(), "nobody else has the indexes of this store"
         view = db.view()
         worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
+        ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
         others: defaultdict[str, list[float]] = defaultdict(list)
         for question in questions:
+            where: dict[str, Any] = {"world": worlds[question.conversation], "asked": ends[question.conversation]}
             began = perf_counter()
-            found = view.recall(
-                question.text, world=worlds[question.conversation], k=arguments.k, lanes=arguments.lanes
-            )
+            found = view.recall(question.text, k=arguments.k, lanes=arguments.lanes, **where)
             taken.append(1000 * (perf_counter() - began))
             scores[question.category].append(_share(question, found))
             for variant, options in VARIANTS.items():
-                asked = view.recall(question.text, world=worlds[question.conversation], k=arguments.k, **options)
+                asked = view.recall(question.text, k=arguments.k, **where, **options)
                 others[variant].append(_share(question, asked))
     key = f"recall@{arguments.k}"
     spans = {variant: interval(found, arguments.seed) for variant, found in others.items()}

@@ -70,7 +70,8 @@ class Gate:
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
-        if not self._scope.holds(node):
+        members = self.members
+        if node not in members if members is not None else not self._scope.holds(node):
             return None
         return self._choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
 

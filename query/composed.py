@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.projections.indexes.composed import Effective, anchor_of, rows_of
+from worlddb.projections.indexes.composed import Effective, rows_of
 from worlddb.projections.indexes.composition import Composition
 from worlddb.projections.indexes.pooling import POOLS, checked_pool
-from worlddb.projections.indexes.vector_base import cosines, top
+from worlddb.projections.indexes.vector_rows import cosines, top, whole_text
 from worlddb.query.candidates import Gate
 from worlddb.query.lanes.vector import VectorQuery
 from worlddb.query.naming import named_node
@@ -37,7 +37,7 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         node = named_node(sight, window.spec, ref)
         if space is None:
             return None
-        anchors = _anchors(sight, space.number)
+        anchors = _anchors(sight, space.number, space.dimension)
         made = Composition(POOLS[pool])
         inside = members_below(sight.tables, node, sight.place.moment) or set()
         made.fill(sight.tables, anchors, {node, *inside}, sight.place.moment)
@@ -83,15 +83,15 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
 
 def _seen(sight: Sight, query: VectorQuery, pool: str) -> Effective:
     made = Composition(POOLS[pool])
-    made.fill(sight.tables, _anchors(sight, query.space), sight.inhabitants(), sight.place.moment)
+    made.fill(sight.tables, _anchors(sight, query.space, query.dimension), sight.inhabitants(), sight.place.moment)
     return rows_of(made, query.dimension)
 
 
-def _anchors(sight: Sight, space: int) -> Anchors:
+def _anchors(sight: Sight, space: int, dimension: int) -> Anchors:
     """The vectors of the versions that are seen, as far as they were recorded by the view's commit."""
 
     def anchor(node: int, version: int) -> Vector | None:
         stored = sight.vector(space, node, version)
-        return None if stored is None else anchor_of(stored)
+        return None if stored is None else whole_text(stored.values, dimension)
 
     return anchor

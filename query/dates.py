@@ -39,11 +39,22 @@ _PAST: Final = re.compile(rf"\bthe\s+(?:past|last)\s+(?:{_COUNT}\s+)?(?P<unit>da
 _LAST: Final = re.compile(
     rf"\b(?P<which>last|previous|this)\s+(?P<unit>week|weekend|month|year|{'|'.join((*_DAYS, *_MONTHS))})\b", re.I
 )
+_MONTH_NAME: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
+_SHORT_MONTH: Final = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)\.?"
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_DAY_FORMS: Final = (
+    re.compile(rf"\b{_DAY}(?:\s+of)?\s+{_SHORT_MONTH}(?:,?\s+(?P<year>\d{{4}})|\b)", re.I),
+    re.compile(rf"\b{_SHORT_MONTH}\s+{_DAY}\b(?!\s*[:%])(?:,?\s*(?P<year>\d{{4}})\b)?", re.I),
+    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"),
+)
+"""A day as "21 November, 2023", as "November 21st" and as "2023-11-21"."""
 _MONTH: Final = re.compile(
-    rf"\b(?:in|on|of|during|since|around|by|mid|early|late)[\s-]+(?P<month>{'|'.join(_MONTHS)})\b"
-    r"(?:\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4})\b)?",
+    r"\b(?:in|on|of|during|since|around|by|mid|early|late|before|after|until|for)"
+    rf"[\s-]+{_MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d))(?:,?\s+(?P<year>\d{{4}})\b)?",
     re.I,
 )
+_MONTH_AND_YEAR: Final = re.compile(rf"\b{_MONTH_NAME},?\s+(?P<year>\d{{4}})\b", re.I)
+_YEAR: Final = re.compile(r"\b(?:in|during|since|of)\s+(?P<year>(?:19|20)\d{2})\b", re.I)
 _NEAR: Final = re.compile(r"\b(?P<which>yesterday|today)\b", re.I)
 
 
@@ -58,13 +69,14 @@ def spans(question: str, asked: int) -> tuple[Span, ...]:
     """The times that a question names when it is asked at ``asked`` (microseconds since the epoch, UTC)."""
     now = _EPOCH + asked * _MICROSECOND
     found: list[tuple[datetime, datetime]] = []
-    for finder in (_ago, _past, _last, _month, _near):
+    for finder in (_ago, _past, _last, _day, _month, _year, _near):
         try:
             found.extend(finder(question, now))
         except (OverflowError, ValueError):
             # A day that no calendar has, or a time before the first year, is no time that was meant.
             continue
-    return tuple(Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND) for start, end in found)
+    named = dict.fromkeys(found)
+    return tuple(Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND) for start, end in named)
 
 
 def nearness(named: tuple[Span, ...], at: int) -> float:
@@ -121,15 +133,26 @@ def _last(question: str, now: datetime) -> _Found:
             yield (first, now) if this else (first.replace(year=first.year - 1), first)
 
 
-def _month(question: str, now: datetime) -> _Found:
-    for match in _MONTH.finditer(question):
-        month = _MONTHS.index(match["month"].lower()) + 1
-        start, end = _whole_month(month, now, int(match["year"]) if match["year"] else None)
-        if match["day"]:
+def _day(question: str, now: datetime) -> _Found:
+    for form in _DAY_FORMS:
+        for match in form.finditer(question):
+            named = match["month"].lower()
+            month = int(named) if named.isdigit() else 1 + [name[:3] for name in _MONTHS].index(named[:3])
+            start, _ = _whole_month(month, now, int(match["year"]) if match["year"] else None)
             day = start.replace(day=int(match["day"]))
             yield day, day + timedelta(days=1)
-        else:
-            yield start, end
+
+
+def _month(question: str, now: datetime) -> _Found:
+    for match in (*_MONTH.finditer(question), *_MONTH_AND_YEAR.finditer(question)):
+        month = _MONTHS.index(match["month"].lower()) + 1
+        yield _whole_month(month, now, int(match["year"]) if match["year"] else None)
+
+
+def _year(question: str, now: datetime) -> _Found:
+    for match in _YEAR.finditer(question):
+        first = datetime(int(match["year"]), 1, 1, tzinfo=UTC)
+        yield first, first.replace(year=first.year + 1)
 
 
 def _near(question: str, now: datetime) -> _Found:

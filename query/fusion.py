@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 RRF_CONSTANT: Final = 60
 """Cormack, Clarke and Büttcher 2009; the paper's §4.3 uses the same."""
 
-TEXT_WEIGHT: Final = 0.5
+TEXT_WEIGHT: Final = 0.6
 ENTITY_WEIGHT: Final = 0.2
-WHEN_WEIGHT: Final = 0.1
-"""Chosen on one half of LongMemEval's development questions and judged on the other; see docs/performance.md."""
+WHEN_WEIGHT: Final = 0.2
+"""Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 
 CONVEX: Final = "convex"
 RRF: Final = "rrf"
@@ -23,13 +23,19 @@ class Evidence(NamedTuple):
 
     ``text`` is its BM25 score as a share of the most that the query could reach, ``vector`` the cosine of its vector
     with the query's, ``entity`` 1 if whom the question is about said it or is mentioned in it, ``when`` how near it is
-    to the times that the question names (0 to 1).
+    to the times that the question names (0 to 1), ``before`` what the turns before it lend it.
     """
 
     text: float
     vector: float
     entity: float
     when: float
+    before: float = 0.0
+
+    @property
+    def own(self) -> float:
+        """What its words and its meaning say, which is what it lends the turns after it."""
+        return TEXT_WEIGHT * self.text + self.vector
 
 
 def weighted(evidence: Evidence) -> dict[str, float]:
@@ -39,6 +45,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "vector": evidence.vector,
         "entity": ENTITY_WEIGHT * evidence.entity,
         "when": WHEN_WEIGHT * evidence.when,
+        "before": evidence.before,
     }
     return {lane: part for lane, part in parts.items() if part}
 

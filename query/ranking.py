@@ -9,13 +9,14 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from worlddb.query.candidates import Gate, Named, Passed, Proposed, referring, refers_to_any
+from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import CONVEX, Evidence, reciprocal, weighted
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import VectorLane
 from worlddb.query.sight import Sight
 
-DEPTH: Final = 200
+DEPTH: Final = 64
 """How many candidates each lane proposes, or twice as many as hits are wanted."""
 
 TEXT: Final = "text"
@@ -65,14 +66,20 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         proposed[TEXT] = list(islice(gate.passing(by_words, depth), depth))
     if vector is not None:
         by_meaning = partial(_by_meaning, vector)
-        proposed[VECTOR] = list(islice(gate.passing(by_meaning, depth), depth))
+        proposed[VECTOR] = list(islice(gate.passing(by_meaning, 2 * depth), depth))
     named = question.named if lanes.entity else NOBODY
     candidates = {passed.node: passed for found in proposed.values() for passed in found}
-    for node in referring(snapshot, named.entities | named.sides, MAX_REFERRING):
+    following: dict[int, dict[int, float]] = {}
+    if fusion == CONVEX:
+        leaders = {passed.node: passed for found in proposed.values() for passed in found[: max(LEADERS, k)]}
+        following = followers(snapshot, gate, leaders.values())
+    for node in (*referring(snapshot, named.entities | named.sides, MAX_REFERRING), *following):
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
     evidence = _evidence(snapshot, lanes, question, proposed, candidates, named)
+    for node, more in lent({node: told.own for node, told in evidence.items()}, following).items():
+        evidence[node] = evidence[node]._replace(before=more)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]

@@ -218,5 +218,6 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         VECTOR: "close in meaning",
         ENTITY: "by or about whom the question is about",
         "when": "near the time that it names",
+        "before": "after a turn that fits",
     }
     return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

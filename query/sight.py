@@ -9,6 +9,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.commit import Header
 from worlddb.log.model.events import NONE, Proposed
+from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
@@ -72,14 +73,16 @@ class Sight:
         """When the texts of a node were erased, by whom, and under which reference."""
         return erasure_of(self._snapshot, node)
 
-    def vector(self, space: int, node: int, version: int) -> bytes | None:
-        """The vector of a version that is seen, as stored, if it was recorded by the moment's commit."""
+    def vector(self, space: int, node: int, version: int) -> VectorRow | None:
+        """The vectors of a version that is seen, if they were recorded by the moment's commit."""
         place = vector_place(self._snapshot.tables, space, node, version)
         if place is None or place.seq > self.place.moment.seq:
             return None
         stored = self._snapshot.log.blob(place.seq, place.position)
         found = None if stored is None else codec.decode_blob(stored, place.seq)
-        return found.values if isinstance(found, Vector) else None
+        if not isinstance(found, Vector):
+            return None
+        return VectorRow(node, version, place.seq, found.values, found.statements)
 
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""

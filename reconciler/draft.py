@@ -174,8 +174,8 @@ class Draft:
     def add_space(self, name: str, model: str, mean: bytes) -> int:
         return self.blobs.add(Space(self.nonce("space"), name, model, mean))
 
-    def add_vector(self, values: bytes) -> int:
-        return self.blobs.add(Vector(self.nonce("vector", values), values))
+    def add_vector(self, values: bytes, statements: int) -> int:
+        return self.blobs.add(Vector(self.nonce("vector", values), values, statements))
 
     # -- events
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import codec
@@ -17,6 +18,7 @@ from worlddb.projections.tables.vectors import spaces, vector_place
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
+from worlddb.reconciler.statements import statements
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
@@ -99,8 +101,13 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    vectors = unit_vectors(embedder, mean, [each.text for each in batch.texts], query=False)
-    stored = vectors.astype("<f2")
+    said = [statements(each.text) for each in batch.texts]
+    # A text that is one statement and nothing else has one vector, which is both.
+    parts = [
+        [each.text, *(of for of in found if of != each.text)] for each, found in zip(batch.texts, said, strict=True)
+    ]
+    vectors = unit_vectors(embedder, mean, [part for each in parts for part in each], query=False)
+    rows = iter(vectors.astype("<f2"))
     return cmd.Embed(
         space=name,
         model=embedder.model,
@@ -108,7 +115,10 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
         dimension=embedder.dimension,
         after=batch.after,
         through=batch.through,
-        items=tuple((each.lineage, each.version, row.tobytes()) for each, row in zip(batch.texts, stored, strict=True)),
+        items=tuple(
+            (each.lineage, each.version, b"".join(row.tobytes() for row in islice(rows, len(own))), len(found))
+            for each, own, found in zip(batch.texts, parts, said, strict=True)
+        ),
     )
 
 
@@ -173,9 +183,9 @@ def embed(ctx: Context, command: cmd.Embed) -> None:
         number = space.number
         if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
             ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
-    for lineage, version, values in command.items:
+    for lineage, version, values, stated in command.items:
         node = ctx.tables.node_of(lineage)
         if node is not None and vector_place(ctx.tables, number, node, version) is None:
-            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values)))
+            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values, stated)))
     if command.through > command.after:
         ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

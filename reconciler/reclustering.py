@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.reclustered import reclustered_through
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import vector_place
@@ -29,7 +30,7 @@ from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved
 from worlddb.reconciler.staging import is_settled
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_base import Matrix, VectorHit
+    from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
 
 AUTHOR: Final = "worlddb.recluster"
 """Who proposed it, as the log says."""
@@ -51,6 +52,7 @@ class Meaning(NamedTuple):
     """An embedding space and its index: what the nearest texts to a vector are, whose they are, and how near."""
 
     space: int
+    dimension: int
     name: str
     model: str
     find: Callable[[Matrix, int], list[VectorHit]]
@@ -142,15 +144,13 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
 
 def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
     """Those whose newest text has a meaning near to that of a world's newest."""
-    import numpy as np
-
     tables = ctx.tables
     place = vector_place(tables, meaning.space, node, tables.node(node).versions)
     stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
     vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
     if not isinstance(vector, Vector):
         return {}
-    hits = meaning.find(np.frombuffer(vector.values, dtype="<f2").astype(np.float32), MAX_NEAR)
+    hits = meaning.find(whole_text(vector.values, meaning.dimension), MAX_NEAR)
     near = [hit for hit in hits if hit.score >= least and hit.node != node]
     return {hit.node: hit.score for hit in near if tables.node(hit.node).versions == hit.version}
 

@@ -204,9 +204,9 @@ BLOBS: dict[str, tuple[object, str, str]] = {
         "f5a402a554c4b4b894a6cfa205df014021b995136200d488634c2de257a5d1f5",
     ),
     "vector": (
-        Vector(NONCE, bytes(range(4))),
-        "93a6766563746f72c410606162636465666768696a6b6c6d6e6fc40400010203",
-        "ba8dd8ce8c88308cc46c23c2dc3965021b0bef05971ad5adde06cbffd67a1d07",
+        Vector(NONCE, bytes(range(4)), 1),
+        "94a6766563746f72c410606162636465666768696a6b6c6d6e6fc4040001020301",
+        "38e23dbe171d769152e9a73e1fb6d20eea44ee35246b4879ac82aa08b7c2e7c6",
     ),
 }
 
@@ -345,3 +345,8 @@ def test_a_world_created_here_is_written_as_it_was_before_worlds_could_be_import
     )
     whole = b"\x96\xa6events\xc4\x00\xc2\x90\x90\x91" + old
     assert codec.decode_events(whole, 1).events == [ev.Created(ONE, 1, -1, TIME, FOREVER)]
+
+
+def test_a_vector_from_before_statements_had_vectors_has_none() -> None:
+    stored = bytes.fromhex("93a6766563746f72c410606162636465666768696a6b6c6d6e6fc40400010203")
+    assert codec.decode_blob(stored, 1) == Vector(NONCE, bytes(range(4)), 0)

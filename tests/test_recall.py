@@ -60,7 +60,7 @@ def test_a_time_that_a_question_names_speaks_for_what_was_said_then(db: Database
         hit.content: hit.scores.get("when", 0.0)
         for hit in db.view().recall("What happened last month?", asked="2024-06-05").hits
     }
-    assert scores[f"user: {SAID[4].text}"] == pytest.approx(0.1)
+    assert scores[f"user: {SAID[4].text}"] == pytest.approx(0.2)
     assert scores[f"user: {SAID[2].text}"] < 0.1
 
 
@@ -263,7 +263,7 @@ def test_whom_a_question_is_about() -> None:
 
 
 def test_fusions_are_sums() -> None:
-    assert weighted(Evidence(0.5, 0.25, 1.0, 0.5)) == {"text": 0.25, "vector": 0.25, "entity": 0.2, "when": 0.05}
+    assert weighted(Evidence(0.5, 0.25, 1.0, 0.5)) == {"text": 0.3, "vector": 0.25, "entity": 0.2, "when": 0.1}
     assert weighted(Evidence(0.0, 0.0, 0.0, 0.0)) == {}
     assert reciprocal({"a": [1, 2], "b": [2]}) == {1: 1 / 61, 2: 1 / 62 + 1 / 61}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.vector_base import VectorRow, cosines
+from worlddb.projections.indexes.vector_rows import VectorRow, cosines
 from worlddb.projections.indexes.vector_set import VectorSet
 from worlddb.projections.indexes.vectors import VectorFollower
 
@@ -214,7 +214,8 @@ def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
 def test_a_set_in_memory_ranks_as_comparing_each_does(count: int, limit: int, seed: int) -> None:
     log = Recorded(count, seed)
     pairs = [(node, 1) for node in range(count)]
-    vectors = VectorSet(pairs, [row.astype("<f2").tobytes() for row in log.matrix], DIMENSION)
+    rows = [VectorRow(node, 1, 1, row.astype("<f2").tobytes()) for node, row in enumerate(log.matrix)]
+    vectors = VectorSet(rows, DIMENSION)
     asked = query(seed)
     scores = cosines(log.matrix, asked)
     hits = vectors.search(asked, limit)

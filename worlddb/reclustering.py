@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
+from worlddb.projections.indexes.vector_rows import NO_STATEMENTS
 from worlddb.reconciler.background import Background
 from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space
 from worlddb.reconciler.pipeline import Writer
@@ -66,6 +67,11 @@ class Reclusters:
             return None
         index = reader.vectors(space.number, space.row.dimension)
         head = reader.head()
+        # What somebody says of themselves is not who they are: whole texts are compared.
         return Meaning(
-            space.number, space.name, space.model, lambda vector, most: index.find(vector, head=head, limit=most)
+            space.number,
+            space.row.dimension,
+            space.name,
+            space.model,
+            lambda vector, most: index.find(vector, head=head, limit=most, bonus=NO_STATEMENTS),
         )

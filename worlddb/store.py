@@ -22,7 +22,7 @@ from worlddb.projections.indexes.composed import ComposedFollower
 from worlddb.projections.indexes.feed import text_documents, vector_rows
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.pooling import POOLS
-from worlddb.projections.indexes.vector_base import VectorRow
+from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE

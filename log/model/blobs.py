@@ -69,10 +69,15 @@ class Space(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag=
 
 
 class Vector(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="vector"):
-    """One version's vector, of length 1 (or all zeros), in little-endian 16-bit floats."""
+    """One version's vectors, each of length 1 (or all zeros), in little-endian 16-bit floats.
+
+    The first is that of the whole text. The last ``statements`` ones are those of what a speaker says of themselves in
+    it; a text that is nothing else has one vector, which is both.
+    """
 
     nonce: bytes
     values: bytes
+    statements: int = 0
 
 
 Blob = Body | Details | Cause | Secret | Space | Vector

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector as VectorBlob
 from worlddb.projections.indexes.composition import Composition
+from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.vectors import vector_place
+from worlddb.projections.tables.vectors import space_row, vector_place
 
 if TYPE_CHECKING:
     from worlddb.log.store.log import LmdbLog
     from worlddb.projections.indexes.composition import Anchors
     from worlddb.projections.indexes.pooling import Pool, Vector
-    from worlddb.projections.indexes.vector_base import Matrix, Numbers
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
     from worlddb.projections.tables.tables import Tables
 
 
@@ -83,7 +84,9 @@ def rows_of(composition: Composition, dimension: int) -> Effective:
 
 
 def stored_anchors(log: LmdbLog, tables: Tables, space: int) -> Anchors:
-    """The vectors of versions as the log has them."""
+    """The vectors of versions as the log has them, of whole texts."""
+    row = space_row(tables, space)
+    dimension = 0 if row is None else row.dimension
 
     def anchor(node: int, version: int) -> Vector | None:
         place = vector_place(tables, space, node, version)
@@ -91,13 +94,6 @@ def stored_anchors(log: LmdbLog, tables: Tables, space: int) -> Anchors:
         if place is None or stored is None:
             return None
         blob = codec.decode_blob(stored, place.seq)
-        return anchor_of(blob.values) if isinstance(blob, VectorBlob) else None
+        return whole_text(blob.values, dimension) if isinstance(blob, VectorBlob) else None
 
     return anchor
-
-
-def anchor_of(values: bytes) -> Vector:
-    """A stored vector as numbers."""
-    import numpy as np
-
-    return np.frombuffer(values, dtype="<f2").astype(np.float32)

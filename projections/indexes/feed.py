@@ -9,7 +9,7 @@ from worlddb.log.model.blobs import Body, Vector
 from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revised
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.indexes.vector_base import VectorRow
+from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.lookup import version_written
 from worlddb.projections.tables.tables import Tables
 
@@ -50,4 +50,4 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
                 blob = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
                 if isinstance(blob, Vector) and node is not None:
-                    yield VectorRow(node, event.version, seq, blob.values)
+                    yield VectorRow(node, event.version, seq, blob.values, blob.statements)

@@ -1,8 +1,8 @@
 """The part of a vector index that lies on disk: immutable, mapped into memory, replaced as a whole.
 
 A folder ``base-<seq>`` holds ``rows.npy`` (for each vector its world, version and the commit that embedded it, sorted)
-and ``vectors.faiss`` (the vectors in the same order, 16-bit). ``current.json`` names the folder in force and carries
-the marker; it is replaced by renaming, so a base is there whole or not at all.
+and ``vectors.faiss`` (the rows of :mod:`.vector_rows` in the same order, 16-bit). ``current.json`` names the folder in
+force and carries the marker; it is replaced by renaming, so a base is there whole or not at all.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.store.durable import sync_file, sync_folder
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.vector_rows import CHUNK, VectorHit, cosines, top
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
-    Matrix = NDArray[np.float32]
-    Numbers = NDArray[np.int64]
-
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised with any change of the files: a base of another format is made anew."""
 EXACT_VECTORS: Final = 50_000
 """Up to this many vectors every one is compared; above, a graph is searched (paper §4.2)."""
@@ -40,25 +37,6 @@ EXACT_SHARE: Final = 0.1
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
 _VECTORS: Final = "vectors.faiss"
-_CHUNK: Final = 16_384
-
-
-class VectorRow(NamedTuple):
-    """One version's vector (little-endian 16-bit floats), and the commit that embedded it."""
-
-    node: int
-    version: int
-    seq: int
-    values: bytes
-
-
-class VectorHit(NamedTuple):
-    """A version that a search found; ``score`` is the cosine of its vector with the query's."""
-
-    node: int
-    version: int
-    seq: int
-    score: float
 
 
 class Base:
@@ -68,6 +46,7 @@ class Base:
         self.folder = folder
         self.marker = marker
         self._rows = rows
+        self._nodes = rows[:, 0]
         self._index = index
 
     @property
@@ -84,9 +63,10 @@ class Base:
             scores = self._scores(query, selected)
             places = top(scores, limit)
             return self._hits(selected[places], scores[places])
-        found, rows = self._index.search(
-            query[None, :], min(limit, self.count), params=self._parameters(limit, selected)
-        )
+        with _one_thread():
+            found, rows = self._index.search(
+                query[None, :], min(limit, self.count), params=self._parameters(limit, selected)
+            )
         held = rows[0] >= 0
         return self._hits(rows[0][held], found[0][held])
 
@@ -103,30 +83,20 @@ class Base:
             return faiss.SearchParametersHNSW(sel=selector, efSearch=max(HNSW_EF_SEARCH, limit))
         return faiss.SearchParameters(sel=selector)
 
-    def rows_of(self, pairs: Numbers) -> Numbers:
-        """Where the (world, version) pairs lie; −1 for those that are not here."""
-        import numpy as np
-
-        keys = _keys(self._rows)
-        wanted = _keys(pairs)
-        places = np.searchsorted(keys, wanted)
-        inside = places < len(keys)
-        found = np.full(len(wanted), -1, dtype=np.int64)
-        found[inside] = np.where(keys[places[inside]] == wanted[inside], places[inside], -1)
-        return found
-
     def rows_of_nodes(self, nodes: Numbers) -> Numbers:
-        """The rows of all versions of some worlds, in order."""
+        """The rows of all versions of some worlds (given in order), in order."""
         import numpy as np
 
-        first = np.searchsorted(self._rows[:, 0], nodes, side="left")
-        beyond = np.searchsorted(self._rows[:, 0], nodes, side="right")
-        spans = [np.arange(one, other) for one, other in zip(first, beyond, strict=True) if other > one]
-        return np.concatenate(spans).astype(np.int64) if spans else np.zeros(0, dtype=np.int64)
+        first = np.searchsorted(self._nodes, nodes, side="left")
+        beyond = np.searchsorted(self._nodes, nodes, side="right")
+        counts = beyond - first
+        # The numbers from each first one on, as far as its count goes.
+        starts = np.repeat(first - np.cumsum(counts) + counts, counts)
+        return np.asarray(starts + np.arange(len(starts)), dtype=np.int64)
 
-    def scores(self, query: Matrix, rows: Numbers) -> Matrix:
-        """The cosines of some rows, by comparing each."""
-        return self._scores(query, rows)
+    def scores(self, query: Matrix, rows: Numbers) -> tuple[Numbers, Matrix]:
+        """(world, version, commit) and the cosines of some rows, by comparing each."""
+        return self._rows[rows], self._scores(query, rows)
 
     def vectors(self) -> tuple[Numbers, Matrix]:
         """Everything, for making the next base."""
@@ -136,8 +106,8 @@ class Base:
         import numpy as np
 
         parts = [
-            cosines(self._index.reconstruct_batch(rows[first : first + _CHUNK]), query)
-            for first in range(0, len(rows), _CHUNK)
+            cosines(self._index.reconstruct_batch(rows[first : first + CHUNK]), query)
+            for first in range(0, len(rows), CHUNK)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
@@ -147,30 +117,6 @@ class Base:
             VectorHit(int(node), int(version), int(seq), float(score))
             for (node, version, seq), score in zip(found.tolist(), scores.tolist(), strict=True)
         ]
-
-
-def cosines(vectors: Matrix, query: Matrix) -> Matrix:
-    """The cosines of rows of length 1 with the query; each depends on its own row alone, so that any selection and
-    any order of rows give the same numbers."""
-    import numpy as np
-
-    found = np.empty(len(vectors), dtype=np.float32)
-    for first in range(0, len(vectors), _CHUNK):
-        found[first : first + _CHUNK] = (vectors[first : first + _CHUNK] * query).sum(axis=1)
-    return found
-
-
-def top(scores: Matrix, limit: int) -> Numbers:
-    """The places of the highest scores, best first, ties in order."""
-    import numpy as np
-
-    if limit < len(scores):
-        least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        places = np.flatnonzero(scores >= least)
-    else:
-        places = np.arange(len(scores))
-    ordered: Numbers = places[np.argsort(-scores[places], kind="stable")][:limit]
-    return ordered
 
 
 def load(folder: Path) -> Base | None:
@@ -217,7 +163,8 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
     base = folder / f"base-{marker.seq}"
     shutil.rmtree(base, ignore_errors=True)
     base.mkdir(parents=True)
-    np.save(base / _ROWS, np.ascontiguousarray(rows[order], dtype=np.int64), allow_pickle=False)
+    # Column by column, so that worlds can be looked up in the file as it is mapped.
+    np.save(base / _ROWS, np.asfortranarray(rows[order], dtype=np.int64), allow_pickle=False)
     index = _index(vectors.shape[1], graph=len(rows) > EXACT_VECTORS)
     ordered = np.ascontiguousarray(vectors[order], dtype=np.float32)
     index.train(ordered[:1])
@@ -248,13 +195,6 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def matrix_of(values: Iterable[bytes], dimension: int) -> Matrix:
-    """Stored vectors as rows of 32-bit floats."""
-    import numpy as np
-
-    return np.frombuffer(b"".join(values), dtype="<f2").reshape(-1, dimension).astype(np.float32)
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Search with the calling thread alone: one query is done before others have woken up and found a processor."""
@@ -275,9 +215,3 @@ def _index(dimension: int, *, graph: bool) -> Any:
     index = faiss.IndexHNSWSQ(dimension, kind, HNSW_NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = HNSW_EF_CONSTRUCTION
     return index
-
-
-def _keys(pairs: Numbers) -> Numbers:
-    """(world, version) as one number that sorts alike."""
-    found: Numbers = pairs[:, 0] * (1 << 24) + pairs[:, 1]
-    return found

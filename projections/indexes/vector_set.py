@@ -5,42 +5,40 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from worlddb.projections.indexes.vector_base import VectorHit, cosines, matrix_of, top
+from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow, best_of_each, cosines, expanded, extended, top
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_base import Matrix
+    from worlddb.projections.indexes.vector_rows import Matrix
 
 
 class VectorSet:
-    """The vectors of some (world, version) pairs, given in the order in which ties are told apart."""
+    """The vectors of some versions, given in the order in which ties are told apart."""
 
-    def __init__(self, pairs: Sequence[tuple[int, int]], values: Sequence[bytes], dimension: int) -> None:
-        import numpy as np
-
-        self._pairs = pairs
-        self._places = {pair: place for place, pair in enumerate(pairs)}
-        self._nodes = np.array([node for node, _ in pairs], dtype=np.int64)
-        self._matrix = matrix_of(values, dimension)
+    def __init__(self, rows: Sequence[VectorRow], dimension: int) -> None:
+        self._numbers, self._matrix = expanded(rows, dimension)
+        self._count = len(rows)
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return self._count
 
     def search(self, query: Matrix, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
         """The best vectors, best first; with ``nodes``, of those worlds alone."""
         import numpy as np
 
-        chosen = np.arange(len(self._pairs))
+        chosen = np.arange(len(self._numbers))
         if nodes is not None:
-            chosen = np.flatnonzero(np.isin(self._nodes, np.array(sorted(nodes), dtype=np.int64)))
-        scores = cosines(self._matrix[chosen], query)
+            chosen = np.flatnonzero(np.isin(self._numbers[:, 0], np.array(sorted(nodes), dtype=np.int64)))
+        scores = cosines(self._matrix[chosen], extended(query))
         hits = []
         for place in top(scores, limit).tolist():
-            node, version = self._pairs[chosen[place]]
+            node, version, _ = self._numbers[chosen[place]].tolist()
             hits.append(VectorHit(node, version, 0, float(scores[place])))
         return hits
 
     def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """The cosines of some pairs; those that are not here are left out."""
-        known = [pair for pair in pairs if pair in self._places]
-        found = cosines(self._matrix[[self._places[pair] for pair in known]], query) if known else ()
-        return {pair: float(score) for pair, score in zip(known, found, strict=True)}
+        """How near some (world, version) pairs come; those that are not here are left out."""
+        import numpy as np
+
+        near = np.flatnonzero(np.isin(self._numbers[:, 0], np.array([node for node, _ in pairs], dtype=np.int64)))
+        found = best_of_each(self._numbers[near], cosines(self._matrix[near], extended(query)))
+        return {pair: found[pair] for pair in pairs if pair in found}

@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.vector_base import (
-    Base,
+from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
+from worlddb.projections.indexes.vector_rows import (
+    STATEMENT_BONUS,
     VectorHit,
     VectorRow,
+    best_of_each,
     cosines,
-    load,
-    matrix_of,
-    stamp_of,
+    expanded,
+    extended,
     top,
-    write,
+    width,
 )
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_base import Matrix, Numbers
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
 SHORT_TAIL: Final = 2_000
 """A tail of fewer vectors, or of less than a tenth of the base, stays in memory."""
@@ -56,11 +57,20 @@ class VectorFollower:
         self._rows: Numbers | None = None
         self._matrix: Matrix | None = None
 
-    def find(self, query: Matrix, *, head: int, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+    def find(
+        self,
+        query: Matrix,
+        *,
+        head: int,
+        limit: int,
+        nodes: Collection[int] | None = None,
+        bonus: float = STATEMENT_BONUS,
+    ) -> list[VectorHit]:
         """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
-        of those worlds alone."""
+        of those worlds alone. A version that has several vectors may be found several times."""
         import numpy as np
 
+        query = extended(query, bonus)
         if limit < 1 or (nodes is not None and not nodes):
             return []
         with self._guard:
@@ -79,28 +89,22 @@ class VectorFollower:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
 
     def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int) -> dict[tuple[int, int], float]:
-        """The cosines of some (world, version) pairs; those without a vector are left out."""
+        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
         import numpy as np
 
         if not pairs:
             return {}
         with self._guard:
             base, rows, matrix = self._level(head)
+        query = extended(query)
+        nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
         found: dict[tuple[int, int], float] = {}
         if base is not None:
-            places = base.rows_of(np.array(pairs, dtype=np.int64))
-            held = np.flatnonzero(places >= 0)
-            for place, score in zip(held.tolist(), base.scores(query, places[held]).tolist(), strict=True):
-                found[pairs[place]] = score
-        missing = {pair for pair in pairs if pair not in found}
-        if missing and len(rows):
-            near = np.flatnonzero(np.isin(rows[:, 0], np.array([node for node, _ in missing], dtype=np.int64)))
-            scores = cosines(matrix[near], query)
-            for place, score in zip(near.tolist(), scores.tolist(), strict=True):
-                pair = (int(rows[place, 0]), int(rows[place, 1]))
-                if pair in missing:
-                    found[pair] = score
-        return found
+            found = best_of_each(*base.scores(query, base.rows_of_nodes(nodes)))
+        if len(rows):
+            near = np.flatnonzero(np.isin(rows[:, 0], nodes))
+            found |= best_of_each(rows[near], cosines(matrix[near], query))
+        return {pair: found[pair] for pair in pairs if pair in found}
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
         """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
@@ -174,12 +178,11 @@ class VectorFollower:
         if self._rows is None or self._matrix is None or self._tail_from != start:
             self._tail_from = self._tail_to = start
             self._rows = np.zeros((0, 3), dtype=np.int64)
-            self._matrix = np.zeros((0, self._dimension), dtype=np.float32)
+            self._matrix = np.zeros((0, width(self._dimension)), dtype=np.float32)
         if head > self._tail_to:
             fresh = list(self._feed(self._tail_to, head))
             if fresh:
-                numbers = np.array([(row.node, row.version, row.seq) for row in fresh], dtype=np.int64)
-                added = matrix_of((row.values for row in fresh), self._dimension)
+                numbers, added = expanded(fresh, self._dimension)
                 self._rows = np.concatenate([self._rows, numbers])
                 self._matrix = np.concatenate([self._matrix, added])
             self._tail_to = head

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from worlddb.projections.indexes.vector_base import VectorHit
+from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
 from worlddb.projections.indexes.vector_set import VectorSet
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_base import Matrix
+    from worlddb.projections.indexes.vector_rows import Matrix
 
 
 class VectorQuery(NamedTuple):
@@ -27,10 +27,10 @@ class VectorLane(Protocol):
     """Where a recall gets its vector hits."""
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
-        """The nearest versions, best first, ties in log order."""
+        """The nearest vectors, best first, ties in log order; a version may have several."""
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """The cosines of some (world, version) pairs; those without a vector are left out."""
+        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
 
 
 class PresentVectorLane:
@@ -57,20 +57,18 @@ class SeenVectors:
     def __init__(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> None:
         tables, moment = snapshot.tables, snapshot.place.moment
         self.pending = 0
-        pairs: list[tuple[int, int]] = []
-        values: list[bytes] = []
+        rows: list[VectorRow] = []
         for node in snapshot.inhabitants():
             seen = choice.seen(tables, node, moment)
             if seen is None:
                 continue
             stored = snapshot.vector(space, node, seen.number)
             if stored is not None:
-                pairs.append((node, seen.number))
-                values.append(stored)
+                rows.append(stored)
             else:
                 body = snapshot.body(seen.row)
                 self.pending += body is not None and bool(body.content)
-        self.vectors = VectorSet(pairs, values, dimension)
+        self.vectors = VectorSet(rows, dimension)
 
 
 class ExactVectorLane:

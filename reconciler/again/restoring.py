@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Cause, Details, Space
+from worlddb.log.model.blobs import Cause, Details, Space, Vector
 from worlddb.log.model.commit import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import KEYED_EDGE, keyed
@@ -191,7 +191,7 @@ class _Commit:
         space = None if stored is None else codec.decode_blob(stored, self._seq)
         if not isinstance(space, Space):
             raise _Unkept("The embedding space that it was about was not kept")
-        items = tuple((event.lineage, event.version, self._vector(event.vector)) for event in kept)
+        items = tuple((event.lineage, event.version, *self._vectors_at(event.vector)) for event in kept)
         return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
 
     def _found(self) -> dict[str, Any]:
@@ -204,10 +204,12 @@ class _Commit:
         found = None if stored is None else codec.decode_blob(stored, self._seq)
         return dict(found.properties) if isinstance(found, Details) else {}
 
-    def _vector(self, position: int) -> bytes:
+    def _vectors_at(self, position: int) -> tuple[bytes, int]:
         stored = self._log.blob(self._seq, position)
         assert stored is not None, "looked for before"
-        return bytes(codec.decode_blob(stored, self._seq).values)  # type: ignore[union-attr]
+        blob = codec.decode_blob(stored, self._seq)
+        assert isinstance(blob, Vector), "of an event that names one"
+        return blob.values, blob.statements
 
 
 _Find = Callable[[Tables, bytes | str, int], int | bytes]

@@ -1,0 +1,54 @@
+"""What the turns of a conversation lend each other: a reply is found by what it replies to.
+
+"Yes, the blue one" shares no word with the question that it answers, but the turn before it does. So the two turns that
+follow a good hit in its session are candidates too, and have a share of what speaks for that hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from worlddb.projections.tables.asof import edge_seen
+from worlddb.projections.tables.names import type_digest
+from worlddb.projections.tables.schema import CONTAINS_CODE
+from worlddb.query.candidates import Gate, Passed
+from worlddb.query.sight import Sight
+
+LENT: Final = (0.7, 0.65)
+"""What share of its evidence a turn lends the one after it, and the one after that."""
+LEADERS: Final = 16
+"""Of the first so many hits of each lane the following turns are looked at, or of as many as hits are wanted."""
+_TURN: Final = type_digest("Turn")
+_LOOK_AHEAD: Final = 8
+"""How many entries of a session are read in search of the turns that follow."""
+
+
+def followers(snapshot: Sight, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+    """The turns after the leaders in their sessions, each with the shares that it is lent, by leader."""
+    found: dict[int, dict[int, float]] = {}
+    for leader in leaders:
+        if leader.seen.row.type == _TURN:
+            for share, node in zip(LENT, _after(snapshot, leader.node), strict=False):
+                seen = gate.seen(node)
+                if seen is not None and seen.row.type == _TURN:
+                    found.setdefault(node, {})[leader.node] = share
+    return found
+
+
+def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """How much more than its own evidence each turn has by the best of those before it."""
+    return {
+        node: max(0.0, *(share * own[leader] - own[node] for leader, share in leaders.items()))
+        for node, leaders in following.items()
+    }
+
+
+def _after(snapshot: Sight, node: int) -> Iterator[int]:
+    """What joined the containers of a node after it, nearest first."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for place, row in tables.incoming(node, CONTAINS_CODE, known_after=moment.seq):
+        if edge_seen(tables, place, row, moment):
+            ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
+            yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))

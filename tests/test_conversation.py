@@ -1,0 +1,181 @@
+"""What a conversation needs and a document does not: context that turns lend each other, statements amid requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import Database, ManualClock, Turn
+from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
+from worlddb.projections.indexes.vector_set import VectorSet
+from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.query.conversation import lent
+from worlddb.reconciler.statements import MAX_STATEMENTS, statements
+
+DIMENSION = 6
+SHOP = [
+    Turn(speaker="Ana", text="Which vase did you buy at the flea market?"),
+    Turn(speaker="Ben", text="The blue one, after all"),
+    Turn(speaker="Ana", text="Good choice!"),
+    Turn(speaker="Ben", text="It was cheap, too"),
+    Turn(speaker="Ana", text="By the way, the dentist called"),
+]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Any:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))) as opened:
+        yield opened
+
+
+def said(hit: worlddb.Hit) -> str:
+    return hit.content.partition(": ")[2]
+
+
+def test_a_reply_is_found_by_what_it_replies_to(db: Database) -> None:
+    db.ingest(SHOP, session="shop")
+    db.ingest([Turn(speaker="Ana", text=f"Something else, number {n}") for n in range(40)], session="other")
+    db.embed()
+    hits = db.view().recall("the vase from the flea market", k=3).hits
+    assert [said(hit) for hit in hits[:2]] == [SHOP[0].text, SHOP[1].text]
+    question, reply = hits[0], hits[1]
+    assert "before" not in question.scores
+    own = {part: score for part, score in reply.scores.items() if part in ("text", "vector")}
+    lender = sum(score for part, score in question.scores.items() if part in ("text", "vector"))
+    assert reply.scores["before"] == pytest.approx(0.7 * lender - sum(own.values()), abs=1e-5)
+    assert "after a turn that fits" in reply.reason
+
+
+def test_turns_lend_nothing_to_another_session_nor_to_what_is_no_turn(db: Database) -> None:
+    db.ingest([SHOP[0]], session="one")
+    db.ingest(SHOP[1:], session="two")
+    topic = db.create("Topic", "vases", content="vases from flea markets")
+    for number in range(3):
+        db.create("Fact", f"fact {number}", content=f"an unrelated fact, {number}", world=topic)
+    db.embed()
+    hits = {said(hit) or hit.content: hit for hit in db.view().recall("the vase from the flea market", k=20).hits}
+    for alone in (SHOP[1].text, *(f"an unrelated fact, {number}" for number in range(3))):
+        assert alone in hits
+        assert "before" not in hits[alone].scores
+
+
+def test_a_retired_turn_lends_nothing(db: Database) -> None:
+    db.ingest(SHOP, session="shop", at="2024-01-01")
+    db.embed()
+    (question,) = [hit.ref for hit in db.view().recall("flea market vase").hits if said(hit) == SHOP[0].text]
+    db.retire(question, at="2024-02-01")
+
+    def lent_to_the_reply(valid: str) -> float:
+        hits = db.view(valid=valid).recall("flea market vase", k=20).hits
+        (reply,) = [hit for hit in hits if said(hit) == SHOP[1].text]
+        return reply.scores.get("before", 0.0)
+
+    assert lent_to_the_reply("2024-01-15") > 0.1
+    assert lent_to_the_reply("2024-03-01") == 0.0
+
+
+@given(st.dictionaries(st.integers(0, 9), st.floats(0, 1), min_size=10, max_size=10))
+def test_what_is_lent_never_puts_a_turn_above_its_lender(own: dict[int, float]) -> None:
+    following = {node: {node - 1: 0.8} for node in range(1, 10)}
+    for node, more in lent(own, following).items():
+        assert more >= 0
+        assert own[node] + more <= max(own[node], 0.8 * own[node - 1]) + 1e-9
+
+
+def test_statements_are_what_a_speaker_says_of_themselves() -> None:
+    text = (
+        "user: Can you recommend a hotel for my trip? By the way, I moved to Porto last week. It rains. My dog is"
+        " called Rex!\nThanks a lot. I did. Do we know why I came here?"
+    )
+    assert statements(text) == ["By the way, I moved to Porto last week.", "My dog is called Rex!"]
+    assert statements("assistant: Hotels in Porto are cheap in winter.") == []
+    assert statements("") == statements("I") == statements("?" * 100_000) == []
+    assert len(statements("I have been here before. " + " ".join(f"I saw {n} ships there." for n in range(99)))) == (
+        MAX_STATEMENTS
+    )
+
+
+@given(st.text(max_size=300))
+def test_a_statement_is_a_part_of_its_text_and_no_question(text: str) -> None:
+    for told in statements(text):
+        assert told in text
+        assert not told.endswith("?")
+
+
+def test_a_statement_is_found_whatever_stands_around_it(db: Database) -> None:
+    request = "Can you suggest recipes with lentils, rice, tomatoes, onions and garlic for a dinner of eight people? "
+    db.ingest([Turn(speaker="user", text=request + "I adopted a kitten named Miso yesterday.")], session="a")
+    for number in range(30):
+        db.ingest([Turn(speaker="user", text=request + f"There are {number} of us.")], session=f"s{number}")
+    db.embed()
+    hits = db.view().recall("What did I call my young cat?", lanes=["vector"], k=3).hits
+    assert "Miso" in hits[0].content
+    assert hits[0].score > hits[1].score + 0.1
+
+
+def vectors(draw: np.random.Generator, count: int) -> tuple[list[VectorRow], list[np.ndarray]]:
+    """Versions with one to four vectors each, some of which are of statements."""
+    rows, parts = [], []
+    for node in range(count):
+        several = draw.normal(size=(int(draw.integers(1, 5)), DIMENSION)).astype(np.float32)
+        several = (several / np.linalg.norm(several, axis=1, keepdims=True)).astype("<f2")
+        stated = int(draw.integers(0, len(several) + 1))
+        rows.append(VectorRow(node, 1, node + 1, several.tobytes(), stated))
+        parts.append(several.astype(np.float32))
+    return rows, parts
+
+
+def nearest(row: VectorRow, several: np.ndarray, asked: np.ndarray) -> float:
+    found = several @ asked
+    stated = (found[0] + found[len(found) - row.statements :]) / 2 + STATEMENT_BONUS
+    return float(max([found[0], *found[: len(found) - row.statements], *stated]))
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32))
+def test_a_version_is_as_near_as_its_nearest_vector(count: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    rows, parts = vectors(draw, count)
+    asked = draw.normal(size=DIMENSION).astype(np.float32)
+    asked /= np.linalg.norm(asked)
+    wanted = {(row.node, 1): nearest(row, several, asked) for row, several in zip(rows, parts, strict=True)}
+    held = VectorSet(rows, DIMENSION)
+    assert held.scores(asked, [*wanted, (count, 1), (0, 2)]) == pytest.approx(wanted, abs=1e-5)
+    hits = held.search(asked, 5 * count)
+    assert len(hits) == sum(max(len(several), 1 + row.statements) for row, several in zip(rows, parts, strict=True))
+    best: dict[tuple[int, int], float] = {}
+    for hit in hits:
+        best.setdefault((hit.node, hit.version), hit.score)
+    assert best == pytest.approx(wanted, abs=1e-5)
+
+
+def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worlddb.projections.indexes.vectors.SHORT_TAIL", 10)
+    draw = np.random.default_rng(3)
+    rows, parts = vectors(draw, 60)
+    index = VectorFollower(
+        tmp_path / "vectors-1",
+        b"s" * 16,
+        DIMENSION,
+        lambda after, through: rows[after:through],
+        lambda seq: Marker(b"", seq, b"c" * 32).chain,
+    )
+    assert index.catch_up(40)
+    assert index.checkpoint() == 40
+    asked = draw.normal(size=DIMENSION).astype(np.float32)
+    wanted = {(row.node, 1): nearest(row, several, asked) for row, several in zip(rows, parts, strict=True)}
+    assert index.scores(asked, list(wanted), head=60) == pytest.approx(wanted, abs=1e-2)
+    first = index.find(asked, head=60, limit=1)[0]
+    assert (first.node, first.version) == max(wanted, key=lambda pair: wanted[pair])
+    inside = {7, 41}
+    assert {hit.node for hit in index.find(asked, head=60, limit=50, nodes=inside)} == inside
+    numbers, matrix = expanded(rows, DIMENSION)
+    assert len(numbers) == len(matrix) == len(cosines(matrix, np.zeros(8, dtype=np.float32)))
