@@ -60,20 +60,25 @@ def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matri
     import numpy as np
 
     # A text that is one statement and nothing else has one vector and two rows.
-    values = b"".join(
-        row.values + (row.values if row.statements == len(row.values) // (2 * dimension) else b"") for row in given
-    )
+    of_wholes = [row.values[: 2 * dimension] if _is_all_statements(row, dimension) else b"" for row in given]
+    values = b"".join(whole + row.values for whole, row in zip(of_wholes, given, strict=True))
     vectors = np.frombuffer(values, dtype="<f2").reshape(-1, dimension)
-    counts = np.array([max(len(row.values) // (2 * dimension), 1 + row.statements) for row in given], dtype=np.int64)
+    counts = np.array(
+        [len(whole + row.values) // (2 * dimension) for whole, row in zip(of_wholes, given, strict=True)], np.int64
+    )
     numbers = np.array([row[:3] for row in given], dtype=np.int64).reshape(-1, 3)
     matrix = np.zeros((len(vectors), width(dimension)), dtype=np.float32)
     matrix[:, :dimension] = vectors
     ends = np.cumsum(counts)
     for first, end, row in zip((ends - counts).tolist(), ends.tolist(), given, strict=True):
-        stated = matrix[end - row.statements : end]
+        stated = matrix[max(first + 1, end - row.statements) : end]
         stated[:, :dimension] = (stated[:, :dimension] + matrix[first, :dimension]) / 2
         stated[:, dimension] = 1.0
     return np.repeat(numbers, counts, axis=0), matrix
+
+
+def _is_all_statements(row: VectorRow, dimension: int) -> bool:
+    return row.statements >= len(row.values) // (2 * dimension)
 
 
 def extended(query: Matrix, bonus: float = STATEMENT_BONUS) -> Matrix:
