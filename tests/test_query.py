@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import worlddb
 from tests.model.stores import new_store
-from worlddb import Database, InputError, InvalidInterval, Query, UnknownReference, View
+from worlddb import Database, InputError, InvalidInterval, PlainHandler, Query, UnknownReference, View
 
 
 @pytest.fixture
@@ -209,6 +211,46 @@ def test_order_limit_and_facets_say_how_much_there_is_and_show_some_of_it(db: Da
     assert list(found.facets["author"].values()) == [4]
     assert [world.name for world in query.order("name").run()] == ["a", "A", "b", "c"]
     assert [world.name for world in query.order("name", descending=True).run()] == ["c", "b", "a", "A"]
+
+
+# -- what edge types ask of queries
+
+
+class KindOf(PlainHandler):
+    """A type of edges that widens filters by type."""
+
+    name, version = "kind_of", 1
+
+    def on_query_rewrite(self, query: Any) -> Any:
+        return query.widen_types(self.name)
+
+
+class Disputes(PlainHandler):
+    """A type of edges whose two sides are shown as contradicting each other."""
+
+    name, version = "disputes", 1
+
+    def on_query_rewrite(self, query: Any) -> Any:
+        return query.show_conflicts(self.name)
+
+
+def test_what_registered_edge_types_ask_of_queries_holds_for_them_and_its_absence_is_told(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", edge_types=[KindOf(), Disputes()]) as db:
+        for handler in (KindOf(), Disputes()):
+            db.register(handler).raise_if_refused()
+        bird, heron = db.create("Type", "Bird"), db.create("Type", "Heron")
+        grey, white = (db.create("Heron", name).ref for name in ("grey", "white"))
+        before = db.head().seq
+        db.link(heron, "kind_of", bird)
+        db.link(grey, "disputes", white)
+        birds = Query.of().filter_type("Bird")
+        found = db.view().run(birds)
+        assert found.refs == (grey, white) and found.stages[1].note == "with Heron" and found.note == ""
+        assert found.nodes[0].conflicts == (white,)
+        assert db.view().run(birds.as_of(seq=before)).refs == ()
+    with worlddb.open(tmp_path / "store") as db:
+        found = db.view().run(birds)
+        assert found.refs == (grey, white) and "disputes, kind_of" in found.note
 
 
 # -- moments
