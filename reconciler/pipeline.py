@@ -257,12 +257,9 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
         ctx.erasure = plan(log, tables, erasures)
     plain = PlainDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     for position, command in enumerate(commands):
-        if plain is not None and plain.decide(command):
-            draft.staged = False
-            continue
         try:
-            matches = resolve(ctx, command, writer.resolving)
-            reconcile(ctx, command, matches)
+            if plain is None or not plain.decide(command):
+                reconcile(ctx, command, resolve(ctx, command, writer.resolving))
         except Refusal as refusal:
             refusal.command = position
             raise

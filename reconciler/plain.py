@@ -22,14 +22,15 @@ from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.details import add_details
+from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.reading import Reading
 
 
 class _Rule(NamedTuple):
-    """How edges of a type are decided here; ``only_records`` is none if they are not."""
+    """How edges of a type are decided here: by ``only_records`` if their handler has that, else by ``on_insert``."""
 
+    handler: EdgeHandler | None
     only_records: Callable[[Reading, int, int], bool] | None
-    handler_version: int
     code: int
 
 
@@ -45,6 +46,7 @@ class PlainDecider:
         self._standings = ctx.tables.known.standings
         self._footings = ctx.tables.known.footings
         self._rules: dict[str, _Rule] = {}
+        self._containment = ctx.scopes.built_in[CONTAINS]
         self._root = ctx.tables.node(ROOT_NODE).lineage
         if ctx.forbids is None:
             ctx.forbids = forbids(ctx.tables)
@@ -60,8 +62,8 @@ class PlainDecider:
 
     def _link(self, command: cmd.Link) -> bool:
         type_name = command.type
-        only_records, version, code = self._rules.get(type_name) or self._rule(type_name)
-        if only_records is None or command.key is not None or command.home is not None:
+        handler, only_records, code = self._rules.get(type_name) or self._rule(type_name)
+        if handler is None or command.key is not None or command.home is not None:
             return False
         one = self._standings.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
         other = self._standings.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
@@ -81,7 +83,7 @@ class PlainDecider:
         ctx, draft = self._ctx, self._draft
         if until < begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
             return False
-        if not only_records(ctx, source, target):
+        if only_records is not None and not only_records(ctx, source, target):
             return False
         names: list[str] = []
         details, properties = ev.NONE, b""
@@ -89,6 +91,10 @@ class PlainDecider:
             names = cmd.given(command)
             details = add_details(draft, command, names)
             properties = draft.blobs.ids[details]
+        if only_records is None:
+            handled = HandledEdge(type_name, source, target, home, begins, until, details)
+            if handler.on_insert(ctx, handled) is Insert.STAGE:
+                return self._stage(command, names, handled)
         nonce = draft.nonce("edge", type_name, lineage, target_lineage, home_lineage)
         edge = edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
         event = ev.Linked(
@@ -104,12 +110,21 @@ class PlainDecider:
             details,
             nonce,
             False,
-            version,
+            handler.version,
         )
         draft.events.append(event)
         draft.applier.link(event, code, source, target, home)
+        draft.staged = False
         self._refs.append(edge)
         draft.commands.append(cmd.record_plain(command, names, ev.NONE, details))
+        return True
+
+    def _stage(self, command: cmd.Link, names: list[str], edge: HandledEdge) -> bool:
+        """Keep an edge as a proposal, which waits for a decision."""
+        draft = self._draft
+        self._refs.append(self._ctx.stage(edge.source, edge.target, edge=edge))
+        draft.staged = draft.staged or not draft.commands
+        draft.commands.append(cmd.record_plain(command, names, ev.NONE, edge.details))
         return True
 
     def _create(self, command: cmd.Create) -> bool:
@@ -141,6 +156,7 @@ class PlainDecider:
         self._standings[lineage] = Standing(node, lineage, 1, end)
         self._contain(world, node, lineage, end, begins)
         self._footings[lineage] = Footing(begins, world.node, world.lineage)
+        draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
             draft.commands.append(cmd.record_plain(command, names, body, details))
@@ -151,7 +167,7 @@ class PlainDecider:
     def _contain(self, world: Standing, node: int, lineage: bytes, end: bytes, begins: int) -> None:
         """Put a new world into another one."""
         container, container_lineage, container_version, container_end = world
-        draft, version = self._draft, self._rule(CONTAINS).handler_version
+        draft, version = self._draft, self._containment.version
         nonce = draft.nonce("edge", CONTAINS, container_lineage, lineage, container_lineage)
         edge = edge_id_of_ends(CONTAINS, container_end, end, container_lineage, begins, b"", nonce)
         event = ev.Linked(
@@ -192,8 +208,7 @@ class PlainDecider:
         rule = self._rules.get(type_name)
         if rule is None:
             handler = self._ctx.scopes.built_in.get(type_name)
-            version = 0 if handler is None else handler.version
-            rule = _Rule(getattr(handler, "only_records", None), version, EDGE_TYPE_CODES.get(type_name, 0))
+            rule = _Rule(handler, getattr(handler, "only_records", None), EDGE_TYPE_CODES.get(type_name, 0))
             if handler is not None:
                 self._rules[type_name] = rule
         return rule

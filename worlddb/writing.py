@@ -159,8 +159,8 @@ class Writing:
             home=None if home is None else self._ref(home),
             key=key,
             properties={} if properties is None else properties,
-            valid_from=_time(valid_from, "valid_from"),
-            valid_to=_time(valid_to, "valid_to"),
+            valid_from=None if valid_from is None else parse_time(valid_from, "valid_from"),
+            valid_to=None if valid_to is None else parse_time(valid_to, "valid_to"),
             why=why,
         )
         return self._execute([command], idempotency_key)
@@ -333,6 +333,8 @@ class Batch(Writing):
         return Pending(id(self), len(self._commands) - 1)
 
     def _ref(self, ref: Any) -> cmd.Ref:
+        if type(ref) is bytes:
+            return ref
         if isinstance(ref, Pending):
             if ref.batch != id(self):
                 raise InputError("A pending reference of another batch was used", "Use that batch's receipt.refs")
