@@ -27,12 +27,15 @@ _MISHEARD: Final = (("ph", "f"), ("f", "ph"), ("ck", "k"), ("C", "K"), ("K", "C"
 
 
 def people(draw: random.Random, count: int) -> Iterator[str]:
-    """Different people: a given name, from some thousands on a second one, and a family name."""
+    """Different people: a given name, from some thousands on a second one, from some 100,000 on a third, and a family
+    name."""
     given, family = _GIVEN.split(), _FAMILY.split()
     seen: set[str] = set()
     while len(seen) < count:
         parts = [draw.choice(given), draw.choice(family)]
         if draw.random() < (0.1 if count < 5_000 else 0.8):
+            parts.insert(1, draw.choice(given))
+        if count > 200_000 and draw.random() < 0.5:
             parts.insert(1, draw.choice(given))
         name = " ".join(parts)
         if name not in seen:

@@ -12,6 +12,7 @@ from worlddb.query.scope import Scope
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 from worlddb.query.types import TypeFilter, type_filter
+from worlddb.query.unify import Classes
 
 
 class Wanted(NamedTuple):
@@ -23,27 +24,43 @@ class Wanted(NamedTuple):
 
 
 def find(
-    sight: Sight, spec: Spec, wanted: Wanted, *, include_superseded: bool, period: Period | None
+    sight: Sight,
+    spec: Spec,
+    wanted: Wanted,
+    *,
+    include_superseded: bool,
+    period: Period | None,
+    unify: bool = False,
 ) -> Iterator[records.World]:
     """The worlds that fit, in log order; of a period the newest version that fits there.
 
-    Where is judged at the view's moment, and so is which types a type stands for.
+    Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
+    first world that fits but for the name, which another of its worlds may have.
     """
     moment = sight.place.moment
     scope = Scope(sight.tables, wanted.inside, moment)
     types = None if wanted.type is None else type_filter(sight, wanted.type, moment, spec, wanted.inside)
-    for node in _candidates(sight, wanted, types):
+
+    def fitting(node: int, name: str | None) -> records.World | None:
         if not scope.holds(node):
-            continue
+            return None
         if period is None:
             record = build.world(sight, node, moment, spec, include_superseded=include_superseded)
             versions = iter(() if record is None else (record,))
         else:
             seen = versions_in(sight.tables, node, moment, period)
             versions = (build.world_of(sight, node, version, moment, spec, period) for version in seen)
-        fitting = next((version for version in versions if _fits(version, node, wanted.name, types)), None)
-        if fitting is not None:
-            yield fitting
+        return next((version for version in versions if _fits(version, node, name, types)), None)
+
+    classes = Classes(sight, spec) if unify else None
+    for node in _candidates(sight, wanted, types):
+        found = fitting(node, wanted.name)
+        if found is None:
+            continue
+        if classes is None:
+            yield found
+        elif classes.is_new(node):
+            yield next(filter(None, (fitting(member, None) for member in classes.members(node))))
 
 
 def _candidates(sight: Sight, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:

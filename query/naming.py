@@ -19,11 +19,12 @@ _SHOWN: Final = 8
 """How many worlds of one name an error lists."""
 
 
-def named_node(sight: Sight, spec: Spec, ref: Any) -> int:
+def named_node(sight: Sight, spec: Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world that is named by a reference, a prefix of one, or else by its exact name or an alias.
 
     What could be a reference is looked for as one first. Names are compared as :func:`normalised` has them; worlds that
-    are valid in the view come before those that are not, and the outermost world that is seen after all others.
+    are valid in the view come before those that are not, and the outermost world that is seen after all others. With
+    ``unify``, several worlds of one identity are the first of them.
 
     Raises:
         UnknownReference: nothing that is seen is called so.
@@ -39,8 +40,8 @@ def named_node(sight: Sight, spec: Spec, ref: Any) -> int:
         if not isinstance(given, str) or not sight.place.moment.seq or name_digest(given) == NO_NAME:
             raise
         no_reference = error
-    found = _called(sight, spec, given, include_superseded=False)
-    found = found or _called(sight, spec, given, include_superseded=True)
+    found = _called(sight, spec, given, unify, include_superseded=False)
+    found = found or _called(sight, spec, given, unify, include_superseded=True)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
@@ -54,9 +55,10 @@ def named_node(sight: Sight, spec: Spec, ref: Any) -> int:
     )
 
 
-def _called(sight: Sight, spec: Spec, name: str, *, include_superseded: bool) -> list[records.World]:
+def _called(sight: Sight, spec: Spec, name: str, unify: bool, *, include_superseded: bool) -> list[records.World]:
     wanted = Wanted(name, None, sight.place.top)
-    return list(islice(find(sight, spec, wanted, include_superseded=include_superseded, period=None), _SHOWN + 1))
+    found = find(sight, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
+    return list(islice(found, _SHOWN + 1))
 
 
 def _is_outermost(sight: Sight, spec: Spec, name: str) -> bool:

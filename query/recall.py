@@ -19,9 +19,12 @@ from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.spec import Spec
+from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 
 MAX_K: Final = 10_000
+_MORE: Final = 4
+"""How many times as many hits as are wanted are looked at, at first, where some may be of one identity."""
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
     " would give"
@@ -79,7 +82,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     text.search(request.text, limit=1, through=seq)
     vector = None if query is None else window.reader.vector_lane(query)
     with window.sight() as snapshot:
-        found = _find(window, snapshot, request, text, vector)
+        found = _find_each(window, snapshot, request, text, vector)
         hits = _hits(window, snapshot, request, found)
     note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
     pending = window.reader.pending_vectors() if query is not None else 0
@@ -108,7 +111,7 @@ def _exactly(
                 vector = ExactVectorLane(seen, query)
             else:
                 unavailable[VECTOR] = NO_VECTORS
-        found = _find(window, snapshot, request, text, vector)
+        found = _find_each(window, snapshot, request, text, vector)
         hits = _hits(window, snapshot, request, found)
     return _answer(hits, True, text.indexed, found.lanes, _note(window.spec, at_present=False), unavailable, pending)
 
@@ -126,10 +129,24 @@ def _check(request: Request) -> None:
         raise InputError(f"There is no fusion {request.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
 
 
+def _find_each(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
+    """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
+    if not window.unify:
+        return _find(window, snapshot, request, text, vector)
+    asked = request.k
+    while True:
+        asked = min(MAX_K, _MORE * asked)
+        found = _find(window, snapshot, request._replace(k=asked), text, vector)
+        classes = Classes(snapshot, window.spec)
+        best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
+        if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
+            return found._replace(ranked=best)
+
+
 def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
     """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
     moment, top = snapshot.place
-    inside = top if request.world is None else named_node(snapshot, window.spec, request.world)
+    inside = top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
     gate = Gate(snapshot, inside, request.choice)
     wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
     if wanted.text is not None and vector is None:

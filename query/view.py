@@ -13,7 +13,7 @@ from typing import Any
 
 from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
-from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
+from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import Moment, edge_known
 from worlddb.projections.tables.lookup import find_edge
@@ -22,13 +22,14 @@ from worlddb.query import build, identity, lineage, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.conflicts import conflicts_of
+from worlddb.query.edges import Asked, edges_of
 from worlddb.query.find import Wanted, find
 from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
 from worlddb.query.members import members
 from worlddb.query.naming import named_node
 from worlddb.query.ontology import edge_types
-from worlddb.query.period import Choice, Span, edge_in, period_of, span_of
+from worlddb.query.period import Choice, Span, period_of, span_of
 from worlddb.query.pipeline.bound import Queryable
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
@@ -37,7 +38,6 @@ from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 from worlddb.query.window import Window
 
-DIRECTIONS = ("both", "out", "in")
 MAX_LIMIT = 2**63 - 1
 
 
@@ -77,9 +77,15 @@ class View(Queryable):
         """How the view sees edges."""
         return self._window.spec
 
+    @property
+    def unify(self) -> bool:
+        """True if the view sees the worlds of one identity as one."""
+        return self._window.unify
+
     def __str__(self) -> str:
         text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
-        return text if self.world is None else f"{text} inside {short(self.world)}"
+        text = text if self.world is None else f"{text} inside {short(self.world)}"
+        return f"{text}, identities as one" if self.unify else text
 
     def __repr__(self) -> str:
         return f"<worlddb.View: {self}>"
@@ -148,8 +154,8 @@ class View(Queryable):
         period = period_of(during, overlaps, include_superseded=include_superseded)
         with self._sight() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world))
-            found = find(snapshot, self.spec, wanted, include_superseded=include_superseded, period=period)
-            return list(islice(found, limit))
+            how = {"include_superseded": include_superseded, "unify": self.unify}
+            return list(islice(find(snapshot, self.spec, wanted, period=period, **how), limit))
 
     def children(
         self,
@@ -181,30 +187,17 @@ class View(Queryable):
         """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for.
 
         ``during=(a, b)`` gives those that are valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` those that are
-        valid at some instant of it.
+        valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
+        them one.
         """
         period = period_of(during, overlaps, include_superseded=include_superseded)
-        found: dict[int, records.Edge] = {}
-        if type is not None:
-            checked_text(type, "type", MAX_TYPE_BYTES)
-        if direction not in DIRECTIONS:
-            raise InputError(f"The direction is {direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
+        asked = Asked(type, direction, include_superseded, period)
+        asked.check()
         with self._sight() as snapshot:
-            tables = snapshot.tables
             node = self._named(snapshot, ref)
-            code = None if type is None else tables.type_code(type)
-            if type is not None and code is None:
-                return []
-            sides = [tables.outgoing(node, code)] if direction != "in" else []
-            if direction != "out":
-                sides.append(tables.incoming(node, code, known_after=self.seq))
-            for side in sides:
-                for place, row in side:
-                    if not edge_known(row, self.seq):
-                        continue
-                    if include_superseded or edge_in(tables, place, row, self.moment, period):
-                        found[place.edge] = build.edge(snapshot, place, row, self.moment)
-        return [found[number] for number in sorted(found)]
+            one = identity.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            found = edges_of(snapshot, one, asked)
+        return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
@@ -395,4 +388,4 @@ class View(Queryable):
 
     def _named(self, snapshot: Sight, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
-        return named_node(snapshot, self.spec, ref)
+        return named_node(snapshot, self.spec, ref, unify=self.unify)

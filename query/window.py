@@ -22,10 +22,12 @@ MAX_KEPT: Final = 100_000
 class Window:
     """Opens a transaction for each read, as far as its place may see; kept by the view, and not handed out by it."""
 
-    def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec) -> None:
+    def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec, *, unify: bool = False) -> None:
         self.reader = reader
         self.place = place
         self.spec = spec
+        self.unify = unify
+        """True if the worlds of one identity are seen as one."""
         self._built_in = built_in
         self._exact_lanes: dict[Choice, ExactTextLane] = {}
         self._exact_vectors: dict[tuple[int, Choice], SeenVectors] = {}
@@ -34,7 +36,7 @@ class Window:
 
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
-        inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec)
+        inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec, unify=self.unify)
         with inner.sight() as sight:
             inner.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
         return inner

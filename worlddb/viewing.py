@@ -44,17 +44,22 @@ class Viewing:
         seq: int | None = None,
         bookmark: str | None = None,
         world: Any = None,
+        unify: bool = False,
     ) -> View:
         """A pinned view: ``ingested`` (or the commit ``seq``, or a bookmark) is what was known, ``valid`` what should
         have been true.
 
         ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now. With
         ``world`` the view is confined: it sees that world and what it contains at the view's moment, and nothing else.
+        With ``unify`` it sees worlds that accepted proposals make one as one: ``find``, ``children`` and ``recall``
+        give each identity once, and the edges and members of a world are those of all that are one with it.
 
         Raises:
-            InputError: several moments were given, or there is no such commit.
+            InputError: several moments were given, there is no such commit, or ``unify`` is no boolean.
             UnknownReference: there is no such bookmark, or no such world at that moment.
         """
+        if not isinstance(unify, bool):
+            raise InputError(f"unify is {type(unify).__name__}, not a boolean", "Give True or False")
         past = self._one_moment(ingested, seq, bookmark)
         with self._reader.snapshot() as snapshot:
             at = self._commit(snapshot, ingested, seq, bookmark)
@@ -64,7 +69,8 @@ class Viewing:
             known = parse_time(ingested, "ingested")
         default = known if past else max(self._clock.now(), known)
         true_at = default if valid is None else parse_time(valid, "valid")
-        view = View(Window(self._reader, Place(Moment(at, true_at), ROOT_NODE), self._spec, spec), known)
+        place = Place(Moment(at, true_at), ROOT_NODE)
+        view = View(Window(self._reader, place, self._spec, spec, unify=unify), known)
         return view if world is None else view.confined(world)
 
     def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:

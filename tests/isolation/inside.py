@@ -78,6 +78,7 @@ class Inside:
         self.blames()
         self.timelines()
         self.identities()
+        self.unified()
         queries.confined(self)
         if recall:
             self.recall()
@@ -134,6 +135,23 @@ class Inside:
             assert list(found.refs) == self.reads.equivalence_class(number)
             edges = (*found.links, *(fact.edge for fact in found.facts))
             assert {end for edge in edges for end in (edge.source, edge.target)} | set(found.refs) <= inside
+
+    def unified(self) -> None:
+        """Seen as one, what lies inside is shown once a class of what lies inside, and nothing else is."""
+        structure, view = self.structure, self.view
+        one = structure.db(1).view(seq=view.seq, valid=view.valid, world=self.names.refs[self.top], unify=True)
+        inside = {self.names.refs[number] for number in self.inside}
+        classes = {self.names.refs[number]: self.reads.equivalence_class(number) for number in self.state.worlds}
+        for found in (one.find(include_superseded=True), list(one.children(include_superseded=True))):
+            shown = [world.ref for world in found]
+            assert set(shown) <= inside
+            assert len({tuple(classes[ref]) for ref in shown}) == len(shown)
+        for ref in classes:
+            edges = one.edges(ref, include_superseded=True)
+            assert {end for edge in edges for end in (edge.source, edge.target, edge.home)} <= inside
+            assert {edge.ref for edge in edges} >= {
+                edge.ref for edge in view.edges(ref, include_superseded=True) if edge.type != "same_as"
+            }
 
     def prefixes(self) -> None:
         """A prefix is of what is inside, whoever else has it."""

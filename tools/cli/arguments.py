@@ -109,6 +109,11 @@ def add_confine(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_unify(parser: argparse.ArgumentParser) -> None:
+    """``--unify``."""
+    parser.add_argument("--unify", action="store_true", help="see worlds that were accepted as one identity as one")
+
+
 def add_superseded(parser: argparse.ArgumentParser) -> None:
     """``--include-superseded``."""
     parser.add_argument(

@@ -23,6 +23,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
+    arguments.add_unify(parser)
     arguments.add_superseded(parser)
     arguments.add_spans(parser)
 

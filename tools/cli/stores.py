@@ -85,8 +85,9 @@ def when(text: str | None) -> When:
 
 
 def view_of(db: Database, args: Namespace) -> View:
-    """The view that ``--valid``, ``--ingested`` and ``--confine`` ask for."""
-    view = db.view(valid=getattr(args, "valid", None), **when(args.ingested))
+    """The view that ``--valid``, ``--ingested``, ``--confine`` and ``--unify`` ask for."""
+    unify = getattr(args, "unify", False) is True
+    view = db.view(valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
     return view if args.confine is None else view.confined(world_of(view, args.confine))
 
 

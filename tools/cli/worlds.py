@@ -212,6 +212,7 @@ def _children_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="no more than this many")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
+    arguments.add_unify(parser)
     arguments.add_superseded(parser)
     arguments.add_spans(parser)
 
