@@ -72,7 +72,7 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
             nodes = {target.node for target in own}
             own.extend(Target(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
     targets = _without_repeated(targets)
-    return Plan(named, targets, _blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
+    return Plan(named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
 
 
 def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
@@ -166,8 +166,8 @@ def _texts(log: LmdbLog, tables: Tables, node: int) -> set[str]:
 # -- which blobs
 
 
-def _blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[Place]]:
-    """The blobs of each of some nodes that are still there, in the order of the log; each of only one of them."""
+def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[Place]]:
+    """The blobs of each of some nodes that are still there up to commit ``last``, each of only one of the nodes."""
     owners = _owners(tables, nodes)
     found: dict[Place, int] = {}
     for seq in range(1, last + 1):

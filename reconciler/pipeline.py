@@ -22,6 +22,7 @@ from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.held import Memory
 from worlddb.projections.tables.log_tree import add_commit
+from worlddb.projections.tables.supposed import refuse_supposed
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import resolver
@@ -170,7 +171,7 @@ def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> N
     draft.commands.append(cmd.record(command, given, decided.body, details, ctx.secret))
 
 
-def commit(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+def commit(log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
     """Append the finished record to the log and write the tables, in the one transaction that holds both."""
     finished = draft.finish(key)
     head = log.append(finished.record, draft.seq, draft.head)
@@ -197,7 +198,7 @@ def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tup
     log, tables = LmdbLog(txn), Tables(txn)
     _make_ready(writer, log, tables)
     decided = _decide(writer, log, tables, task)
-    receipt = decided if isinstance(decided, Receipt) else commit(writer, log, tables, *decided)
+    receipt = decided if isinstance(decided, Receipt) else commit(log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
@@ -225,7 +226,7 @@ def _decide_each(
 
 def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
     try:
-        return commit(writer, log, tables, draft, key)
+        return commit(log, tables, draft, key)
     except lmdb.Error:
         raise
     except Exception as error:
@@ -238,6 +239,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     _refuse_copy(writer, log)
     rebuild_unless_level(log, tables)
+    refuse_supposed(tables, "nothing can be written to it")
 
 
 def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
@@ -305,6 +307,6 @@ def create_store(writer: Writer) -> None:
         body = draft.add_body("Root", "root", "")
         secret = draft.add_secret(writer.entropy.bytes(32))
         draft.emit(StoreCreated(draft.nonce(), draft.nonce(), body, secret))
-        commit(writer, log, tables, draft, b"")
+        commit(log, tables, draft, b"")
 
     writer.env.write(first_commit)

@@ -8,16 +8,21 @@ from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler.again.comparing import Hypothesis
 from worlddb.reconciler.copying import Copier, Progress
 from worlddb.reconciler.snapshots import start_from_snapshot
 
 
 class Replayed(NamedTuple):
-    """Where the replay ended, its root hash, and whether that is the one that was recorded then."""
+    """Where the replay ended, its root hash, and whether that is the one that was recorded then.
+
+    ``hypothesis`` is what leaving commits out came to, if some were.
+    """
 
     seq: int
     root: str
     matches_recorded: bool
+    hypothesis: Hypothesis | None = None
 
 
 def replay(source: Environment, target: Environment, until: int, progress: Progress | None = None) -> Replayed:

@@ -30,7 +30,7 @@ _PUBLIC = """
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
-    Step DecidedEvent Redecided Redecision
+    Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle InvalidBundle UnprovedBundle check_bundle
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
     ErasedText ErasedWorld ErasureCheck ErasurePlan ErasureReceipt

@@ -164,6 +164,24 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "92ab7265636c7573746572656407",
         "30f421a1b43a8ae2cea87105b7df63aa52e51a2c78dd5d76071fbca7217201a4",
     ),
+    "supposed": (
+        ev.Supposed(ONE, HASH, 1),
+        (
+            "94a8737570706f736564c410000102030405060708090a0b0c0d0e0fc420404142434445464748494a4b4c4d4e4f505152535455"
+            "565758595a5b5c5d5e5f01"
+        ),
+        "e94a1b6623af5331bd358c72ea64b7d00286239d9887f27e9f767602404d02e6",
+    ),
+    "left_out": (
+        ev.LeftOut(HASH, "refused", 1),
+        ("94a86c6566745f6f7574c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fa77265667573656401"),
+        "30a112d2faf0ff231f702cb32799e5bb225c980923a8990443206729e1829ab4",
+    ),
+    "taken_over": (
+        ev.TakenOver(HASH, 3, [1, 2]),
+        "94aa74616b656e5f6f766572c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f03920102",
+        "ad4d0486d37c72792e4678c346f18d58599ab7f9525eee315b2db57385c1b635",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

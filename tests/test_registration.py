@@ -211,7 +211,7 @@ def test_replay_and_rebuild_run_no_handler_and_give_the_same_root(tmp_path: Path
         assert len(ran) == 2
     with worlddb.open(tmp_path / "store") as db:
         assert db.rebuild("tables").root == head.root
-        assert db.replay(tmp_path / "again") == (head.seq, head.root, True)
+        assert db.replay(tmp_path / "again")[:3] == (head.seq, head.root, True)
     assert log == ran
 
 

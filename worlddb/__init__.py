@@ -16,6 +16,7 @@ from worlddb.log.model.errors import (
     DamagedStore,
     ForkedProcess,
     HandlerFailed,
+    HypotheticalStore,
     IdempotencyConflict,
     InputError,
     InvalidBundle,
@@ -76,7 +77,8 @@ from worlddb.query.records import (
     World,
 )
 from worlddb.query.view import View
-from worlddb.reconciler.again.redeciding import DecidedEvent, Redecided, Redecision
+from worlddb.reconciler.again.comparing import DecidedEvent, Hypothesis, Redecision
+from worlddb.reconciler.again.redeciding import Redecided
 from worlddb.reconciler.backups import BackedUp, Restored
 from worlddb.reconciler.catchup import Embedding
 from worlddb.reconciler.embedder import Embedder
@@ -155,6 +157,8 @@ __all__ = [
     "HandlerFailed",
     "Head",
     "Hit",
+    "Hypothesis",
+    "HypotheticalStore",
     "IdempotencyConflict",
     "Identity",
     "InputError",

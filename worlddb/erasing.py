@@ -35,6 +35,7 @@ class Erasing(Viewing):
         Raises:
             InputError: that commit erased nothing.
         """
+        self._reader.refuse_supposed("it has no receipts of erasures")
         seq = erasure.seq if isinstance(erasure, Receipt) else erasure
         checked_number(seq, "erasure", 1, HIGHEST_SEQ)
         with self._reader.snapshot() as snapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from worlddb.log.model.checkpoint import Anchor, anchor_of
 from worlddb.log.model.errors import InputError
@@ -50,6 +50,9 @@ def _anchor(head: str | bytes | None, keys: Sequence[str]) -> Anchor | None:
     return None if head is None and not keys else anchor_of(head, keys)
 
 
+_NOT_EXPORTED: Final = "what is in it cannot be taken for what is known"
+
+
 class Interchange(Viewing):
     """How a world is taken out of an open store, and into it."""
 
@@ -80,6 +83,7 @@ class Interchange(Viewing):
                 store, of fewer commits than the moment, or of more than there are.
             LimitExceeded: the bundle would be larger than a bundle may be.
         """
+        self._reader.refuse_supposed(_NOT_EXPORTED)
         if head is not None and not proof:
             raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
         refuse_inside(self.path, folder_of(path))
@@ -97,6 +101,7 @@ class Interchange(Viewing):
         self, ref: Any = None, *, ingested: TimeLike | None = None, seq: int | None = None
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and all inside it as plain objects, one for a line of JSON."""
+        self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
         return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id)
 

@@ -37,7 +37,7 @@ class Verified(NamedTuple):
     """What a verification found; ``first_bad_seq`` is ``None`` if everything holds, and 0 if it is in no commit.
 
     ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
-    "rewritten" or "unreadable"; empty if none was given.
+    "rewritten" or "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes.
     """
 
     ok: bool
@@ -47,6 +47,7 @@ class Verified(NamedTuple):
     first_bad_seq: int | None
     findings: tuple[Finding, ...]
     head: str = ""
+    supposes: str = ""
 
 
 class Rebuilt(NamedTuple):
@@ -111,7 +112,7 @@ class Keeping(Proving):
         return followed(self._reader, begin, wanted, patience_seconds)
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes and how far each projection is."""
+        """Counts, bytes, how far each projection is, and what a hypothetical store supposes."""
         with self._reader.snapshot() as snapshot:
             found = counts(snapshot)
         index = self._reader.text.status()
@@ -120,6 +121,7 @@ class Keeping(Proving):
             "counts": found,
             "bytes": {"data": self._env.size_bytes(), "indexes": index_bytes},
             "checkpoints": {TABLES_NAME: found["commits"], TEXT_NAME: index.checkpoint},
+            "supposes": self._reader.supposes,
         }
 
     def verify(
@@ -147,7 +149,14 @@ class Keeping(Proving):
         totals, findings, verdict = verify_store(
             self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
         )
-        return Verified(not findings, *totals, findings[0].seq if findings else None, tuple(findings), verdict)
+        return Verified(
+            not findings,
+            *totals,
+            findings[0].seq if findings else None,
+            tuple(findings),
+            verdict,
+            self._reader.supposes,
+        )
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
         """Throw projections away (all of them if none is named) and derive them from the log again."""
@@ -183,6 +192,7 @@ class Keeping(Proving):
             BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
             DamagedStore: a commit is not what was written; the backup ends before it.
         """
+        self._reader.refuse_supposed("a backup of it could be taken for one of the original")
         folder = folder_of(into)
         refuse_inside(self.path, folder)
         place, head = str(folder.resolve()), self.head().seq

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, read_checkpoint
 from worlddb.log.model.environment import Entropy, SystemEntropy
@@ -41,7 +41,8 @@ class KeyPair(NamedTuple):
 class Head(NamedTuple):
     """Where a store stands: its last commit, the hashes that stand for all of it, and when it was made.
 
-    ``tree`` is the root of the Merkle tree over the commits, which proofs lead to.
+    ``tree`` is the root of the Merkle tree over the commits, which proofs lead to. ``supposes`` says what a
+    hypothetical store supposes, and is empty of every other.
     """
 
     seq: int
@@ -50,6 +51,11 @@ class Head(NamedTuple):
     ingested_at: int
     store_id: str
     tree: str
+    supposes: str = ""
+
+
+_NOTHING_TO_SIGN: Final = "there is no checkpoint of it to be kept or signed"
+_NOTHING_TO_PROVE: Final = "there is nothing that it proves"
 
 
 class Proving(Viewing):
@@ -59,7 +65,15 @@ class Proving(Viewing):
         """Where the store stands, or stood at an ingest time, commit or bookmark."""
         found = self._checkpoint(ingested, seq, bookmark)
         chain, root, ingest_time = found.standing
-        return Head(found.size, chain.hex(), root.hex(), ingest_time, self._reader.store_id.hex(), found.tree.hex())
+        return Head(
+            found.size,
+            chain.hex(),
+            root.hex(),
+            ingest_time,
+            self._reader.store_id.hex(),
+            found.tree.hex(),
+            self._reader.supposes,
+        )
 
     def checkpoint(
         self,
@@ -77,6 +91,7 @@ class Proving(Viewing):
         Raises:
             InputError: a key is no signing key, or there is no such commit.
         """
+        self._reader.refuse_supposed(_NOTHING_TO_SIGN)
         _not_one_text(sign_with, "sign_with")
         holders = [parse_signing_key(key) for key in sign_with]
         note = SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
@@ -108,6 +123,7 @@ class Proving(Viewing):
                 moment, or of more than there are.
             MalformedFile: ``head`` is a text and no checkpoint.
         """
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
         at, within = view.seq, None if world is None else bytes.fromhex(view.reference_of(world))
         with self._reader.snapshot() as snapshot:
@@ -121,6 +137,7 @@ class Proving(Viewing):
         Raises:
             InputError: there is no such commit, or the later one was given first.
         """
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
         with self._reader.snapshot() as snapshot:
             end = checked_number(snapshot.log.head().seq if new is None else new, "new", 1, snapshot.log.head().seq)
             begin = checked_number(old, "old", 1, end)

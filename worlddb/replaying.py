@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from worlddb.log.model.errors import InputError, NotAStore
-from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_AUTHOR_BYTES, checked_number, checked_text
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.again.deciding import Deciding
+from worlddb.reconciler.again.history import Without
 from worlddb.reconciler.again.redeciding import Redecided
 from worlddb.reconciler.again.redeciding import redecide as redecide_commits
+from worlddb.reconciler.again.supposing import first_left_out, suppose
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import given_handlers
 from worlddb.reconciler.pipeline import Writer
@@ -62,12 +64,28 @@ class Replaying(Viewing):
         until: TimeLike | None = None,
         seq: int | None = None,
         bookmark: str | None = None,
+        without: Iterable[int] = (),
+        without_author: str | Iterable[str] = (),
         progress: Progress | None = None,
     ) -> Replayed:
-        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone."""
+        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone.
+
+        With ``without``, numbers of commits, or ``without_author``, make it as it would have been without them: later
+        commits are decided again, by this handle's handlers and thresholds, and what comes of each that does not come
+        out the same is told. Such a store says what it supposes, has an id of its own, cannot be written to and
+        exports, signs and proves nothing.
+
+        Raises:
+            InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
+            HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
+            DamagedStore: a commit is not what was written.
+        """
+        left_out = _without(without, without_author)
         end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
         if not end:
             raise InputError("Nothing had been committed by then", "Replay to a later time")
+        if left_out is not None:
+            first_left_out(self._env, end, left_out)
         folder = folder_of(into)
         refuse_inside(self.path, folder)
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
@@ -75,7 +93,10 @@ class Replaying(Viewing):
             if has_begun(target):
                 raise NotAStore(f"{folder} already holds a store", "Name a new directory")
             head = self._reader.head()
-            made = replay_records(self._env, target, end, progress)
+            if left_out is None:
+                made = replay_records(self._env, target, end, progress)
+            else:
+                made = suppose(self._env, target, end, left_out, self._deciding((), None), progress)
             note_copy(self.path, Copy("replay", str(folder.resolve()), end, head))
             return made
         finally:
@@ -105,8 +126,24 @@ class Replaying(Viewing):
         """
         checked_number(first, "first", 0, HIGHEST_SEQ)
         last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
+        self._reader.refuse_supposed("its commits were decided again already")
+        return redecide_commits(self._env, self._deciding(edge_types, resolver), first, last, progress)
+
+    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Deciding:
+        """This handle's handlers and thresholds, with others in the place of some."""
         with self._env.read() as txn:
             secret = secret_of(LmdbLog(txn))
         resolving = self._writer.resolving if resolver is None else Resolving(resolver)
-        deciding = Deciding(self._ontology.deciding_with(given_handlers(edge_types)), resolving, secret)
-        return redecide_commits(self._env, deciding, first, last, progress)
+        return Deciding(self._ontology.deciding_with(given_handlers(edge_types)), resolving, secret)
+
+
+def _without(commits: object, authors: object) -> Without | None:
+    """What is to be left out; ``None`` for nothing."""
+    if isinstance(commits, str | bytes) or not isinstance(commits, Iterable):
+        raise InputError(f"without is {type(commits).__name__}", "Give the numbers of commits: without=[7, 9]")
+    named = [authors] if isinstance(authors, str) else authors
+    if not isinstance(named, Iterable) or isinstance(named, bytes):
+        raise InputError(f"without_author is {type(named).__name__}", "Give a name, or a list of them")
+    numbers = frozenset(checked_number(seq, "without", 1, HIGHEST_SEQ) for seq in commits)
+    names = frozenset(checked_text(name, "without_author", MAX_AUTHOR_BYTES, empty=False) for name in named)
+    return Without(numbers, names) if numbers or names else None

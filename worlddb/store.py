@@ -26,6 +26,7 @@ from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
+from worlddb.projections.tables.supposed import described, identity_of, refuse_supposed
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces
 from worlddb.query.lanes.text import PresentTextLane
@@ -129,8 +130,10 @@ class StoreReader:
         self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
+            self.store_id = identity_of(snapshot.log, snapshot.tables)
+            self.supposes = described(snapshot.log, snapshot.tables)
+            """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, StoreCreated)
-        self.store_id = first.store_id
         self.root = first.root
         self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self._chain_at)
 
@@ -151,6 +154,11 @@ class StoreReader:
         """Derive the tables from the log. They commit together, so what is not level with it was tampered with."""
         self.env.refuse_damaged_pages()
         self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
+
+    def refuse_supposed(self, what: str) -> None:
+        """See that the store is what happened, before it stands for that; raises ``HypotheticalStore`` if not."""
+        with self.snapshot() as snapshot:
+            refuse_supposed(snapshot.tables, what)
 
     def head(self) -> int:
         """The sequence number of the last commit."""

@@ -20,6 +20,7 @@
     │   ├── DamagedStore           bytes on disk are not what was written
     │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
     │   ├── ReadOnlyBackup         a backup was written to: restore it first
+    │   ├── HypotheticalStore      a store that only might have been is to be written to, or to stand for the real one
     │   ├── BackupMismatch         a backup of another store, one that has parted from it, or none at all
     │   └── Conflict               the log's head is not the expected one
     └── UnavailableError           nothing is wrong with the call: try again, or elsewhere
@@ -172,6 +173,16 @@ class ReadOnlyBackup(StoreError):
     """A backup, or a restore that broke off, was to be written to; only reading it is possible."""
 
     code = "read_only_backup"
+
+
+class HypotheticalStore(StoreError):
+    """A hypothetical store was to be written to, or to stand for what happened.
+
+    ``details["since"]`` is the first commit that only might have been.
+    """
+
+    code = "hypothetical_store"
+    exit_code = 3
 
 
 class BackupMismatch(StoreError):

@@ -265,6 +265,46 @@ class Reclustered(Event, frozen=True, tag="reclustered"):
     through: int
 
 
+class Supposed(Event, frozen=True, tag="supposed"):
+    """From this commit on the log is not what happened, but what might have. Its first event in such a log.
+
+    ``store_id`` is the id of this hypothetical store, ``original`` the chain hash of the commit up to which the
+    original was gone through. ``details`` say in words what is supposed, and in properties what was to be left out.
+    """
+
+    store_id: bytes
+    original: bytes
+    details: int
+
+
+Because = Literal["asked", "refused", "unchanged", "undecidable"]
+"""Why a commit of the original is not in a hypothetical log."""
+
+
+class LeftOut(Event, frozen=True, tag="left_out"):
+    """In this place the original has a commit, with the chain hash ``original``, that is not in this log.
+
+    ``asked``: it was to be left out. The others follow from that: its commands are refused here, come to nothing, or
+    cannot be decided again and were decided on what is not so here. ``details`` give the reason.
+    """
+
+    original: bytes
+    because: Because
+    details: int
+
+
+class TakenOver(Event, frozen=True, tag="taken_over"):
+    """The events before this one are as in the original's commit with the chain hash ``original``.
+
+    Its commands cannot be decided again, for the reason that ``details`` give, and all that its events name is as it
+    was there. ``absent`` are the positions of blobs that the original had lost to erasures.
+    """
+
+    original: bytes
+    details: int
+    absent: list[int]
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -288,4 +328,7 @@ AnyEvent = (
     | Embedded
     | EmbeddedThrough
     | Reclustered
+    | Supposed
+    | LeftOut
+    | TakenOver
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import WorldDBError
-from worlddb.log.model.events import Erased, Imported
+from worlddb.log.model.events import Erased, Imported, TakenOver
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import LmdbLog, seq_of_key
 from worlddb.log.store.pages import PageFinding
@@ -121,7 +121,8 @@ def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header |
 
 
 def _blob_problems(log: LmdbLog, seq: int, events: Events, erasures: Erasures) -> Iterator[str]:
-    absent = {position for event in events.events if isinstance(event, Imported) for position in event.absent}
+    kinds = Imported | TakenOver
+    absent = {position for event in events.events if isinstance(event, kinds) for position in event.absent}
     for position in range(events.blob_count):
         stored = log.blob(seq, position)
         if stored is None and position in absent:

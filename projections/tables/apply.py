@@ -34,6 +34,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
+from worlddb.projections.tables.supposed import apply_nothing, apply_supposed
 from worlddb.projections.tables.vectors import apply_embedded, apply_embedded_through, apply_space_opened
 
 
@@ -288,4 +289,7 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Embedded: apply_embedded,
     ev.EmbeddedThrough: apply_embedded_through,
     ev.Reclustered: apply_reclustered,
+    ev.Supposed: apply_supposed,
+    ev.LeftOut: apply_nothing,
+    ev.TakenOver: apply_nothing,
 }

@@ -183,6 +183,9 @@ class _Comparison:
 
     def answer(self, trie_reads: int) -> Difference:
         one, other = self._sides
+        self._notes.extend(
+            f"{side.label} is hypothetical: {side.supposes()}" for side in self._sides if side.supposes()
+        )
         headers = [side.header(side.seq) for side in self._sides]
         found = bool(self._worlds or self._altered or self._problems)
         whole = self._asked.by is None and self._asked.world is None

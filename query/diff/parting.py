@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.projections.tables.schema import CONTAINS
@@ -75,11 +77,35 @@ class Told(NamedTuple):
 
 
 def told_since(sides: LogSides, parted: int) -> Iterator[Told]:
-    """The events of both histories after the commit where they part."""
+    """The events of both histories after the commit where they part.
+
+    A hypothetical history goes through the same commits again: of it and its original, only what is not in both.
+    """
+    if any(side.supposes() for side in sides):
+        yield from _told_by_one(sides, parted)
+        return
     for side in sides:
         for seq in range(parted + 1, side.seq + 1):
             for entry in side.entries(seq):
                 yield Told(side.label, entry, _worlds_of_edge((side,), entry))
+
+
+def _told_by_one(sides: LogSides, parted: int) -> Iterator[Told]:
+    """The events after a commit that only one of two histories has at the same number."""
+    for seq in range(parted + 1, max(side.seq for side in sides) + 1):
+        entries = [list(side.entries(seq)) if seq <= side.seq else [] for side in sides]
+        counted = [Counter(map(_said_by, found)) for found in entries]
+        for side, own, left in zip(sides, entries, (counted[0] - counted[1], counted[1] - counted[0]), strict=True):
+            for entry in own:
+                said = _said_by(entry)
+                if left[said]:
+                    left[said] -= 1
+                    yield Told(side.label, entry, _worlds_of_edge((side,), entry))
+
+
+def _said_by(entry: Entry) -> bytes:
+    """All that an event says, but for its place in its commit."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(entry, index=0))
 
 
 def told_by(side: Side, entry: Entry, others: Sequence[Side]) -> Told:
@@ -144,6 +170,7 @@ SHOWN_EVENTS: Final = frozenset(
     {
         *("store", "created", "revised", "closed", "ended", "named", "unnamed"),
         *("linked", "unlinked", "edge_closed", "proposed", "decided"),
+        *("supposed", "left_out", "taken_over"),
     }
 )
 """Events whose effects the comparison reads from worlds, edges and proposals; every other event is listed itself."""

@@ -115,7 +115,10 @@ class LogSide(Side, Protocol):
     """True if the Merkle tries are those of this moment."""
 
     def store_id(self) -> bytes:
-        """The random id that the history began with."""
+        """The id of the store: the random one that the history began with, or that of a hypothetical one."""
+
+    def supposes(self) -> str:
+        """What the history supposes, if it is hypothetical; empty otherwise."""
 
     def header(self, seq: int) -> Header:
         """The header of a commit."""

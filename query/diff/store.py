@@ -31,6 +31,8 @@ from worlddb.projections.tables.schema import (
     VersionRow,
 )
 from worlddb.projections.tables.settle import roots_of
+from worlddb.projections.tables.supposed import described as described_supposition
+from worlddb.projections.tables.supposed import identity_of
 from worlddb.query.diff.rows import described
 from worlddb.query.diff.side import EdgeState, Erasures, LogSide, Pair, ProposalState, State, TableRow
 from worlddb.query.journal import Entry, commit_entries
@@ -82,8 +84,10 @@ class StoreSide(LogSide):
         self.present = seq == snapshot.log.head().seq
 
     def store_id(self) -> bytes:
-        first = self._log.events(1).events[0]
-        return first.store_id if isinstance(first, ev.StoreCreated) else b""
+        return identity_of(self._log, self._tables)
+
+    def supposes(self) -> str:
+        return described_supposition(self._log, self._tables)
 
     def root(self) -> bytes:
         return self._tables.node(ROOT_NODE).lineage

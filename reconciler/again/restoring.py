@@ -6,7 +6,7 @@ references as they were given, which are made full ids by what the store knew th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import codec
@@ -71,10 +71,18 @@ class EdgeKeys:
         return self._first.get(nonce, nonce)
 
 
-def restore(log: LmdbLog, tables: Tables, seq: int, events: Events, keys: EdgeKeys) -> Restored | Undecidable:
+def restore(
+    log: LmdbLog,
+    tables: Tables,
+    seq: int,
+    events: Events,
+    keys: EdgeKeys,
+    renamed: Mapping[bytes, bytes] | None = None,
+) -> Restored | Undecidable:
     """The commands of commit ``seq``, as far as they can be had; ``tables`` are those of the whole log.
 
-    Lineages, edges and proposals are named by the full ids that they have in this log.
+    Worlds, edges and proposals are named by their full ids: those that they have in this log, or in the place of these
+    the ones in ``renamed``.
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
@@ -86,7 +94,7 @@ def restore(log: LmdbLog, tables: Tables, seq: int, events: Events, keys: EdgeKe
         return Undecidable("import", "It took in a bundle, and bundles are not kept")
     if any(log.blob(seq, position) is None for position in range(events.blob_count)):
         return Undecidable("erased", "Texts of it were erased since")
-    commit = _Commit(log, tables, seq, events, keys)
+    commit = _Commit(log, tables, seq, events, keys, renamed or {})
     try:
         commands = [commit.command(position, entry) for position, entry in enumerate(recorded)]
     except _Unkept as unkept:
@@ -101,7 +109,16 @@ class _Unkept(Exception):
 class _Commit:
     """One commit whose commands are restored in their order."""
 
-    def __init__(self, log: LmdbLog, tables: Tables, seq: int, events: Events, keys: EdgeKeys) -> None:
+    def __init__(
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        seq: int,
+        events: Events,
+        keys: EdgeKeys,
+        renamed: Mapping[bytes, bytes],
+    ) -> None:
+        self._renamed = renamed
         self._log = log
         self._tables = tables
         self._seq = seq
@@ -170,13 +187,13 @@ class _Commit:
         """A reference as a full id; a position in the batch stays one."""
         if isinstance(given, tuple):
             return tuple(self._full(find, each) for each in given)
-        if not isinstance(given, str):
-            return given
-        try:
-            found = find(self._tables, given, self._seq)
-        except InputError as error:
-            raise _Unkept(error.message) from error
-        return self._tables.node(found).lineage if isinstance(found, int) else found
+        if isinstance(given, str):
+            try:
+                found = find(self._tables, given, self._seq)
+            except InputError as error:
+                raise _Unkept(error.message) from error
+            given = self._tables.node(found).lineage if isinstance(found, int) else found
+        return self._renamed.get(given, given) if isinstance(given, bytes) else given
 
     def _vectors(self) -> dict[str, Any]:
         """What an embedding kept, from its own events."""

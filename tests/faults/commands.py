@@ -57,6 +57,7 @@ class Known(NamedTuple):
         yield from (["prove", "--consistency", "3"], ["diff", str(self.whole), str(store)])
         yield from (["export", world, "--out", str(self.folder / f"{store.name}.bundle")],)
         yield from (["replay", "--until", "12", "--into", str(store.with_name(f"{store.name}-then"))],)
+        yield from (["replay", "--without", "5", "--into", str(store.with_name(f"{store.name}-if"))],)
         yield from (["accept", self.proposal], ["reject", self.proposal], ["undo", self.proposal])
         yield from (["bookmark", "after the damage"], ["ingest", str(self.folder / "talk.jsonl")])
         yield from (["verify", "--deep"], ["rebuild"], ["show", world])
@@ -90,5 +91,6 @@ def try_commands(store: Path, known: Known, which: Callable[[int], Iterable[int]
         assert error != "unexpected", f"{line}: {told}"
         assert code in (0, 1) or error, f"{line} ended with {code} and no word"
         ends[error or str(code)] += 1
-    shutil.rmtree(store.with_name(f"{store.name}-then"), ignore_errors=True)
+    for made in ("then", "if"):
+        shutil.rmtree(store.with_name(f"{store.name}-{made}"), ignore_errors=True)
     return ends

@@ -110,7 +110,9 @@ def _no_arguments(parser: ArgumentParser) -> None:
 def _stats(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         stats: dict[str, Any] = db.stats()
-    fields: list[tuple[str, list[Span]]] = [(name, [f"{number:,}"]) for name, number in stats["counts"].items()]
+    supposes = stats["supposes"]
+    fields: list[tuple[str, list[Span]]] = [("hypothetical", [(supposes, "warn")])] if supposes else []
+    fields += [(name, [f"{number:,}"]) for name, number in stats["counts"].items()]
     fields += [(f"{name} on disk", [_size(number)]) for name, number in stats["bytes"].items()]
     for name, seq in stats["checkpoints"].items():
         behind = stats["counts"]["commits"] - seq

@@ -13,6 +13,7 @@ from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
 from worlddb.tools.cli.proving import add_keys, given_keys, read_file
 from worlddb.tools.cli.stepping import step_through
+from worlddb.tools.cli.supposing import add_without, suppose
 
 _VERDICTS: Final = {
     "untrusted": "the head cannot be trusted, so it says nothing about the log",
@@ -53,10 +54,13 @@ def _verify(args: Namespace, out: Output) -> int:
         "head": args.head,
         "head_verdict": found.head,
         "keys": keys,
+        "supposes": found.supposes or None,
     }
 
     def write(page: Page) -> None:
         counts = f"{found.commits:,} commits, {found.events:,} events, {found.blobs:,} blobs"
+        if found.supposes:
+            page.line(("hypothetical", "warn"), f"  {found.supposes}")
         if found.ok:
             page.line(("intact", "good"), f"  {counts}" + (", and every table" if args.deep else ""))
             if head is not None:
@@ -128,16 +132,21 @@ def _replay_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--step", action="store_true", help="write no store: show what each commit decided, one after another"
     )
+    add_without(parser)
 
 
 def _replay(args: Namespace, out: Output) -> int:
     if args.step:
         return step_through(args, out)
-    missing = [name for name in ("until", "into") if getattr(args, name) is None]
+    supposes = bool(args.without or args.without_author)
+    missing = [name for name in ("until", "into") if getattr(args, name) is None and not (supposes and name == "until")]
     if missing:
         raise UsageError(
             f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
         )
+    if supposes:
+        with stores.existing(args) as db:
+            return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
     with stores.existing(args) as db, out.steps("Replaying commits") as told:
         made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
@@ -203,6 +212,8 @@ COMMANDS = (
             ("replay --until 12 --into then", "as it was after commit 12"),
             ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
             ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
+            ("replay --without 5,7 --into what-if", "as it would be without two commits; what comes of it is told"),
+            ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
         ),
     ),
     Command(

@@ -73,7 +73,8 @@ def _head(args: Namespace, out: Output) -> int:
     keys = [_line_of(Path(file)) for file in args.sign]
     with stores.existing(args) as db:
         head = db.head(**stores.when(args.ingested))
-        text = db.checkpoint(seq=head.seq, sign_with=keys)
+        # A hypothetical store has no checkpoint, and refuses to sign one.
+        text = None if head.supposes and not keys else db.checkpoint(seq=head.seq, sign_with=keys)
     document = {
         "seq": head.seq,
         "chain": head.chain,
@@ -82,8 +83,17 @@ def _head(args: Namespace, out: Output) -> int:
         "store": head.store_id,
         "tree": head.tree,
         "checkpoint": text,
+        "supposes": head.supposes or None,
     }
-    out.verbatim(document, text)
+    if text is not None:
+        out.verbatim(document, text)
+        return DONE
+
+    def write(page: Page) -> None:
+        page.line(("hypothetical", "warn"), f"  {head.supposes}; it has no checkpoint to be kept or signed")
+        page.line(f"commit {head.seq}, root {head.root}")
+
+    out.answer(document, write)
     return DONE
 
 

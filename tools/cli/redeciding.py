@@ -9,11 +9,12 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any, Final
 
-from worlddb import DecidedEvent, EdgeHandler, InputError, Redecided, Redecision, Thresholds
+from worlddb import DecidedEvent, EdgeHandler, InputError, Redecided, Thresholds
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, one_line
+from worlddb.tools.cli.supposing import redecision
 
 _SHOWN_CHARACTERS: Final = 400
 
@@ -93,18 +94,11 @@ def _redecide(args: Namespace, out: Output) -> int:
         "first": found.first,
         "last": found.last,
         "same": found.same,
-        "differing": [_document(each) for each in found.differing],
-        "undecidable": [_document(each) for each in found.undecidable],
+        "differing": [redecision(each) for each in found.differing],
+        "undecidable": [redecision(each) for each in found.undecidable],
     }
     out.answer(document, lambda page: _write(page, found))
     return NO if found.differing else DONE
-
-
-def _document(each: Redecision) -> dict[str, Any]:
-    told = wire.record(each)
-    for side in ("events_then", "events_now"):
-        told[side] = [{"event": event.event, "data": event.data} for event in getattr(each, side)]
-    return told
 
 
 def _write(page: Page, found: Redecided) -> None:

@@ -16,6 +16,8 @@ from worlddb.tools.cli.page import Page
 
 def step_through(args: Namespace, out: Output) -> int:
     """Show the commits up to a moment; between two of them, wait for a person who is there to ask for the next."""
+    if args.without or args.without_author:
+        raise UsageError("--step shows what was decided, with nothing left out", "Leave out --without, or --step")
     if args.into is not None:
         raise UsageError("--step only shows, and writes no store", "Leave out --into, or --step")
     with stores.existing(args) as db:
@@ -46,7 +48,7 @@ def _write(page: Page, step: Step) -> None:
     when = f"  {wire.moment(receipt.ingest_time)}  {step.author}"
     page.line((f"{receipt.seq}", "title"), when, (f"  {state}", "warn" if state == "staged" else "good"))
     if step.commands:
-        page.line((f"{'asked':12}{_counted(step.commands)}", "dim"), indent=4)
+        page.line((f"{'asked':12}{counted(step.commands)}", "dim"), indent=4)
     for entry in step.events:
         write_event(page, entry)
     for note in receipt.notes:
@@ -54,7 +56,7 @@ def _write(page: Page, step: Step) -> None:
     page.line((f"{'root':12}{wire.short(receipt.root)}", "dim"), indent=4)
 
 
-def _counted(commands: tuple[str, ...]) -> str:
+def counted(commands: tuple[str, ...]) -> str:
     """The commands by name, those that follow each other once with their number."""
     told: list[tuple[str, int]] = []
     for name in commands:
