@@ -171,15 +171,19 @@ def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> N
     draft.commands.append(cmd.record(command, given, decided.body, details, ctx.secret))
 
 
-def commit(log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
-    """Append the finished record to the log and write the tables, in the one transaction that holds both."""
+def commit(memory: Memory | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+    """Append the finished record to the log and write the tables, in the one transaction that holds both.
+
+    ``memory`` keeps what was read and written for the writer's next commit, if there is to be one.
+    """
     finished = draft.finish(key)
     head = log.append(finished.record, draft.seq, draft.head)
     add_commit(tables, head.seq, head.chain, draft.head.chain)
     for (seq, position), stored in draft.blobs.fills.items():
         log.fill(seq, position, stored)
     tables.flush()
-    writer.memory.keep(tables.known, head.chain)
+    if memory is not None:
+        memory.keep(tables.known, head.chain)
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
@@ -198,7 +202,7 @@ def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tup
     log, tables = LmdbLog(txn), Tables(txn)
     _make_ready(writer, log, tables)
     decided = _decide(writer, log, tables, task)
-    receipt = decided if isinstance(decided, Receipt) else commit(log, tables, *decided)
+    receipt = decided if isinstance(decided, Receipt) else commit(writer.memory, log, tables, *decided)
     return receipt, log.scrub_due() is not None
 
 
@@ -226,7 +230,7 @@ def _decide_each(
 
 def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
     try:
-        return commit(log, tables, draft, key)
+        return commit(writer.memory, log, tables, draft, key)
     except lmdb.Error:
         raise
     except Exception as error:
@@ -307,6 +311,6 @@ def create_store(writer: Writer) -> None:
         body = draft.add_body("Root", "root", "")
         secret = draft.add_secret(writer.entropy.bytes(32))
         draft.emit(StoreCreated(draft.nonce(), draft.nonce(), body, secret))
-        commit(log, tables, draft, b"")
+        commit(writer.memory, log, tables, draft, b"")
 
     writer.env.write(first_commit)

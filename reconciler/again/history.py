@@ -110,7 +110,7 @@ class History:
         if not draft.events:
             unchanged = msgspec.structs.replace(told, reason="Everything is so already")
             return self._leave_out(then, txn, unchanged, "unchanged")
-        commit(draft.log, draft.tables, draft, then.header.key)
+        commit(None, draft.log, draft.tables, draft, then.header.key)
         self._rename(then.events, draft)
         if other is not None and unkept:
             reason = f"What was said beside it was not kept, because nothing came of it: {', '.join(unkept)}"
@@ -148,7 +148,7 @@ class History:
             draft.emit(ev.Supposed(self.store_id, self._original, details))
         said = draft.add_details(why=told.reason, properties={"code": told.code} if told.code else None)
         draft.emit(ev.LeftOut(then.chain, because, said))
-        commit(draft.log, draft.tables, draft, b"")
+        commit(None, draft.log, draft.tables, draft, b"")
         self._missing.add(then.header.seq)
         return msgspec.structs.replace(told, now="left_out" if because == "asked" else because)
 
@@ -163,7 +163,7 @@ class History:
         absent = take_over(then.log, then.header.seq, then.events, draft)
         details = draft.add_details(why=why.reason, properties={"code": why.code})
         draft.emit(ev.TakenOver(then.chain, details, absent))
-        commit(draft.log, draft.tables, draft, then.header.key)
+        commit(None, draft.log, draft.tables, draft, then.header.key)
         self._aligned.add(then.header.seq)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
@@ -185,7 +185,7 @@ class History:
             return self._leave_out(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
         erase_again(then.log, then.header.seq, then.events, draft, places)
-        commit(draft.log, draft.tables, draft, then.header.key)
+        commit(None, draft.log, draft.tables, draft, then.header.key)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
     def _is_aligned(self, seq: int) -> bool:
