@@ -21,10 +21,10 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.again.comparing import Redecision, compared, decided_then
 from worlddb.reconciler.again.deciding import Deciding
+from worlddb.reconciler.again.fitting import fitted
 from worlddb.reconciler.again.nonces import RecordedNonces
 from worlddb.reconciler.again.restoring import EdgeKeys, Undecidable, restore
 from worlddb.reconciler.again.taking_over import erase_again, misfit, take_over
-from worlddb.reconciler.again.vectors import fitted
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.erasing import blobs_of
 from worlddb.reconciler.outcome import Refused
@@ -124,10 +124,7 @@ class History:
         if isinstance(restored, Undecidable):
             return restored
         log, tables = LmdbLog(txn), Tables(txn)
-        commands = [
-            fitted(each, then.tables, log, tables) if isinstance(each, cmd.Embed) else each
-            for each in restored.commands
-        ]
+        commands = [fitted(each, then.tables, log, tables) for each in restored.commands]
         made = self._deciding.again(log, tables, log.head(), then.header, commands, self._nonces(then))
         if isinstance(made, Draft):
             return made, restored.unkept
