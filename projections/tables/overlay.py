@@ -43,7 +43,7 @@ class Table:
         self._prefix_bytes = prefix_bytes
         self._pending: dict[bytes, bytes | None] = {}
         self._columns: list[tuple[list[bytes], list[bytes]]] = []
-        self._grouped: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._grouped: defaultdict[bytes, list[bytes]] | None = None
         self._cursor: lmdb.Cursor | None = None
         self._ungrouped: list[bytes] = []
 
@@ -79,8 +79,7 @@ class Table:
             known = len(self._pending)
             self._pending.update(zip(keys, values, strict=True))
             if len(self._pending) - known < len(keys):
-                self._grouped.clear()
-                self._ungrouped = list(self._pending)
+                self._grouped, self._ungrouped = None, list(self._pending)
             elif self._prefix_bytes:
                 self._ungrouped += keys
 
@@ -190,7 +189,7 @@ class Table:
 
     def _forget(self) -> None:
         self._deletes, self._columns = False, []
-        self._pending, self._grouped, self._ungrouped = {}, defaultdict(list), []
+        self._pending, self._grouped, self._ungrouped = {}, None, []
 
     def clear(self) -> None:
         """Delete every pair of the table."""
@@ -218,6 +217,10 @@ class Table:
         at once and scans little."""
         if self._columns:
             self._take_in()
+        if not self._pending:
+            return ()
+        if self._grouped is None:
+            self._grouped = defaultdict(list)
         if self._ungrouped:
             size, grouped = self._prefix_bytes, self._grouped
             for key in self._ungrouped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import starmap
-from typing import Protocol
+from typing import Final, Protocol
 
 import lmdb
 
@@ -23,6 +23,11 @@ from worlddb.projections.tables.schema import (
     Progress,
     VersionRow,
 )
+
+_LAYOUT: Final = tuple(
+    (name, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
+)
+"""What every read would otherwise work out again for each table."""
 
 
 def missing_row(what: str) -> DamagedStore:
@@ -65,10 +70,7 @@ class WholeTables:
         self.known = Known()
         """What is known of worlds, for edges; handed on by whoever writes."""
         self._cache = RowCache()
-        self._all = {
-            name: Table(txn, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0))
-            for position, name in enumerate(TABLES)
-        }
+        self._all = {name: Table(txn, first, prefix_bytes) for name, first, prefix_bytes in _LAYOUT}
         (
             self.progress_table,
             self.nodes,
