@@ -257,6 +257,30 @@ def test_an_alias_is_found_as_a_name_is_until_it_is_taken_back() -> None:
         assert not db.create("Entity", "Tokio Rose", resolve="all").proposals
 
 
+WRITTEN: list[tuple[str, str]] = [
+    ("東京", "東京"),
+    ("محمد علي", "محمّد علي"),
+    ("Катя Иванова", "катя иванова"),
+    ("José García", "jose garcia"),
+    ("Müller", "MULLER"),
+    ("Σωκράτης", "σωκρατης"),
+    ("도쿄", "도쿄"),
+    ("กรุงเทพ", "กรุงเทพ"),
+    ("Al\u200bice", "Alice"),
+    ("\u202eBob Okafor\u202c", "Bob Okafor"),
+]
+
+
+def test_names_in_any_script_are_found_by_recall_as_others_write_them() -> None:
+    with new_store(embedder=None) as db:
+        met = {
+            name: db.create("Note", f"note {number}", content=f"I met {name} there", resolve=False).ref
+            for number, (name, _) in enumerate(WRITTEN)
+        }
+        for name, otherwise in WRITTEN:
+            assert db.view().recall(otherwise, k=1).hits[0].ref == met[name]
+
+
 def test_five_thousand_people_of_one_name_are_a_few_entries_of_a_block_and_at_most_three_proposals() -> None:
     with new_store() as db:
         with db.batch() as tx:

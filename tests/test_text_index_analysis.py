@@ -83,6 +83,12 @@ def test_unspaced_scripts_are_taken_by_characters_and_pairs() -> None:
     assert list(grams(("東京都",))) == ["東", "京", "都", "東京", "京都"]
 
 
+@pytest.mark.parametrize("hidden", ["Al\u200bice", "\u202eAlice\u202c", "A\u200dl\u2060i\u00adce", "\ufeffAlice\u200f"])
+def test_what_shows_nothing_makes_no_other_word(hidden: str) -> None:
+    assert analyze(hidden).words == analyze("Alice").words == ("alice",)
+    assert matched_words(f"I met {hidden} today", query_terms("Alice")) != []
+
+
 @pytest.mark.parametrize("text", ["東京", "도쿄에", "กรุงเทพ", "ភ្នំពេញ", "ཀ་ཁ", "ရန်ကုန်", "コーヒー", "ｺｰﾋｰ", "𠮷野家"])
 def test_scripts_without_spaces_make_runs_and_no_words(text: str) -> None:
     found = analyze(text)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised with any change that gives a text other words: an index made under another number is rebuilt."""
 
 STEM: Final = "stem"
@@ -74,8 +74,9 @@ _UNSPACED: Final = re.compile(
 _WIDE: Final = re.compile("[^\x00-\x7f]+")
 _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
 """Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
-_IGNORED: Final = frozenset("\u00ad\u0640\ufeff")
-"""Soft hyphen, Arabic stretching, byte order mark: inside a word, and no part of it."""
+_STRETCHING: Final = "\u0640"
+"""Arabic stretching: inside a word, and no part of it. So is what shows nothing: soft hyphens, joiners, zero widths."""
+_UNSEEN: Final = "Cf"
 
 
 class Prepared(NamedTuple):
@@ -208,7 +209,7 @@ def _folded(run: str) -> str:
     """
     kept: list[str] = []
     for character in unicodedata.normalize("NFD", run.casefold()):
-        if character in _IGNORED:
+        if character == _STRETCHING or unicodedata.category(character) == _UNSEEN:
             continue
         if unicodedata.combining(character) and not (character == "\u0306" and kept and kept[-1] == "и"):
             continue
