@@ -10,6 +10,7 @@ from worlddb.log.model.blobs import Blob
 from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore, NewerFormat
 from worlddb.log.model.events import FORMAT
+from worlddb.log.model.upcasting import upcast
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _HEADER: Final = msgspec.msgpack.Decoder(Header)
@@ -46,8 +47,27 @@ def decode_header(stored: bytes, seq: int) -> Header:
 
 
 def decode_events(stored: bytes, seq: int) -> Events:
-    """The events of commit ``seq``; raises as :func:`decode_header`, also for unknown events."""
-    return _decode(_EVENTS, stored, "events", seq)
+    """The events of commit ``seq``; raises as :func:`decode_header`, also for unknown ones."""
+    try:
+        return _EVENTS.decode(stored)
+    except _UNREADABLE:
+        return _decode(_EVENTS, _upcast(stored, seq), "events", seq)
+
+
+def _upcast(stored: bytes, seq: int) -> bytes:
+    """An events record with its older events as they would be written today; itself if it has none, or is no record."""
+    try:
+        record = _PLAIN.decode(stored)
+    except _UNREADABLE:
+        return stored
+    try:
+        return _ENCODER.encode(record) if upcast(record) else stored
+    except (*_UNREADABLE, LookupError) as error:
+        raise DamagedStore(
+            f"An event of an earlier version in commit {seq} does not hold what it should: {error!r}",
+            "Run `worlddb verify`",
+            seq=seq,
+        ) from None
 
 
 def decode_blob(stored: bytes, seq: int) -> Blob:

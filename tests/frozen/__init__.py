@@ -1,0 +1,1 @@
+"""Stores of every released format, as they were written then."""
