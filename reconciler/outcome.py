@@ -40,6 +40,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 NOTES = {
+    "clock_behind": "the clock is behind the commit before; the time of this one is a microsecond after that",
     "nothing_reopened": "{} stays closed: unlinking a supersedes edge reopens nothing; reassert it if it holds again",
     "adopted_by_root": "{} was in no other world and is now directly in the root world",
     "edges_left_behind": "the edges {} stay where they were: not both of their ends moved",

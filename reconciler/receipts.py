@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Cause, Details, Secret
@@ -17,12 +17,17 @@ from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
 
+CLOCK_BEHIND: Final = 1_000_000
+"""By how many microseconds a clock is behind a commit's time before the receipt says so. Two commits in one microsecond
+are no news, nor are the clocks of two threads."""
+
 
 def receipt_of(header: Header, events: Events) -> Receipt:
     """The receipt of a commit; the same whenever it is asked for."""
     outcome: Outcome = Staged() if events.staged else Committed()
     revised = sum(isinstance(event, Revised) for event in events.events)
-    return _receipt(outcome, header, header.event_count, events.refs, events.notes, revised)
+    behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
+    return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
 
 
 def unchanged(header: Header, draft: Draft) -> Receipt:

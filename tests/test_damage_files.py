@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import lmdb
@@ -92,6 +95,41 @@ def test_a_page_that_was_overwritten_is_found_wherever_it_lies_and_never_the_end
     in_use = {page for page, _ in found} - {"0", "1"}
     assert len(in_use) >= 10
     assert {(page, what) for page in in_use for what in ("zeros", "neighbour", "noise")} <= found
+
+
+def test_reads_that_give_less_than_was_asked_for_are_no_damage(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system may give a part of what it has, and the rest at the next call."""
+    pread = os.pread
+    short: list[bool] = []
+
+    def give_less(descriptor: int, count: int, at: int) -> bytes:
+        found = pread(descriptor, min(count, 100), at)
+        short.append(len(found) < count)
+        return found
+
+    monkeypatch.setattr("os.pread", give_less)
+    with worlddb.open(store, author="x") as db:
+        assert db.verify(deep=True).ok
+        erased = db.create("Note", "short lived")
+        db.erase(erased, reason="request 1")
+        assert db.verify(deep=True).ok
+    assert any(short)
+
+
+def test_a_store_on_a_file_system_that_is_read_only_is_a_typed_error_and_whole_afterwards(tmp_path: Path) -> None:
+    """Mounted in a name space of its own, which a user may not be allowed to make."""
+    program = [sys.executable, "-m", "tests.faults.read_only", str(tmp_path)]
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", *program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=Path(__file__).parents[1],
+    )
+    if "unshare failed" in done.stderr or "cannot be mounted" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-100:]}")
+    assert (done.returncode, done.stdout.split()) == (0, ["mounted", "told", "told", "written"]), done.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 8192, b"garbage " * 4096])

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.faults.children import Acknowledged, ended, start
-from tests.faults.jobs import write_and_find
+from tests.faults.children import Acknowledged, barrier, ended, start
+from tests.faults.jobs import race, write_and_find
 from tests.faults.points import SCRUB_STEPS
 from tests.faults.remote import Remote
 from tests.faults.traces import traces
+from tests.test_processes import wait_until_stopped
 from worlddb import UnavailableError
 from worlddb.projections.indexes.folder import locked
 
@@ -155,6 +156,41 @@ def test_an_erasure_that_is_killed_on_its_way_is_finished_by_whoever_comes_next(
         assert traces(store, ["okapi"]) == []
         assert not (store / ".scrub" / "data.mdb").exists()
         assert db.verify(deep=True).findings == ()
+
+
+@pytest.mark.parametrize("step", SCRUB_STEPS)
+def test_behind_a_process_that_is_stopped_in_an_erasure_readers_go_on_and_it_is_finished_when_that_goes_on(
+    step: str, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    with worlddb.open(store, timeout_seconds=0.5) as db, Remote(store) as there:
+        world = db.create("Note", "name", content="the okapi is shy")
+        there.ask("signal_at", step, signal.SIGSTOP)
+        there.tell("erase", world.ref, "request 1")
+        wait_until_stopped(there.pid)
+        assert [each.name for each in db.view().children()] == [""] and db.view().recall("okapi").hits == ()
+        if step in ("copied", "replaced", "settled"):
+            with pytest.raises(worlddb.WriterBusy, match=f"process {there.pid} "):
+                db.create("Note", "too late")
+        there.signal(signal.SIGCONT)
+        assert there.answer().seq == 3
+        assert db.create("Note", "after").seq == 4
+        assert traces(store, ["okapi"]) == [] and db.verify(deep=True).findings == ()
+
+
+def test_processes_that_race_to_create_write_rebuild_and_erase_leave_one_whole_store(tmp_path: Path) -> None:
+    store, count = tmp_path / "store", 6
+    together = barrier(4)
+    kinds = ["write", "rebuild", "erase", "erase"]
+    files = [tmp_path / f"acks-{number}" for number in range(len(kinds))]
+    running = [start(race, store, file, kind, count, together) for file, kind in zip(files, kinds, strict=True)]
+    assert [ended(process) for process in running] == [0] * len(kinds)
+    kept = [name for file in files for name in Acknowledged(file).lines()]
+    with worlddb.open(store) as db:
+        assert len(kept) == len(kinds) * count
+        assert sorted(world.name for world in db.view().children() if world.name) == sorted(kept)
+        assert db.verify(deep=True).findings == ()
+    assert traces(store, ["perishable"]) == []
 
 
 def test_opening_finishes_an_erasure_and_verify_names_one_that_is_not_finished(tmp_path: Path) -> None:

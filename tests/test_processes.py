@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -124,6 +127,36 @@ def test_behind_a_process_that_is_stopped_in_a_write_writers_fail_with_its_name_
             assert reader.ask("names") == ["before", "slept over"]
             assert reader.ask("create", "awake").seq == 4
         assert db.create("Fact", "last").seq == 5
+        assert db.verify(deep=True).ok
+
+
+def test_a_process_of_another_container_with_the_same_number_is_told_so_and_harms_nobody(tmp_path: Path) -> None:
+    """Both are process 1 of a name space of their own, which a user may not be allowed to make."""
+    hold = "import sys, worlddb; db = worlddb.open(sys.argv[1]); db.create('Note', 'kept'); print('open', flush=True)"
+    hold += "; input(); db.create('Note', 'kept too')"
+    isolated = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        sys.executable,
+        "-c",
+        hold,
+        str(tmp_path / "store"),
+    ]
+    if shutil.which("unshare") is None or subprocess.run([*isolated[:5], "true"], check=False, timeout=60).returncode:
+        pytest.skip("no process can have a name space of its own here")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(isolated, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as first:
+        assert first.stdout is not None and first.stdout.readline() == "open\n"
+        second = subprocess.run(isolated, input="\n", capture_output=True, text=True, timeout=60, check=False)
+        _, errors = first.communicate("\n", timeout=60)
+    assert first.returncode == 0, errors
+    assert second.returncode == 1
+    assert "UnavailableError" in second.stderr and "another process with the number 1" in second.stderr
+    with worlddb.open(tmp_path / "store") as db:
+        assert [world.name for world in db.view().children()] == ["kept", "kept too"]
         assert db.verify(deep=True).ok
 
 

@@ -106,7 +106,7 @@ def set_transaction(file: Path, transaction: int) -> None:
         metas = [(meta, place) for place in places for meta in (_meta(fd, place),) if meta is not None]
         newest, begins = max(metas, key=lambda found: found[0].transaction)
         size = _META_BYTES - _PAGE.size - _U64.size
-        body = os.pread(fd, size, begins + _PAGE.size)
+        body = _read_at(fd, size, begins + _PAGE.size)
         for place in places:
             number = place // newest.page_size
             # LMDB finds the meta of a transaction by whether its number is even or odd.
@@ -117,6 +117,14 @@ def set_transaction(file: Path, transaction: int) -> None:
         os.close(fd)
 
 
+def _read_at(fd: int, count: int, at: int) -> bytes:
+    """So many bytes, or fewer at the end of the file: a call that gives fewer before it is no end."""
+    found = b""
+    while len(found) < count and (part := os.pread(fd, count - len(found), at + len(found))):
+        found += part
+    return found
+
+
 def _meta_places(fd: int) -> tuple[int, ...]:
     """Where the two metas begin: the second is one page after the first, if the first can say how long that is."""
     first = _meta(fd, 0)
@@ -124,7 +132,7 @@ def _meta_places(fd: int) -> tuple[int, ...]:
 
 
 def _meta(fd: int, at: int) -> _Meta | None:
-    stored = os.pread(fd, _META_BYTES, at)
+    stored = _read_at(fd, _META_BYTES, at)
     if len(stored) < _META_BYTES:
         return None
     magic, version, _, _ = _META.unpack_from(stored, _PAGE.size)
@@ -209,7 +217,7 @@ class _Walk:
         if page in self._seen:
             raise _Bad(f"page {page} is named twice")
         self._seen.add(page)
-        stored = os.pread(self._fd, self._size, page * self._size)
+        stored = _read_at(self._fd, self._size, page * self._size)
         if len(stored) < self._size:
             raise _Bad(f"page {page} lies beyond the end of the file")
         if _PAGE.unpack_from(stored)[0] != page:

@@ -319,4 +319,10 @@ def translated(error: lmdb.Error | SystemError, folder: Path) -> Exception:
     damaged = lmdb.CorruptedError | lmdb.PageNotFoundError | lmdb.PanicError | lmdb.BadTxnError | lmdb.ProblemError
     if isinstance(error, damaged):
         return DamagedStore(f"{folder} has a damaged page: {error}", "Run `worlddb verify`, or restore a backup")
+    if "mdb_txn_begin: Resource temporarily unavailable" in str(error):
+        # LMDB knows its readers by their process numbers, and each holds a lock on its own.
+        return UnavailableError(
+            f"{folder} is open in another process with the number {os.getpid()}, in another container",
+            "Let the containers share process numbers, or give each a store of its own",
+        )
     return UnavailableError(f"{folder} cannot be used now: {error}", "Check disk space and permissions, then try again")

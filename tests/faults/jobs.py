@@ -54,6 +54,22 @@ def write_and_read(folder: Path, acknowledgements: Path, author: str, count: int
                 assert name in [hit.name for hit in view.recall(f"{author} wrote number {number}", k=100)]
 
 
+def race(folder: Path, acknowledgements: Path, kind: str, count: int, together: Barrier) -> None:
+    """Open the store when all others do, and do one kind of thing again and again, a write after each."""
+    acknowledge = Acknowledged(acknowledgements)
+    together.wait()
+    with worlddb.open(folder, author=kind, timeout_seconds=60) as db:
+        for number in range(count):
+            if kind == "rebuild":
+                db.rebuild()
+            if kind == "erase":
+                db.erase(db.create("Note", "perishable", content="perishable", resolve=False), reason="request 1")
+            name = f"{acknowledgements.name}-{number}"
+            db.create("Fact", name, content=f"{name} is kept")
+            acknowledge(name)
+            assert name in [hit.name for hit in db.view().recall(f"{name} is kept", k=100)]
+
+
 def write_and_find(folder: Path, acknowledgements: Path, author: str, stop: Path) -> None:
     """Write and look for what was written until ``stop`` is there, acknowledging the name of every world."""
     acknowledge = Acknowledged(acknowledgements)

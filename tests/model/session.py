@@ -30,6 +30,7 @@ from worlddb import (
     Staged,
     View,
 )
+from worlddb.reconciler.receipts import CLOCK_BEHIND
 
 AUTHORS = ("ada", "bob")
 
@@ -129,6 +130,8 @@ class Session:
             attempt.run(commands)
         except (Refuse, Bad) as failure:
             return attempt, failure
+        if attempt.changed and now - self.clock.value > CLOCK_BEHIND:
+            attempt.note("clock_behind")
         return attempt, None
 
     def keep(self, attempt: Attempt, commands: list[Command], handle: int) -> None:
