@@ -15,7 +15,7 @@ VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "text+vector": {"lanes": ("text", "vector")},
     "rrf": {"fusion": "rrf"},
 }
-"""The default; BM25 alone; the same embedder in a flat index; both without entities; and the paper's fusion of all."""
+"""The default; BM25 alone; meaning alone, with statements; both without entities; and the paper's fusion of all."""
 
 RESAMPLES: Final = 1_000
 

@@ -2,9 +2,9 @@
 
 Every conversation of the file is ingested; every question with evidence is asked inside its conversation's world, and
 recall@k is the share of its evidence turns (by `dia_id`) among the first k hits, averaged over questions; the questions
-have no date and are asked when the conversation's last session began. Evidence that
-names no turn of the conversation is left out, and so is a question that has no other; both are counted. All of the
-variants in bench/_retrieval.py are asked the same questions in the same run. No model runs but the embedder.
+have no date and are asked when the conversation's last session began. Evidence that names no turn of it is left out,
+and so is a question that has no other; both are counted. All of the variants in bench/_retrieval.py and the
+baselines in bench/_baselines.py are asked the same questions in the same run. No model runs but the embedder.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import worlddb
+from bench import _baselines
 from bench._report import p50, p95, parser, report
-from bench._retrieval import VARIANTS, interval
+from bench._retrieval import VARIANTS, interval, recall_share
 from worlddb import LANES, Database, View
 from worlddb.tools.importers import files
 from worlddb.tools.importers.run import ingest_files
@@ -79,6 +80,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         view = db.view()
         worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
+        peers = {record["sample_id"]: _baselines.built(_baselines.available(), texts_of(record)) for record in records}
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
         others: defaultdict[str, list[float]] = defaultdict(list)
@@ -91,6 +93,10 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             for variant, options in VARIANTS.items():
                 asked = view.recall(question.text, k=arguments.k, **where, **options)
                 others[variant].append(_share(question, asked))
+            for name, peer in peers[question.conversation].items():
+                others[name].append(
+                    recall_share(peer.search(question.text, arguments.k), question.evidence, arguments.k)
+                )
     key = f"recall@{arguments.k}"
     spans = {variant: interval(found, arguments.seed) for variant, found in others.items()}
     every = [score for found_scores in scores.values() for score in found_scores]
@@ -115,6 +121,12 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "left_out": left_out,
         "k": arguments.k,
     }
+
+
+def texts_of(record: dict[str, Any]) -> dict[str, str]:
+    """What was said in a conversation, by the turns' ids."""
+    said = (turns for key, turns in record["conversation"].items() if _SESSION.fullmatch(key))
+    return {turn["dia_id"]: turn["text"] for turns in said for turn in turns}
 
 
 def _share(question: Question, found: worlddb.Recall) -> float:

@@ -2,7 +2,7 @@
 
 Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
 At turn level the gold turns are those that are marked has_answer, or all of the answer sessions' if none is. All of
-the variants in bench/_retrieval.py are asked the same questions in the same run.
+the variants in bench/_retrieval.py and the baselines in bench/_baselines.py are asked the same in the same run.
 
 With --answer a model that you name answers each question from what the default recalls, and with --judge a model judges
 the answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 import worlddb
+from bench import _baselines
 from bench._answering import Panel, add_arguments, panel_of, summed_up
 from bench._report import p50, p95, parser, report
 from bench._retrieval import VARIANTS, ndcg, recall_all, recall_any, summary
@@ -151,6 +152,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
             with worlddb.open(Path(folder) / str(number), author="bench") as db:
                 _fill(db, asked, spent)
                 view = db.view()
+                peers = _baselines.built(_baselines.available(), _texts(asked))
                 for question in asked:
                     text, asked_at = question.record.question, parse_date(question.record.question_date)
                     for variant, options in VARIANTS.items():
@@ -160,15 +162,19 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                             began = perf_counter()
                             view.recall(text, asked=asked_at, **chosen)
                             taken.append(1000 * (perf_counter() - began))
-                        scored = _scores(question, found)
+                        scored = _scores(question, [hit.source["id"] for hit in found.hits if hit.type == "Turn"])
                         for granularity, scores in scored.items():
                             rows[variant, granularity].append(scores)
                         if variant == "default" and panel is not None:
                             panel.hear(question.record, found.hits)
                         if variant == "default":
                             kinds[question.record.question_type].append(scored[arguments.granularity])
+                    for name, peer in peers.items():
+                        for granularity, scores in _scores(question, peer.search(text, DEPTH)).items():
+                            rows[name, granularity].append(scores)
     variants = {
-        variant: {each: summary(rows[variant, each], arguments.seed) for each in GRANULARITIES} for variant in VARIANTS
+        variant: {each: summary(rows[variant, each], arguments.seed) for each in GRANULARITIES}
+        for variant in (*VARIANTS, *_baselines.available())
     }
     return {
         **variants["default"][arguments.granularity],
@@ -216,8 +222,17 @@ def _fill(db: Database, questions: list[Question], spent: dict[str, Any]) -> Non
     spent["embed_s"] += perf_counter() - began
 
 
-def _scores(question: Question, found: worlddb.Recall) -> dict[str, dict[str, float]]:
-    turns = [hit.source["id"] for hit in found.hits if hit.type == "Turn"]
+def _texts(questions: list[Question]) -> dict[str, str]:
+    """What was said in the haystacks, by the turns' ids."""
+    return {
+        f"{name}:{at}": turn.content
+        for question in questions
+        for name, turns in zip(question.record.haystack_session_ids, question.record.haystack_sessions, strict=True)
+        for at, turn in enumerate(turns)
+    }
+
+
+def _scores(question: Question, turns: list[str]) -> dict[str, dict[str, float]]:
     sessions = list(dict.fromkeys(turn.rpartition(":")[0] for turn in turns))
     return {
         granularity: {

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from bench import _recording
+import worlddb
+from bench import _baselines, _recording
 from bench._arrival import by_arrival
 from bench._linkage import Pair, Record, worth, wrong
 from bench._report import p50, p95
 from bench._retrieval import VARIANTS, interval, ndcg, recall_all, recall_any, recall_share
 from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
+from bench.locomo_plus import cue_turns, gap_before
 from tests.tidy.tree import ROOT
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE, TABLES
@@ -122,7 +124,7 @@ def run(name: str, *arguments: str) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {*PROGRAMS, "identity", "locomo", "longmemeval"}
+    assert programs == {*PROGRAMS, "identity", "latency", "locomo", "locomo_plus", "longmemeval"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -228,9 +230,50 @@ def test_longmemeval_finds_the_sessions_and_the_turns_that_hold_the_answers(tmp_
         assert (told["n"], told["recall_any@5"], told["recall_all@5"]) == (2, 100.0, 100.0)
         variants = told["variants"]
         assert isinstance(variants, dict)
-        assert variants.keys() == set(VARIANTS)
+        assert variants.keys() == {*VARIANTS, *_baselines.available()}
         assert variants["default"]["session"]["recall_any@1"] == 100.0
         assert variants["default"]["turn"]["ndcg@10_95"][0] <= variants["default"]["turn"]["ndcg@10"]
+
+
+def test_locomo_plus_finds_the_cue_among_what_was_said_meanwhile(tmp_path: Path) -> None:
+    pair = {
+        "relation_type": "causal",
+        "cue_dialogue": "A: My wrist hurts, so I stopped playing tennis.\\nB: Rest it.",
+        "trigger_query": "A: I sold my tennis rackets.",
+        "time_gap": "about two months later",
+    }
+    file, conversations = tmp_path / "pairs.json", tmp_path / "conversations.json"
+    file.write_text(json.dumps([pair]))
+    conversations.write_text(json.dumps(LOCOMO))
+    told = run("locomo_plus", str(file), str(conversations))
+    assert (told["n"], told["recall@10"]) == (1, 100.0)
+    assert isinstance(told["variants"], dict)
+    assert told["variants"].keys() == {*VARIANTS, *_baselines.available()}
+
+
+def test_a_cue_is_taken_apart_into_its_turns_and_its_time() -> None:
+    for line_end in ("\n", "\\n", " \n "):
+        turns = cue_turns(f"A: I am here: now.{line_end}B: Good.", ["Ann", "Bob"])
+        assert [(turn.speaker, turn.text) for turn in turns] == [("Ann", "I am here: now."), ("Bob", "Good.")]
+    at = worlddb.parse_time("2024-03-01")
+    day = 86_400_000_000
+    assert (at - gap_before("two weeks later", at)) / day == pytest.approx(14, abs=1)
+    assert (at - gap_before("a year after", at)) / day == pytest.approx(365, abs=2)
+
+
+def test_latency_asks_every_question_in_a_store_of_the_size_that_was_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    told = run("latency", str(file), "--turns", "30", "--store", str(tmp_path / "kept"))
+    assert isinstance(told["turns"], int)
+    assert told["turns"] >= 30
+    assert told["n"] == 2
+    assert (tmp_path / "kept" / "store").is_dir()
+    shapes = told["shapes"]
+    assert isinstance(shapes, dict)
+    for shape in shapes.values():
+        assert 0 < shape["p50_ms"] <= shape["p95_ms"]
+        assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"]
 
 
 def test_metrics_of_retrieval_are_those_of_their_authors() -> None:

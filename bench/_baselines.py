@@ -1,0 +1,76 @@
+"""What recall is compared with in the same run: the default embedder in a flat index, and in chromadb if it is there.
+
+Both are given the texts as they are, and the questions as they are: that is what somebody gets who embeds everything
+and looks for the nearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from worlddb.embedding import DEFAULT_EMBEDDER
+from worlddb.reconciler.embedder import mean_of, unit_vectors
+
+CHROMA_BATCH: Final = 5_000
+
+
+class Baseline(Protocol):
+    """An index of texts by their ids."""
+
+    def search(self, question: str, k: int) -> list[str]:
+        """The ids of the ``k`` nearest texts, best first."""
+
+
+class Flat:
+    """Every text's vector compared with the question's."""
+
+    def __init__(self, texts: Mapping[str, str], vectors: Any) -> None:
+        self._ids = list(texts)
+        self._vectors = vectors
+
+    def search(self, question: str, k: int) -> list[str]:
+        scores = self._vectors @ embedded([question], query=True)[0]
+        return [self._ids[place] for place in np.argsort(-scores, kind="stable")[:k].tolist()]
+
+
+class Chroma:
+    """A collection in chromadb, in memory, with its own defaults but for the vectors, which are the same."""
+
+    def __init__(self, texts: Mapping[str, str], vectors: Any) -> None:
+        chromadb: Any = import_module("chromadb")
+        settings = chromadb.Settings(anonymized_telemetry=False)
+        client = chromadb.EphemeralClient(settings)
+        with suppress(Exception):  # Clients in memory share what is there; which error says that there is none differs.
+            client.delete_collection("bench")
+        self._found = client.create_collection("bench", metadata={"hnsw:space": "cosine"}, embedding_function=None)
+        ids = list(texts)
+        for first in range(0, len(ids), CHROMA_BATCH):
+            some = slice(first, first + CHROMA_BATCH)
+            self._found.add(ids=ids[some], embeddings=vectors[some], documents=list(texts.values())[some])
+
+    def search(self, question: str, k: int) -> list[str]:
+        asked = embedded([question], query=True)
+        return list(self._found.query(query_embeddings=asked, n_results=k, include=[])["ids"][0])
+
+
+def available() -> list[str]:
+    """The names of the baselines that can run here."""
+    return ["flat", *(["chromadb"] if find_spec("chromadb") else [])]
+
+
+def built(names: Collection[str], texts: Mapping[str, str]) -> dict[str, Baseline]:
+    """The baselines over some texts by id, all of the same vectors."""
+    vectors = embedded(list(texts.values()), query=False)
+    kinds: dict[str, Any] = {"flat": Flat, "chromadb": Chroma}
+    return {name: kinds[name](texts, vectors) for name in names}
+
+
+def embedded(texts: Sequence[str], *, query: bool) -> Any:
+    """Vectors of length 1 by the default embedder."""
+    return unit_vectors(DEFAULT_EMBEDDER, mean_of(DEFAULT_EMBEDDER), texts, query=query)
