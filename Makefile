@@ -27,7 +27,7 @@ STAMP := .venv/worlddb-installed
 BENCH_STAMP := .venv/worlddb-bench-installed
 
 # These read a file that is not in the repository and are run by hand.
-BENCHES_OF_FILES := longmemeval locomo locomo_plus latency
+BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help

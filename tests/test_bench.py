@@ -124,7 +124,7 @@ def run(name: str, *arguments: str) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {*PROGRAMS, "identity", "latency", "locomo", "locomo_plus", "longmemeval"}
+    assert programs == {*PROGRAMS, "identity", "latency", "locomo", "locomo_plus", "longmemeval", "vectors"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -274,6 +274,16 @@ def test_latency_asks_every_question_in_a_store_of_the_size_that_was_asked_for(t
     for shape in shapes.values():
         assert 0 < shape["p50_ms"] <= shape["p95_ms"]
         assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"]
+
+
+def test_vectors_compares_a_graph_with_brute_force_at_every_selectivity(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    sizes = run("vectors", str(file), "--sizes", "3")["sizes"]
+    assert isinstance(sizes, dict)
+    told = sizes["3"]
+    assert told["brute"]["recall_at_10"] == told["graph"]["recall_at_10"] == 1.0
+    assert set(told["by_selectivity"]) == {"1", "0.5", "0.2", "0.1", "0.01", "0.001", "0.0001"}
 
 
 def test_metrics_of_retrieval_are_those_of_their_authors() -> None:

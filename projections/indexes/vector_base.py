@@ -48,6 +48,7 @@ class Base:
         self._rows = rows
         self._nodes = rows[:, 0]
         self._index = index
+        self._is_graph = hasattr(index, "hnsw")
 
     @property
     def count(self) -> int:
@@ -79,7 +80,7 @@ class Base:
             bits = np.zeros(self.count, dtype=bool)
             bits[selected] = True
             selector = faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
-        if self.count > EXACT_VECTORS:
+        if self._is_graph:
             return faiss.SearchParametersHNSW(sel=selector, efSearch=max(HNSW_EF_SEARCH, limit))
         return faiss.SearchParameters(sel=selector)
 
@@ -150,8 +151,10 @@ def stamp_of(folder: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
+def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix, *, graph: bool | None = None) -> None:
     """Put another base in force; rows and vectors are in one order, which this sorts. Older bases are removed.
+
+    ``graph`` is whether it is to be one, by default if there are more than :data:`EXACT_VECTORS`.
 
     Raises:
         OSError: the folder cannot be written; the base in force stays as it was.
@@ -165,7 +168,7 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix) -> None:
     base.mkdir(parents=True)
     # Column by column, so that worlds can be looked up in the file as it is mapped.
     np.save(base / _ROWS, np.asfortranarray(rows[order], dtype=np.int64), allow_pickle=False)
-    index = _index(vectors.shape[1], graph=len(rows) > EXACT_VECTORS)
+    index = _index(vectors.shape[1], graph=len(rows) > EXACT_VECTORS if graph is None else graph)
     ordered = np.ascontiguousarray(vectors[order], dtype=np.float32)
     index.train(ordered[:1])
     index.add(ordered)
