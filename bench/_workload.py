@@ -173,6 +173,8 @@ class Loader:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._ids = bytearray()
+        self.events = 0
+        """How many events all that was sent came to."""
 
     def commit(self, operations: list[Operation]) -> None:
         """One batch, one durable commit."""
@@ -188,6 +190,7 @@ class Loader:
                     pending.append(_create(tx, operation, at))
                 else:
                     tx.link(at(operation.source), operation.type, at(operation.target), properties=operation.properties)
+        self.events += tx.receipt.events
         for operation, ref in zip(operations, tx.receipt.refs, strict=True):
             if isinstance(operation, NewNode):
                 self._ids += bytes.fromhex(ref)
@@ -211,14 +214,14 @@ def _create(tx: Batch, node: NewNode, at: Any) -> Pending:
     return made
 
 
-def open_seeded(path: Any, seed: int, *, resolver: worlddb.Thresholds | None = None) -> Database:
+def open_seeded(path: Any, seed: int, **options: Any) -> Database:
     """A store whose every byte follows from the seed and from what is written to it."""
-    return worlddb.open(path, author="bench", clock=ManualClock(), entropy=SeededEntropy(seed), resolver=resolver)
+    return worlddb.open(path, author="bench", clock=ManualClock(), entropy=SeededEntropy(seed), **options)
 
 
-def load(path: Any, seed: int, nodes: int, edges: int, batch: int) -> tuple[Database, Loader]:
-    """A store with the whole mix in it."""
-    db = open_seeded(path, seed)
+def load(path: Any, seed: int, nodes: int, edges: int, batch: int, **options: Any) -> tuple[Database, Loader]:
+    """A store with the whole mix in it; nothing is embedded yet."""
+    db = open_seeded(path, seed, **options)
     loader = Loader(db)
     for operations in Mix(seed, nodes, edges).batches(batch):
         loader.commit(operations)

@@ -1,9 +1,14 @@
-"""Reads, present and past: get, find, one hop, and text recall (BM25) with and without a world.
+"""Reads of the present beside the same reads of the past: get, find, one hop, two hops, and recall by words, by
+meaning and by both.
 
-The store holds the mix of bench/_workload.py with four edges a node. Past views are pinned at the middle of the log,
-so that they see half of what there is. Ranked reads of the past come from the present index, except
-`recall_exact_past`, which builds a scratch index of exactly what the view sees and is sampled a few times only. The
-index is caught up before the clock runs.
+The store holds the mix of bench/_workload.py with four edges a node, and a vector of each text. For each of three
+moments, after 5, 50 and 95 in 100 of the commits of the load, a view as of it and one of the present are asked the same
+questions by turns, about what there was by then. `ratio` is the past's time of the processor as a multiple of the
+present's; `p50_ms` and `p95_ms` are of the clock. The present's are those of the questions of the last moment.
+
+Ranked reads take candidates from the present indexes, except those named `exact`, which build a scratch index of
+exactly what the view sees and are sampled a few times only. `recall_at_10` is the share of the exact ten nearest that
+the vector index finds. The indexes are caught up before the clock runs.
 
 Shapes whose name ends in `_confined` are asked through one view that is confined to a world, about what is inside;
 those in `_inside` ask the same of a view that is not. `recall_exact_confined_first` makes a view each time, so that it
@@ -17,13 +22,17 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from statistics import fmean
 from typing import Any, Final
 
-from bench._report import p50, p95, parser, report
-from bench._workload import WORLD_EVERY, Loader, load, words
-from worlddb import View, World
+from bench._meaning import WordDirections
+from bench._questions import EXACT, SHAPES, Questions, Times, ratio_of, side_by_side
+from bench._report import p50, p95, parser, report, rounded
+from bench._workload import Loader, load, words
+from worlddb import Database, View, World
 
+MOMENTS: Final = (5, 50, 95)
+"""After how many in 100 of the load's commits."""
 EXACT_SAMPLES: Final = 3
 _EDGES_A_NODE: Final = 4
 _BATCH: Final = 1_000
@@ -35,92 +44,92 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure(Path(folder), arguments)
     rows = [
-        (name, p50_ms, result["p95_ms"][name], result["samples"][name]) for name, p50_ms in result["p50_ms"].items()
+        (name, p50_ms, result["p95_ms"][name], result["ratio"].get(name, ""), result["samples"][name])
+        for name, p50_ms in result["p50_ms"].items()
     ]
-    notes = (
-        f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['commits']:,} commits.",
-        f"The world of the confined view contains {result['confined_worlds']:,} with itself.",
-    )
-    report(arguments, "reads", result, ("shape", "p50 ms", "p95 ms", "samples"), rows, notes)
+    notes = [
+        f"{result['nodes']:,} nodes, {result['edges']:,} edges, {result['events']:,} events, "
+        f"{result['commits']:,} commits; recall@10 of the vector index {result['recall_at_10']}.",
+        f"The dearest read of the past: {result['largest_ratio']['unranked']} times the present unranked, "
+        f"{result['largest_ratio']['ranked']} times ranked.",
+    ]
+    if arguments.confined:
+        notes.append(f"The world of the confined view contains {result['confined_worlds']:,} with itself.")
+    report(arguments, "reads", result, ("shape", "p50 ms", "p95 ms", "ratio", "samples"), rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=5_000)
-    arguments.add_argument("--samples", type=int, default=200, help="queries of each shape")
+    arguments.add_argument("--samples", type=int, default=200, help="questions of each shape")
+    arguments.add_argument("--exact-samples", type=int, default=EXACT_SAMPLES, help="the same for exact ones")
+    arguments.add_argument("--confined", action=argparse.BooleanOptionalAction, default=True, help="confined views too")
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Load, catch up, then ask every shape its questions."""
+    """Load, embed, catch up, then ask every shape its questions."""
     edges = arguments.nodes * _EDGES_A_NODE
-    db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH)
+    db, loader = load(folder / "store", arguments.seed, arguments.nodes, edges, _BATCH, embedder=WordDirections())
     with db:
-        assert db.catch_up(), "nobody else has the index of this store"
-        commits = db.head().seq
-        now, past = db.view(), db.view(seq=max(2, commits // 2))
-        draw = random.Random(arguments.seed)
-        taken = {
-            name: _times(ask, EXACT_SAMPLES if "exact" in name else arguments.samples)
-            for name, ask in (
-                _shapes(now, past, loader, arguments.nodes, draw) | _confined_shapes(now, loader, draw)
-            ).items()
-        }
-        inside = now.confined(loader.ref(0)).counts()["worlds"]
+        loaded = db.head().seq
+        embedded = db.embed().embedded
+        assert db.catch_up(), "nobody else has the indexes of this store"
+        taken, ratios = _past_and_present(db, loader, loaded, arguments)
+        found = _share_found(db.view(), Questions(db.view(), loader, arguments.nodes, arguments.seed), arguments)
+        result: dict[str, Any] = {"nodes": arguments.nodes, "edges": edges, "commits": db.head().seq}
+        result |= {"events": loader.events + embedded, "recall_at_10": found}
+        if arguments.confined:
+            taken |= _confined(db.view(), loader, arguments)
+            result["confined_worlds"] = db.view().confined(loader.ref(0)).counts()["worlds"]
+    ranked = {f"{name}_past_{moment}" for moment in MOMENTS for name, shape in SHAPES.items() if shape.ranked}
     return {
-        "p50_ms": {name: round(p50(times), 4) for name, times in taken.items()},
-        "p95_ms": {name: round(p95(times), 4) for name, times in taken.items()},
-        "samples": {name: len(times) for name, times in taken.items()},
-        "nodes": arguments.nodes,
-        "edges": edges,
-        "commits": commits,
-        "confined_worlds": inside,
+        "p50_ms": {name: rounded(p50(times.clock_ms)) for name, times in taken.items()},
+        "p95_ms": {name: rounded(p95(times.clock_ms)) for name, times in taken.items()},
+        "ratio": ratios,
+        "largest_ratio": {
+            "unranked": max(ratio for name, ratio in ratios.items() if name not in ranked and "exact" not in name),
+            "ranked": max(ratios[name] for name in ranked),
+        },
+        "samples": {name: len(times.clock_ms) for name, times in taken.items()},
+        **result,
     }
 
 
-def _times(ask: Callable[[], object], samples: int) -> list[float]:
-    for _ in range(min(_WARM_UP, samples)):
-        ask()
-    taken = []
-    for _ in range(samples):
-        began = perf_counter()
-        ask()
-        taken.append(1000 * (perf_counter() - began))
-    return taken
+def _past_and_present(
+    db: Database, loader: Loader, loaded: int, arguments: argparse.Namespace
+) -> tuple[dict[str, Times], dict[str, float]]:
+    """The times of every shape in the present and at each moment, and what the past costs as a multiple."""
+    taken: dict[str, Times] = {}
+    ratios: dict[str, float] = {}
+    now = db.view()
+    for moment in MOMENTS:
+        past = db.view(seq=max(2, loaded * moment // 100))
+        known = max(1, arguments.nodes * moment // 100 - _BATCH)
+        questions = Questions(past, loader, known, arguments.seed + moment)
+        for name, shape in (SHAPES | EXACT).items():
+            exact = name in EXACT
+            samples, warm_up = (arguments.exact_samples, 0) if exact else (arguments.samples, _WARM_UP)
+            taken[name], taken[f"{name}_past_{moment}"] = side_by_side(shape, (now, past), questions, samples, warm_up)
+            ratios[f"{name}_past_{moment}"] = rounded(ratio_of(taken[f"{name}_past_{moment}"], taken[name]), 2)
+    return taken, ratios
 
 
-def _shapes(now: View, past: View, loader: Loader, nodes: int, draw: random.Random) -> dict[str, Callable[[], object]]:
-    """Every shape asks about another node or text each time; those of the past about what there was by then."""
-    shapes = _shapes_of(now, loader, nodes, draw)
-    earlier = _shapes_of(past, loader, max(1, nodes // 3), draw)
-    shapes |= {f"{name}_past": ask for name, ask in earlier.items()}
-    shapes["recall_exact_past"] = lambda: past.recall(words(draw, 3), exact=True)
-    return shapes
+def _share_found(view: View, questions: Questions, arguments: argparse.Namespace) -> float:
+    """How many of the exact ten nearest texts the index finds, as a share."""
+    shares = []
+    for _ in range(arguments.exact_samples):
+        text = questions.about("text")
+        nearest = {hit.ref for hit in view.recall(text, lanes=("vector",), exact=True)}
+        found = {hit.ref for hit in view.recall(text, lanes=("vector",))}
+        shares.append(len(found & nearest) / len(nearest))
+    return rounded(fmean(shares), 3)
 
 
-def _shapes_of(view: View, loader: Loader, nodes: int, draw: random.Random) -> dict[str, Callable[[], object]]:
-    def node() -> bytes:
-        return loader.ref(draw.randrange(nodes))
-
-    def world() -> bytes:
-        return loader.ref(draw.randrange(-(-nodes // WORLD_EVERY)) * WORLD_EVERY)
-
-    found = (view.get(node(), include_superseded=True) for _ in range(64))
-    names = [seen.name for seen in found if seen is not None]
-    return {
-        "get": lambda: view.get(node()),
-        "find_by_name": lambda: list(view.find(name=draw.choice(names))),
-        "children": lambda: list(view.children(world())),
-        "edges_out": lambda: list(view.edges(node(), direction="out")),
-        "edges_both": lambda: list(view.edges(node(), direction="both")),
-        "recall": lambda: view.recall(words(draw, 3)),
-        "recall_in_world": lambda: view.recall(words(draw, 3), world=world()),
-    }
-
-
-def _confined_shapes(now: View, loader: Loader, draw: random.Random) -> dict[str, Callable[[], object]]:
+def _confined(now: View, loader: Loader, arguments: argparse.Namespace) -> dict[str, Times]:
     """The same questions about what lies inside the first world, asked from inside and from outside."""
+    draw = random.Random(arguments.seed)
     confined = now.confined(loader.ref(0))
     inside = confined.find(include_superseded=True)
     shapes: dict[str, Callable[[], object]] = {}
@@ -128,7 +137,14 @@ def _confined_shapes(now: View, loader: Loader, draw: random.Random) -> dict[str
         asked = _shapes_inside(view, loader.ref(0), inside, draw)
         shapes |= {f"{name}_{suffix}": ask for name, ask in asked.items()}
     shapes["recall_exact_confined_first"] = lambda: now.confined(loader.ref(0)).recall(words(draw, 3))
-    return shapes
+    taken = {name: Times([], []) for name in shapes}
+    for name, ask in shapes.items():
+        exact = "exact" in name
+        for _ in range(0 if exact else _WARM_UP):
+            ask()
+        for _ in range(arguments.exact_samples if exact else arguments.samples):
+            taken[name].take(ask)
+    return taken
 
 
 def _shapes_inside(
@@ -139,7 +155,7 @@ def _shapes_inside(
         "find_by_name": lambda: view.find(name=draw.choice(inside).name, world=world),
         "children": lambda: list(view.children(world)),
         "edges_both": lambda: view.edges(draw.choice(inside).ref),
-        "recall": lambda: view.recall(words(draw, 3), world=world),
+        "recall": lambda: view.recall(words(draw, 3), world=world, lanes=("text",)),
     }
 
 

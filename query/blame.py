@@ -140,7 +140,7 @@ class _Blaming:
             yield self._field("ended", "yes", ended, why_closed(self._sight, self._node, ended))
 
     def containers(self) -> Iterator[BlamedField]:
-        for place, row in self._tables.incoming(self._node, CONTAINS_CODE):
+        for place, row in self._tables.incoming(self._node, CONTAINS_CODE, known_by=self._moment.seq):
             if edge_known(row, self._moment.seq):
                 why = self._sight.details(row.seq, row.details).why
                 ref = self._tables.node(place.source).lineage.hex()
@@ -148,8 +148,9 @@ class _Blaming:
 
     def edges(self) -> Iterator[BlamedEdge]:
         """Those in both directions, in log order; what a world contains is told by its members."""
-        tables, found = self._tables, dict[int, tuple[EdgePlace, EdgeRow]]()
-        for place, row in (*tables.outgoing(self._node), *tables.incoming(self._node)):
+        tables, seq, found = self._tables, self._moment.seq, dict[int, tuple[EdgePlace, EdgeRow]]()
+        outgoing = tables.outgoing(self._node, known_by=seq)
+        for place, row in (*outgoing, *tables.incoming(self._node, known_by=seq)):
             if place.type != CONTAINS_CODE and edge_known(row, self._moment.seq):
                 found[place.edge] = place, row
         for number in sorted(found):

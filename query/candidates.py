@@ -121,7 +121,8 @@ def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) 
     while pending and codes:
         node = pending.pop()
         for code in codes:
-            for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code)):
+            outgoing = tables.outgoing(node, code, known_by=moment.seq)
+            for place, row in (*outgoing, *tables.incoming(node, code, known_by=moment.seq)):
                 other = row.target if place.source == node else place.source
                 if other not in found and edge_seen(tables, place, row, moment):
                     found.add(other)
@@ -140,7 +141,7 @@ def _called(snapshot: Sight, name: str) -> set[int]:
 def _is_referred_to(snapshot: Sight, node: int) -> bool:
     """True if anything has referred to a world by the view's commit, whether it still does or not."""
     seq = snapshot.place.moment.seq
-    return any(row.seq <= seq for _, row in snapshot.tables.incoming(node, _REFERS_TO))
+    return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
 def refers_to_any(snapshot: Sight, node: int, entities: Set[int]) -> bool:
@@ -148,16 +149,17 @@ def refers_to_any(snapshot: Sight, node: int, entities: Set[int]) -> bool:
     tables, moment = snapshot.tables, snapshot.place.moment
     return any(
         row.target in entities and edge_seen(tables, place, row, moment)
-        for place, row in tables.outgoing(node, _REFERS_TO)
+        for place, row in tables.outgoing(node, _REFERS_TO, known_by=moment.seq)
     )
 
 
 def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
     """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
     found: set[int] = set()
+    tables, moment = snapshot.tables, snapshot.place.moment
     for entity in sorted(entities):
-        for place, row in snapshot.tables.incoming(entity, _REFERS_TO):
-            if edge_seen(snapshot.tables, place, row, snapshot.place.moment):
+        for place, row in tables.incoming(entity, _REFERS_TO, known_by=moment.seq):
+            if edge_seen(tables, place, row, moment):
                 found.add(place.source)
             if len(found) > most:
                 return []

@@ -20,6 +20,7 @@ from worlddb.projections.tables.reading import Scannable, Seekable, TableReads
 from worlddb.projections.tables.schema import (
     CONTAINS_CODE,
     EDGE_PLACE,
+    LIVE,
     AliasRow,
     EdgePlace,
     EdgeRow,
@@ -89,14 +90,16 @@ class ConfinedTables:
             raise missing_row(f"edge {place.edge} from node {place.source}")
         return row
 
-    def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        found = self._tables.outgoing(self._inside(node), code, after)
+    def outgoing(
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        found = self._tables.incoming(self._inside(node), code, known_after=known_after)
+        found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     # -- identity and hashes

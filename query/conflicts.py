@@ -26,7 +26,8 @@ def conflicts_of(
         code = tables.type_code(type_name)
         if code is None:
             continue
-        for place, row in (*tables.outgoing(node, code), *tables.incoming(node, code, known_after=moment.seq)):
+        outgoing = tables.outgoing(node, code, known_by=moment.seq)
+        for place, row in (*outgoing, *tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq)):
             if _shown(tables, place, row, moment, period) and holds(
                 snapshot, spec, type_name, "show_conflicts", row.home
             ):

@@ -22,8 +22,8 @@ def class_of(snapshot: Sight, start: int, seq: int, spec: Spec) -> list[int]:
     while pending:
         node = pending.pop()
         for code in (tables.type_code(name) for name in spec.identity_types):
-            incoming = tables.incoming(node, code, known_after=seq)
-            for place, row in (*tables.outgoing(node, code), *incoming):
+            incoming = tables.incoming(node, code, known_after=seq, known_by=seq)
+            for place, row in (*tables.outgoing(node, code, known_by=seq), *incoming):
                 for end in (place.source, row.target) if edge_known(row, seq) else ():
                     if end not in seen:
                         seen.add(end)

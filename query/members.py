@@ -55,7 +55,7 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
         with window.sight() as sight:
             node = sight.place.top if ref is None else named_node(sight, window.spec, ref, unify=window.unify)
             more = False
-            for read, (place, row) in enumerate(sight.tables.outgoing(node, CONTAINS_CODE, after), 1):
+            for read, (place, row) in enumerate(_memberships(sight, node, after), 1):
                 member = _member(window, sight, place, row, include_superseded, period)
                 if member is not None:
                     page.append(member)
@@ -64,6 +64,11 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
                     more = True
                     break
         yield from page
+
+
+def _memberships(sight: Sight, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """The containment edges that the view's commit knew, from one on."""
+    return sight.tables.outgoing(node, CONTAINS_CODE, after, known_by=sight.place.moment.seq)
 
 
 def _member(

@@ -68,19 +68,21 @@ def recall(window: Window, request: Request) -> records.Recall:
     _check(request)
     unavailable: dict[str, str] = {}
     query: VectorQuery | None = None
+    exact = request.exact or window.place.is_confined
     if VECTOR in request.lanes:
-        prepared = window.reader.vector_query(_meaning(window, request.text), window.place.moment.seq)
+        through = window.place.moment.seq if exact else None
+        prepared = window.reader.vector_query(_meaning(window, request.text), through)
         if isinstance(prepared, VectorQuery):
             query = prepared
         else:
             unavailable[VECTOR] = prepared
-    if request.exact or window.place.is_confined:
+    if exact:
         return _exactly(window, request, query, unavailable)
     seq = window.place.moment.seq
     text = window.present_lane()
     # The indexes catch up here, outside of any transaction.
     text.search(request.text, limit=1, through=seq)
-    vector = None if query is None else window.reader.vector_lane(query)
+    vector = None if query is None else window.present_vectors(query)
     with window.sight() as snapshot:
         found = _find_each(window, snapshot, request, text, vector)
         hits = _hits(window, snapshot, request, found)

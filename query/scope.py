@@ -9,7 +9,7 @@ from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
 
 def containers_at(tables: TableReads, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq)
+    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
     return [place.source for place, row in incoming if edge_seen(tables, place, row, moment)]
 
 
@@ -69,7 +69,7 @@ def members_below(tables: TableReads, world: int, moment: Moment, limit: int | N
     found: set[int] = set()
     pending = [world]
     while pending:
-        for place, row in tables.outgoing(pending.pop(), CONTAINS_CODE):
+        for place, row in tables.outgoing(pending.pop(), CONTAINS_CODE, known_by=moment.seq):
             if row.target not in found and edge_seen(tables, place, row, moment):
                 found.add(row.target)
                 pending.append(row.target)

@@ -61,11 +61,13 @@ class Reader(Protocol):
     def text_lane(self) -> TextLane:
         """The text index, up to the store's head."""
 
-    def vector_query(self, text: str, through: int) -> VectorQuery | str:
-        """The query as a vector, or in words why there is none."""
+    def vector_query(self, text: str, through: int | None) -> VectorQuery | str:
+        """The query as a vector, or in words why there is none; up to a commit, if one is given."""
 
-    def vector_given(self, values: Sequence[float], through: int) -> VectorQuery | str:
+    def vector_given(self, values: Sequence[float], through: int | None) -> VectorQuery | str:
         """A vector that the caller made, as it is compared with those of the default space, or why it is not.
+
+        With ``through``, a space that was opened after that commit is none.
 
         Raises:
             InputError: it has another number of numbers than they have.
@@ -77,8 +79,9 @@ class Reader(Protocol):
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
         """The composed embeddings of the store's present in a space."""
 
-    def vector_lane(self, query: VectorQuery) -> VectorLane:
-        """The vector index of the query's space, up to the store's head."""
+    def vector_lane(self, query: VectorQuery, before: int | None) -> VectorLane:
+        """The vector index of the query's space, up to the store's head; with ``before``, of the worlds that have lower
+        numbers."""
 
     def pending_vectors(self) -> int:
         """How many texts have no vector yet; counted up to a bound."""

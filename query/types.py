@@ -43,7 +43,7 @@ def type_filter(snapshot: Sight, type_name: str, moment: Moment, spec: Spec, wor
     while standing:
         node = standing.pop()
         for name, code in codes.items():
-            for place, row in tables.incoming(node, code) if code is not None else ():
+            for place, row in tables.incoming(node, code, known_by=moment.seq) if code is not None else ():
                 if not edge_seen(tables, place, row, moment):
                     continue
                 if not holds(snapshot, spec, name, "widen_types", row.home):

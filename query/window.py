@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.asof import Moment, nodes_known
 from worlddb.query.lanes.text import ExactTextLane, TextLane
-from worlddb.query.lanes.vector import SeenVectors, VectorQuery
+from worlddb.query.lanes.vector import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.ontology import spec_of
 from worlddb.query.period import Choice
 from worlddb.query.sight import Place, Sight
@@ -60,6 +60,15 @@ class Window:
     def present_lane(self) -> TextLane:
         """The text index of the whole store, up to its head."""
         return self.reader.text_lane()
+
+    def present_vectors(self, query: VectorQuery) -> VectorLane:
+        """The vector index of the whole store, of worlds that the moment's commit knew. The nearest vectors of all times
+        would be those of later worlds, and more of them the earlier the moment is."""
+        seq = self.place.moment.seq
+        with self.reader.snapshot() as snapshot:
+            tables, is_past = snapshot.tables, seq < snapshot.log.head().seq
+            before = nodes_known(tables, tables.progress().next_node, seq) if is_past else None
+        return self.reader.vector_lane(query, before)
 
     def exact_lane(self, snapshot: Sight, choice: Choice) -> ExactTextLane:
         """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.

@@ -33,7 +33,7 @@ from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Snapshot, Space
 from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, given_vector, pending, query_vector
+from worlddb.reconciler.embedding import DEFAULT_SPACE, OpenSpace, find_space, given_vector, pending, query_vector
 from worlddb.reconciler.lease import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
@@ -176,11 +176,13 @@ class StoreReader:
             self._generation = self.env.generation
             self.close()
 
-    def vector_query(self, text: str, through: int) -> VectorQuery | str:
-        """The question as a vector of the default space, or in words why there is none (law 12) up to a commit."""
-        with self.snapshot() as snapshot:
-            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        if space is None or space.row.seq > through:
+    def vector_query(self, text: str, through: int | None) -> VectorQuery | str:
+        """The question as a vector of the default space, or in words why there is none (law 12).
+
+        With ``through``, a space that was opened after that commit is none.
+        """
+        space = self._space(through)
+        if space is None:
             return NOTHING_EMBEDDED
         if self._embedder is None:
             return "the store was opened without an embedder"
@@ -189,21 +191,26 @@ class StoreReader:
         except (InputError, ModelUnavailable) as error:
             return str(error)
 
-    def vector_given(self, values: Sequence[float], through: int) -> VectorQuery | str:
-        """A vector that the caller made, of the default space, or in words why there is nothing to compare it with."""
+    def _space(self, through: int | None) -> OpenSpace | None:
+        """The default space, if it was opened by a commit, or at all."""
         with self.snapshot() as snapshot:
             space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        if space is None or space.row.seq > through:
+        return None if space is None or (through is not None and space.row.seq > through) else space
+
+    def vector_given(self, values: Sequence[float], through: int | None) -> VectorQuery | str:
+        """A vector that the caller made, of the default space, or in words why there is nothing to compare it with.
+
+        ``through`` is as :meth:`vector_query` has it.
+        """
+        space = self._space(through)
+        if space is None:
             return NOTHING_EMBEDDED
         return VectorQuery(space.number, space.row.dimension, given_vector(space, values))
 
     def default_space(self, through: int) -> Space | None:
         """The default embedding space, if it was opened by a commit."""
-        with self.snapshot() as snapshot:
-            found = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        if found is None or found.row.seq > through:
-            return None
-        return Space(found.number, found.row.dimension, found.model)
+        found = self._space(through)
+        return None if found is None else Space(found.number, found.row.dimension, found.model)
 
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
         """The composed embeddings of the store's present in a space."""
@@ -213,8 +220,9 @@ class StoreReader:
             found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool]))
         return found
 
-    def vector_lane(self, query: VectorQuery) -> PresentVectorLane:
-        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query)
+    def vector_lane(self, query: VectorQuery, before: int | None) -> PresentVectorLane:
+        """The index of the query's space; with ``before``, of the worlds that have lower numbers."""
+        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query, before)
 
     def vectors(self, space: int, dimension: int) -> VectorFollower:
         """The index of an embedding space."""

@@ -33,6 +33,8 @@ HNSW_EF_SEARCH: Final = 64
 EXACT_SELECTED: Final = 20_000
 EXACT_SHARE: Final = 0.1
 """A filter that leaves fewer vectors, or a smaller share of them, is scanned: a filtered graph loses hits there."""
+FIRST_SHARE: Final = 0.25
+"""The same for the vectors of the oldest worlds, which lie together and are scanned faster."""
 
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
@@ -64,10 +66,34 @@ class Base:
             scores = self._scores(query, selected)
             places = top(scores, limit)
             return self._hits(selected[places], scores[places])
+        return self._found(self._index, query, limit, self._parameters(limit, selected))
+
+    def search_before(self, query: Matrix, limit: int, before: int | None) -> list[VectorHit]:
+        """The best vectors of worlds with lower numbers than ``before``, if that is given.
+
+        These are the first rows. Where they are few all of them are compared; where not, the graph is searched wider,
+        since it leads through rows that do not count.
+        """
+        import numpy as np
+
+        rows = self.count if before is None else int(np.searchsorted(self._rows[:, 0], before, side="left"))
+        if rows == self.count:
+            return self.search(query, limit, None)
+        if not rows:
+            return []
+        faiss: Any = import_module("faiss")
+        first = faiss.IDSelectorRange(0, rows, True)
+        if self.count <= EXACT_VECTORS:
+            return self._found(self._index, query, limit, faiss.SearchParameters(sel=first))
+        if rows <= max(EXACT_SELECTED, FIRST_SHARE * self.count):
+            vectors = faiss.downcast_index(self._index.storage)
+            return self._found(vectors, query, limit, faiss.SearchParameters(sel=first))
+        wider = max(HNSW_EF_SEARCH, limit) * self.count // rows
+        return self._found(self._index, query, limit, faiss.SearchParametersHNSW(sel=first, efSearch=wider))
+
+    def _found(self, index: Any, query: Matrix, limit: int, parameters: Any) -> list[VectorHit]:
         with _one_thread():
-            found, rows = self._index.search(
-                query[None, :], min(limit, self.count), params=self._parameters(limit, selected)
-            )
+            found, rows = index.search(query[None, :], min(limit, self.count), params=parameters)
         held = rows[0] >= 0
         return self._hits(rows[0][held], found[0][held])
 
@@ -106,10 +132,11 @@ class Base:
     def _scores(self, query: Matrix, rows: Numbers) -> Matrix:
         import numpy as np
 
-        parts = [
-            cosines(self._index.reconstruct_batch(rows[first : first + CHUNK]), query)
-            for first in range(0, len(rows), CHUNK)
-        ]
+        with _one_thread():
+            parts = [
+                cosines(self._index.reconstruct_batch(rows[first : first + CHUNK]), query)
+                for first in range(0, len(rows), CHUNK)
+            ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
     def _hits(self, rows: Numbers, scores: Matrix) -> list[VectorHit]:

@@ -64,10 +64,12 @@ class VectorFollower:
         head: int,
         limit: int,
         nodes: Collection[int] | None = None,
+        before: int | None = None,
         bonus: float = STATEMENT_BONUS,
     ) -> list[VectorHit]:
         """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
-        of those worlds alone. A version that has several vectors may be found several times."""
+        of those worlds alone; with ``before``, of worlds with lower numbers than that. A version that has several
+        vectors may be found several times."""
         import numpy as np
 
         query = extended(query, bonus)
@@ -78,10 +80,13 @@ class VectorFollower:
         wanted = None if nodes is None else np.array(sorted(nodes), dtype=np.int64)
         hits: list[VectorHit] = []
         if base is not None:
-            selected = None if wanted is None else base.rows_of_nodes(wanted)
-            hits.extend(base.search(query, limit, selected))
+            if wanted is None:
+                hits.extend(base.search_before(query, limit, before))
+            else:
+                hits.extend(base.search(query, limit, base.rows_of_nodes(wanted)))
         if len(rows):
-            chosen = np.arange(len(rows)) if wanted is None else np.flatnonzero(np.isin(rows[:, 0], wanted))
+            is_wanted = np.full(len(rows), True) if wanted is None else np.isin(rows[:, 0], wanted)
+            chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (rows[:, 0] < before))
             scores = cosines(matrix[chosen], query)
             for place in top(scores, limit).tolist():
                 node, version, seq = rows[chosen[place]].tolist()

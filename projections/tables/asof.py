@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,10 +41,25 @@ class SeenVersion(NamedTuple):
 
 
 def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
-    """The versions that were known at a commit, newest first."""
-    for number, row in tables.version_rows(node):
-        if row.seq <= seq:
-            yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
+    """The versions that were known at a commit, newest first. They are in log order: later ones are not read."""
+    number = tables.node(node).versions
+    row = tables.version(node, number)
+    if row.seq > seq:
+        number = bisect_right(range(1, number), seq, key=lambda version: tables.version(node, version).seq)
+        if not number:
+            return
+        row = tables.version(node, number)
+    while True:
+        yield SeenVersion(number, row, version_validity(tables, node, number, row, seq))
+        number -= 1
+        if not number:
+            return
+        row = tables.version(node, number)
+
+
+def nodes_known(tables: TableReads, count: int, seq: int) -> int:
+    """How many of ``count`` nodes there were at a commit, the root among them: they are numbered in log order."""
+    return bisect_right(range(count), seq, key=lambda node: tables.node(node).created)
 
 
 def version_validity(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> Interval:

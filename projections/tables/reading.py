@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from worlddb.projections.tables.overlay import Pair
-from worlddb.projections.tables.schema import AliasRow, EdgePlace, EdgeRow, NodeRow, ProposalRow, VersionRow
+from worlddb.projections.tables.schema import LIVE, AliasRow, EdgePlace, EdgeRow, NodeRow, ProposalRow, VersionRow
 
 
 class Scannable(Protocol):
@@ -68,10 +68,12 @@ class TableReads(Protocol):
 
     def edge(self, place: EdgePlace) -> EdgeRow: ...
 
-    def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+    def outgoing(
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def proposal(self, proposal: bytes) -> ProposalRow | None: ...

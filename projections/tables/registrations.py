@@ -102,7 +102,8 @@ def containers_known(tables: Tables, seq: int) -> Above:
     """Containment as it was known at a commit, whatever the valid time."""
 
     def above(node: int) -> Iterator[int]:
-        return (place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, seq))
+        incoming = tables.incoming(node, CONTAINS_CODE, known_by=seq)
+        return (place.source for place, row in incoming if edge_known(row, seq))
 
     return above
 

@@ -8,6 +8,7 @@ from itertools import repeat
 from worlddb.log.model.hashing import edge_end
 from worlddb.log.model.trie import Trie
 from worlddb.projections.tables.held import Footing, Standing, TrieNodes
+from worlddb.projections.tables.known import edges_known
 from worlddb.projections.tables.overlay import Pair, Table
 from worlddb.projections.tables.schema import (
     ALIAS,
@@ -219,11 +220,16 @@ class Tables(WholeTables):
         if len(containers) == 1:
             self.known.forget(self.node(target).lineage)
 
-    def outgoing(self, node: int, code: int | None = None, after: int = 0) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges from a node ever written, by type and then in log order; ``after`` an edge number with one type."""
+    def outgoing(
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges from a node written up to commit ``known_by``, by type and then in log order; ``after`` an edge number
+        with one type."""
         fresh = node >= self.first_new_node and code is not None and not after
-        for key, value in self._group(self.out, node, code, after, fresh=fresh):
-            yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
+        pairs = self._group(self.out, node, code, after, fresh=fresh)
+        if known_by == LIVE:
+            return map(_outgoing, pairs)
+        return edges_known(self.out, node, code, pairs, _outgoing, known_by)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
@@ -238,15 +244,20 @@ class Tables(WholeTables):
         return targets
 
     def incoming(
-        self, node: int, code: int | None = None, *, known_after: int = 0
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges to a node, by type and then in log order, but for those unlinked up to commit ``known_after``."""
-        for key, value in self._group(self.back, node, code):
-            source, unlinked = U64_U64.unpack(value)
-            if unlinked > known_after:
-                _, edge_code, number = EDGE_KEY.unpack(key)
-                place = EdgePlace(source, edge_code, number)
-                yield place, self.edge(place)
+        """Edges to a node written up to commit ``known_by``, by type and then in log order, but for those unlinked up
+        to commit ``known_after``."""
+
+        def decode(pair: Pair) -> tuple[EdgePlace, EdgeRow] | None:
+            source, unlinked = U64_U64.unpack(pair[1])
+            if unlinked <= known_after:
+                return None
+            _, edge_code, number = EDGE_KEY.unpack(pair[0])
+            place = EdgePlace(source, edge_code, number)
+            return place, self.edge(place)
+
+        return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
 
     def _group(
         self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
@@ -328,3 +339,8 @@ class Tables(WholeTables):
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
         return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+
+
+def _outgoing(pair: Pair) -> tuple[EdgePlace, EdgeRow]:
+    """A pair of ``out`` as an edge."""
+    return EdgePlace._make(EDGE_KEY.unpack(pair[0])), EdgeRow._make(EDGE.unpack(pair[1]))

@@ -34,15 +34,17 @@ class VectorLane(Protocol):
 
 
 class PresentVectorLane:
-    """The index of a space, up to the store's head."""
+    """The index of a space, up to the store's head; with ``before``, only worlds with lower numbers than that."""
 
-    def __init__(self, follower: VectorFollower, head: int, query: VectorQuery) -> None:
+    def __init__(self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None) -> None:
         self._follower = follower
         self._head = head
         self._query = query
+        self._before = before
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
-        return self._follower.find(self._query.vector, head=self._head, limit=limit, nodes=nodes)
+        asked, before = self._query.vector, self._before
+        return self._follower.find(asked, head=self._head, limit=limit, nodes=nodes, before=before)
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         return self._follower.scores(self._query.vector, pairs, head=self._head)

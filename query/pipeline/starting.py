@@ -106,10 +106,10 @@ def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
 
 def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     exact = start.exact or window.place.is_confined
-    query = window.reader.vector_given(start.vector or (), window.place.moment.seq)
+    query = window.reader.vector_given(start.vector or (), window.place.moment.seq if exact else None)
     if isinstance(query, str):
         return Ranked({}, exact, query)
-    lane: VectorLane | None = None if exact else window.reader.vector_lane(query)
+    lane: VectorLane | None = None if exact else window.present_vectors(query)
     with window.sight() as sight:
         top = sight.place.top
         inside = top if start.world is None else named_node(sight, window.spec, start.world)

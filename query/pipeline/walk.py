@@ -84,8 +84,9 @@ class Ground:
         for code, name in zip(codes, types or [""], strict=True):
             if name and code is None:
                 continue
-            sides = [tables.outgoing(node, code)] if direction != "in" else []
-            sides += [tables.incoming(node, code, known_after=seq)] if direction != "out" else []
+            sides = [tables.outgoing(node, code, known_by=seq)] if direction != "in" else []
+            if direction != "out":
+                sides.append(tables.incoming(node, code, known_after=seq, known_by=seq))
             for side in sides:
                 found.update({place.edge: (place, row) for place, row in side})
         kept = (number for number in sorted(found) if types or found[number][0].type != CONTAINS_CODE)
