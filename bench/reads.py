@@ -106,7 +106,7 @@ def _past_and_present(
     now = db.view()
     for moment in MOMENTS:
         past = db.view(seq=max(2, loaded * moment // 100))
-        known = max(1, arguments.nodes * moment // 100 - _BATCH)
+        known = max(1, arguments.nodes * moment // 110)
         questions = Questions(past, loader, known, arguments.seed + moment)
         for name, shape in (SHAPES | EXACT).items():
             exact = name in EXACT

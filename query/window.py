@@ -62,8 +62,8 @@ class Window:
         return self.reader.text_lane()
 
     def present_vectors(self, query: VectorQuery) -> VectorLane:
-        """The vector index of the whole store, of worlds that the moment's commit knew. The nearest vectors of all times
-        would be those of later worlds, and more of them the earlier the moment is."""
+        """The vector index of the whole store, of worlds that the moment's commit knew: the nearest vectors of all
+        times would be those of later worlds, and more of them the earlier the moment is."""
         seq = self.place.moment.seq
         with self.reader.snapshot() as snapshot:
             tables, is_past = snapshot.tables, seq < snapshot.log.head().seq

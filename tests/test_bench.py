@@ -58,7 +58,8 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
 }
 
 CONFINED_SHAPES = {"get", "find_by_name", "children", "edges_both", "recall"}
-READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "recall", "recall_in_world"}
+READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "traversal"}
+READ_SHAPES |= {"bm25", "vector", "recall", "recall_in_world", "recall_exact"}
 
 LOCOMO = [
     {
@@ -176,9 +177,13 @@ def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
     assert all(min(row["commit_per_s"], row["group_per_s"], row["ratio"]) > 0 for row in told.values())
 
 
-def test_reads_answer_every_shape_in_the_present_and_in_the_past() -> None:
+def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
     told = run("reads", "--nodes", "60", "--samples", "2")
-    expected = READ_SHAPES | {f"{shape}_past" for shape in READ_SHAPES} | {"recall_exact_past"}
+    past = {f"{shape}_past_{moment}" for shape in READ_SHAPES for moment in (5, 50, 95)}
+    ratios, largest = told["ratio"], told["largest_ratio"]
+    assert isinstance(ratios, dict) and ratios.keys() == past and min(ratios.values()) > 0
+    assert isinstance(largest, dict) and max(largest.values()) <= max(ratios.values())
+    expected = READ_SHAPES | past
     expected |= {f"{shape}_{where}" for shape in CONFINED_SHAPES for where in ("inside", "confined")}
     expected |= {"recall_exact_confined_first"}
     for key in ("p50_ms", "p95_ms"):
