@@ -48,7 +48,7 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
 def _after(snapshot: Sight, node: int) -> Iterator[int]:
     """What joined the containers of a node after it, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    for place, row in tables.incoming(node, CONTAINS_CODE, known_after=moment.seq):
+    for place, row in tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq):
         if edge_seen(tables, place, row, moment):
             ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
             yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))

@@ -43,9 +43,9 @@ def edges_of(sight: Sight, nodes: Iterable[int], asked: Asked) -> list[records.E
         return []
     found: dict[int, records.Edge] = {}
     for node in nodes:
-        sides = [tables.outgoing(node, code)] if asked.direction != "in" else []
+        sides = [tables.outgoing(node, code, known_by=moment.seq)] if asked.direction != "in" else []
         if asked.direction != "out":
-            sides.append(tables.incoming(node, code, known_after=moment.seq))
+            sides.append(tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq))
         for place, row in (pair for side in sides for pair in side):
             if not edge_known(row, moment.seq):
                 continue

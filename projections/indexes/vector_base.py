@@ -76,7 +76,7 @@ class Base:
         """
         import numpy as np
 
-        rows = self.count if before is None else int(np.searchsorted(self._rows[:, 0], before, side="left"))
+        rows = self.count if before is None else int(np.searchsorted(self._nodes, before, side="left"))
         if rows == self.count:
             return self.search(query, limit, None)
         if not rows:
