@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from rapidfuzz.distance import JaroWinkler
 
 from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.blocks import block, ends_keys, given_name_keys, lookup_keys
+from worlddb.projections.tables.blocks import MAX_FORMS, block, ends_keys, given_name_keys, lookup_keys
 from worlddb.projections.tables.matching import Form, forms, sound_of
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE
@@ -32,6 +32,9 @@ MAX_CONSIDERED: Final = 512
 
 MAX_WALKED: Final = 2048
 """How many members of the scope are looked at for a name that more than so many others have."""
+
+MAX_GLANCES: Final = 512
+"""How many forms are looked at for one of a candidate's, in all of its blocks together."""
 
 MAX_WEIGHED: Final = 16
 """How many of the likeliest are looked up and weighed name by name."""
@@ -136,9 +139,12 @@ def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[int]
 def _glances(ctx: Context, form: Form, search: Search) -> Iterator[tuple[float, int]]:
     """(score, node) of whoever is in a block of the form, or of what the same name is with another given name."""
     seen: dict[str, float] = {}
+    left = MAX_GLANCES
     for sought, key in _looked_up(form, search):
 
         def alike(text: str, sought: Form = sought) -> bool:
+            nonlocal left
+            left -= 1
             score = seen.get(text)
             if score is None or (sought is not form and not score):
                 score = seen[text] = _glance(sought, text, search)
@@ -149,7 +155,7 @@ def _glances(ctx: Context, form: Form, search: Search) -> Iterator[tuple[float, 
                 search.places[node] = ctx.inside(node, search.world)
             return search.places[node]
 
-        for text, node in block(ctx.tables, key, alike, here):
+        for text, node in block(ctx.tables, key, alike, here, min(left, MAX_FORMS)):
             yield seen[text], node
 
 

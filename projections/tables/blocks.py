@@ -31,7 +31,7 @@ SAME_FORM: Final = 8
 MAX_NAMESAKES: Final = 512
 """How many worlds of one form are asked whether they are where somebody is looked for."""
 
-MAX_FORMS: Final = 512
+MAX_FORMS: Final = 128
 """How many forms of a block are looked at. One is only so full where very many names begin or sound alike."""
 
 
@@ -156,9 +156,10 @@ def block(
     key: bytes,
     alike: Callable[[str], bool] = lambda text: True,
     here: Callable[[int], bool] = lambda node: True,
+    most: int = MAX_FORMS,
 ) -> Iterator[tuple[str, int]]:
-    """(form's text, node) in one block: form by form, each that is alike with the earliest worlds that ever had it and
-    that are here."""
+    """(form's text, node) in one block: form by form, ``most`` of them, each that is alike with the earliest worlds
+    that ever had it and that are here."""
     start: bytes | None = key
     looked_at = 0
     while start is not None:
@@ -168,7 +169,7 @@ def block(
             own = found[BLOCK_BYTES : BLOCK_BYTES + FORM_BYTES]
             if own != current:
                 looked_at += 1
-                if looked_at > MAX_FORMS:
+                if looked_at > most:
                     return
                 current, asked, given, wanted = own, 0, 0, alike(value.decode())
             elif not wanted or given >= SAME_FORM or asked >= MAX_NAMESAKES:
