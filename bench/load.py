@@ -6,9 +6,9 @@ in as many durable commits. A first run with the same seed records the pairs and
 second, which is timed, the engine's commits and the floor's alternate. Both runs and the floor must hold the same
 bytes, or the program fails. A write is one node or one edge command.
 
-The floor is given the pairs as the engine hands them to LMDB: table by table and sorted, each key once. A second floor
-is given the same pairs in the order in which the writes came (bench/_arrival.py), unsorted as a loop would have them
-that puts the rows of one write after the other; ``arrival_ratio`` is to that one.
+The floor is given the pairs in the order in which the writes came (bench/_arrival.py), as a loop has them that puts the
+rows of one write after the other. A second loop is given them as the engine hands them to LMDB, table by table, sorted
+and each key once: what that order is worth is the engine's work and not the loop's, so ``sorted_ratio`` stands beside.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def main() -> None:
         ("WorldDB", result["writes_per_s"], result["seconds"], result["ratio"]),
         ("floor: bare LMDB loop, same pairs", result["floor_writes_per_s"], result["floor_seconds"], 1.0),
         (
-            "the same in the order of arrival",
-            result["arrival_writes_per_s"],
-            result["arrival_seconds"],
-            round(result["floor_seconds"] / result["arrival_seconds"], 4),
+            "the same, sorted beforehand",
+            result["sorted_writes_per_s"],
+            result["sorted_seconds"],
+            round(result["floor_seconds"] / result["sorted_seconds"], 4),
         ),
     ]
     notes = (
@@ -58,9 +58,9 @@ def main() -> None:
         f" up to {sizes.batch:,} commands.",
         f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
         f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in the recording run).",
-        f"Of the floor in the order of arrival, WorldDB has {result['arrival_ratio']:.3g}. Of the processor, a write"
-        f" takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less, the ratio is"
-        f" {result['cpu_ratio']:.3g}.",
+        f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"
+        f" processor, a write takes {result['cpu_us_per_write']:.3g} µs; by that, which a busy machine changes less,"
+        f" the ratios are {result['cpu_ratio']:.3g} and {result['sorted_cpu_ratio']:.3g}.",
     )
     report(arguments, "load", result, ("", "writes/s", "seconds", "ratio"), rows, notes)
 
@@ -79,10 +79,10 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
     spool = folder / "pairs"
     root, peak_bytes = _record(folder / "recorded", spool, sizes)
     frames = commits(spool)
-    floor, arrival = Floor(folder / "floor"), Floor(folder / "arrival")
+    floor, presorted = Floor(folder / "floor"), Floor(folder / "sorted")
     creation = next(frames)
     with open_seeded(folder / "timed", sizes.seed) as db:
-        for each in (floor, arrival):
+        for each in (floor, presorted):
             each.start_with(creation)
         loader, seconds, cpu_seconds = Loader(db), 0.0, 0.0
         for operations, pairs in zip(Mix(*sizes[:3]).batches(sizes.batch), frames, strict=True):
@@ -91,25 +91,26 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
             loader.commit(operations)
             seconds, cpu_seconds = seconds + perf_counter() - began, cpu_seconds + process_time() - cpu_began
             gc.collect()
-            floor.commit(pairs)
+            presorted.commit(pairs)
             pairs = by_arrival(pairs)
             gc.collect()
-            arrival.commit(pairs)
+            floor.commit(pairs)
         assert db.head().root == root, "the recorded and the timed run wrote different stores"
-        for each in (floor, arrival):
+        for each in (floor, presorted):
             assert same_pairs(db._env._shared.env, each.env), "a floor holds other bytes than the engine wrote"
         data_bytes = (folder / "timed" / DATA_FILE).stat().st_size
     floor.close()
-    arrival.close()
+    presorted.close()
     writes = sizes.nodes + sizes.edges
     return {
         "writes_per_s": round(writes / seconds, 1),
         "floor_writes_per_s": round(writes / floor.seconds, 1),
         "ratio": round(floor.seconds / seconds, 4),
-        "arrival_writes_per_s": round(writes / arrival.seconds, 1),
-        "arrival_ratio": round(arrival.seconds / seconds, 4),
+        "sorted_writes_per_s": round(writes / presorted.seconds, 1),
+        "sorted_ratio": round(presorted.seconds / seconds, 4),
         "cpu_us_per_write": round(cpu_seconds / writes * 1e6, 2),
         "cpu_ratio": round(floor.cpu_seconds / cpu_seconds, 4),
+        "sorted_cpu_ratio": round(presorted.cpu_seconds / cpu_seconds, 4),
         "pairs_per_write": round(floor.pairs / writes, 3),
         "bytes_per_write": round(data_bytes / writes, 1),
         "peak_anon_bytes": peak_bytes,
@@ -119,7 +120,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, Any]:
         "commits": floor.commits,
         "seconds": round(seconds, 3),
         "floor_seconds": round(floor.seconds, 3),
-        "arrival_seconds": round(arrival.seconds, 3),
+        "sorted_seconds": round(presorted.seconds, 3),
     }
 
 

@@ -31,12 +31,12 @@ SMALL = ("--nodes", "60", "--edges", "120")
 PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "load": (
         (*SMALL, "--batch", "50"),
-        {"writes_per_s", "floor_writes_per_s", "ratio", "arrival_ratio", "cpu_ratio"}
+        {"writes_per_s", "floor_writes_per_s", "ratio", "sorted_ratio", "cpu_ratio"}
         | {"pairs_per_write", "bytes_per_write", "peak_anon_bytes"},
     ),
     "replay": (
         (*SMALL, "--batch", "50", "--repeat", "2"),
-        {"events_per_s", "floor_events_per_s", "ratio", "arrival_ratio", "cpu_ratio", "events"},
+        {"events_per_s", "floor_events_per_s", "ratio", "sorted_ratio", "cpu_ratio", "events"},
     ),
     "composed": ((), {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "compose_ms", "edit_p50_ms"}),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
