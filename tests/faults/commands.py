@@ -18,6 +18,9 @@ from worlddb.tools.cli.main import COMMANDS, main
 WITHOUT_A_STORE = {"demo", "keygen", "cosign", "check-proof"}
 """Commands that open no store that is named."""
 
+SERVES = {"mcp"}
+"""It speaks a protocol on the streams of a process of its own; it opens the store first, as all others do."""
+
 
 class Known(NamedTuple):
     """What a user knew of the store before it was damaged."""
@@ -66,7 +69,7 @@ class Known(NamedTuple):
 def every_line(store: Path, known: Known) -> list[list[str]]:
     """The lines for a store, and for commands that have none the examples of their help."""
     lines = list(known.command_lines(store))
-    covered = {line[0] for line in lines} | WITHOUT_A_STORE
+    covered = {line[0] for line in lines} | WITHOUT_A_STORE | SERVES
     for command in COMMANDS:
         if command.name not in covered:
             lines.extend(shlex.split(example.partition(" > ")[0]) for example, _ in command.examples)

@@ -25,6 +25,7 @@ from worlddb.tools.cli import (
     querying,
     recalling,
     redeciding,
+    serving,
     story,
     types,
     worlds,
@@ -54,6 +55,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *comparing.COMMANDS,
     *identity.COMMANDS,
     *interchange.COMMANDS,
+    *serving.COMMANDS,
 )
 """Every command, in the order in which help lists them."""
 

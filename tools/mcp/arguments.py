@@ -1,0 +1,167 @@
+"""What the tools take. The JSON schemas that a model sees are made of these types, and they check the arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+MAX_TEXT: Final = 100_000
+"""Characters of one memory that a tool takes."""
+MAX_PAGE: Final = 50
+DEFAULT_PAGE: Final = 10
+MAX_OFFSET: Final = 10_000
+
+KINDS: Final = ("user", "agent", "app", "run")
+Kind = Literal["user", "agent", "app", "run"]
+
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+Label = Annotated[str, Meta(min_length=1, max_length=200)]
+Why = Annotated[str, Meta(max_length=2_000, description="The reason, kept with the change.")]
+_DIGITS: Final = "^[0-9a-fA-F]{4,64}$"
+Reference = Annotated[str, Meta(pattern=_DIGITS, description="A memory's id, or its first 4 digits or more.")]
+Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
+Known = Annotated[
+    str | int, Meta(description="What had been learned by this time (ISO 8601), or by this commit (a whole number).")
+]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description=f"How many at most (1 to {MAX_PAGE}).")]
+Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before, with the same arguments.")]
+Identity = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What every tool's arguments are: nothing that is not named here is taken."""
+
+
+class Scoped(Arguments):
+    """Of whom or what: each id names a scope, and several together stand for all that is in any of them."""
+
+    user_id: Annotated[Identity | None, Meta(description="The person that a memory is about or belongs to.")] = None
+    agent_id: Annotated[Identity | None, Meta(description="The agent that remembers.")] = None
+    app_id: Annotated[Identity | None, Meta(description="The application.")] = None
+    run_id: Annotated[Identity | None, Meta(description="One session or task.")] = None
+
+
+class Paged(Scoped):
+    """A page of what is in scopes."""
+
+    limit: Count = DEFAULT_PAGE
+    cursor: Cursor | None = None
+
+
+class Write(Scoped, kw_only=True):
+    """``memory_write``."""
+
+    text: Annotated[Text, Meta(description="What to remember: one statement, understandable by itself.")]
+    name: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
+    type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
+    valid_from: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
+    why: Why = ""
+    idempotency_key: Annotated[
+        Label | None, Meta(description="The same key with the same arguments writes once, however often it is sent.")
+    ] = None
+
+
+class Recall(Paged, kw_only=True):
+    """``memory_recall``."""
+
+    query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
+
+
+class AsOf(Paged):
+    """``memory_as_of``."""
+
+    query: Annotated[Text | None, Meta(description="A question to recall by; or give id.")] = None
+    id: Reference | None = None
+    valid: Annotated[Time | None, Meta(description="What was true at this time.")] = None
+    known: Known | None = None
+
+
+class Listing(Paged):
+    """``memory_list``."""
+
+    include_retired: bool = False
+
+
+class Read(Arguments):
+    """``memory_read``."""
+
+    id: Reference
+    offset: Annotated[int, Meta(ge=0, le=2**31, description="At which character of the text to begin.")] = 0
+
+
+class Amend(Arguments):
+    """``memory_amend``."""
+
+    id: Reference
+    text: Annotated[Text, Meta(description="What holds instead.")]
+    valid_from: Annotated[Time | None, Meta(description="Since when it holds instead; now if left out.")] = None
+    why: Why = ""
+
+
+class Retire(Arguments):
+    """``memory_retire``."""
+
+    id: Reference
+    at: Annotated[Time | None, Meta(description="When it ceased to be true; now if left out.")] = None
+    why: Why = ""
+
+
+class RetireAll(Arguments):
+    """``memory_retire_all``."""
+
+    kind: Kind
+    scope_id: Identity
+    why: Why = ""
+
+
+class PurgeScope(RetireAll, kw_only=True):
+    """``memory_purge_scope``."""
+
+    confirm: Annotated[
+        str, Meta(max_length=300, description="The scope once more, as kind:scope_id, for example run:7")
+    ]
+
+
+class ListScopes(Arguments):
+    """``memory_list_scopes``."""
+
+    kind: Kind | None = None
+    include_retired: bool = False
+    limit: Count = DEFAULT_PAGE
+    cursor: Cursor | None = None
+
+
+class History(Arguments):
+    """``memory_history``."""
+
+    id: Reference
+
+
+class Proposals(Arguments):
+    """``memory_proposals``."""
+
+    status: Literal["pending", "accepted", "rejected", "undone", "all"] = "pending"
+    limit: Count = DEFAULT_PAGE
+    cursor: Cursor | None = None
+
+
+class Decide(Arguments):
+    """``memory_decide``."""
+
+    proposal: Annotated[str, Meta(pattern=_DIGITS, description="The proposal's id, or its first 4 digits or more.")]
+    decision: Annotated[Literal["accept", "reject", "undo"], Meta(description="undo takes an acceptance back.")]
+    why: Why = ""
+
+
+class Conflicts(Paged):
+    """``memory_conflicts``."""
+
+    id: Reference | None = None
+
+
+class Verify(Arguments):
+    """``memory_verify``."""
+
+    deep: Annotated[bool, Meta(description="Also derive everything again from the log and compare; slow.")] = False

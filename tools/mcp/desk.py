@@ -1,0 +1,165 @@
+"""What the tools work on: a store, the world that the server is confined to, scopes, and the pages of long answers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from worlddb import Database, InputError, UnavailableError, View, World, format_time
+from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, Scoped
+
+SCOPE: Final = "Scope"
+_BEGINNING: Final = "0001-01-01"
+"""Scopes hold since ever, so that what is remembered of earlier times is in them at those times too."""
+
+Item = TypeVar("Item")
+
+
+class Place(NamedTuple):
+    """Where a page begins, and the moment that all pages of an answer are of."""
+
+    seq: int
+    valid: int
+    offset: int
+
+
+class Turned(NamedTuple):
+    """A view and how much of its answer earlier pages had."""
+
+    view: View
+    offset: int
+
+    def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
+        """One page of the items, and the cursor of the next one if there are more."""
+        taken = list(islice(items, self.offset, self.offset + limit + 1))
+        end = self.offset + limit
+        more = len(taken) > limit and end <= MAX_OFFSET
+        place = Place(self.view.seq, self.view.valid, end)
+        cursor = base64.urlsafe_b64encode(msgspec.json.encode(place)).decode()
+        return taken[:limit], cursor if more else None
+
+
+class Label(NamedTuple):
+    """What a scope stands for."""
+
+    kind: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+class Desk:
+    """A store as one server sees it: all of it, or one world and what that contains."""
+
+    def __init__(self, db: Database, world: str | None = None) -> None:
+        self.db = db
+        self.world = None if world is None else db.view().reference_of(world)
+        self.top = self.world or str(next(db.log(1, 1)).data["root"])
+
+    # -- moments
+
+    def view(self, *, valid: str | None = None, known: str | int | None = None) -> View:
+        """What is visible here at a moment; now by default."""
+        if isinstance(known, int):
+            return self.db.view(valid=valid, seq=known, world=self.world)
+        return self.db.view(valid=valid, ingested=known, world=self.world)
+
+    def continued(self, cursor: str | None, *, valid: str | None = None, known: str | int | None = None) -> Turned:
+        """The view of a page and where the page begins: the cursor's, else what was asked for.
+
+        Raises:
+            InputError: the cursor is none.
+        """
+        if cursor is None:
+            return Turned(self.view(valid=valid, known=known), 0)
+        try:
+            place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
+        except (ValueError, msgspec.DecodeError):
+            place = None
+        if place is None or not 0 <= place.offset <= MAX_OFFSET:
+            raise InputError(f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none")
+        return Turned(self.db.view(seq=place.seq, valid=place.valid, world=self.world), place.offset)
+
+    # -- scopes
+
+    def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
+        """The scope worlds of a label, those that were retired and begun anew among them if asked for."""
+        found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
+        return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
+
+    def is_scope(self, view: View, world: World) -> bool:
+        """Whether a world is a scope of this server."""
+        kind, colon, _ = world.name.partition(":")
+        return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
+
+    def insides(self, view: View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
+        """References of the scopes that were named and exist; ``None`` if none was named."""
+        labels = labels_of(given)
+        if not labels:
+            return None
+        found = (self.scopes(view, label, include_retired=include_retired) for label in labels)
+        return [world.ref for worlds in found for world in worlds]
+
+    def write_scope(self, tx: Any, view: View, label: Label) -> Any:
+        """The scope in a batch. It is keyed, so that all servers on one store mean the same one; after a purge it
+        begins anew."""
+        begun = self.scopes(view, label, include_retired=True)
+        ended = sum(world.closed for world in begun)
+        parts = ["mcp", self.world or "", label.kind, label.id, str(ended)]
+        key = msgspec.json.encode(parts).decode()
+        return tx.create(
+            SCOPE,
+            str(label),
+            key=key,
+            world=self.world,
+            valid_from=_BEGINNING,
+            resolve=False,
+            source={"channel": "mcp"},
+        )
+
+    def inside(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
+        """The memories in some scopes, or all that the server sees; each once, in log order of a scope."""
+        seen: set[str] = set()
+        for scope in [None] if scopes is None else scopes:
+            for world in view.find(world=scope, include_superseded=include_retired):
+                if world.ref not in seen and not self.is_scope(view, world):
+                    seen.add(world.ref)
+                    yield world
+
+    # -- single memories
+
+    def memory(self, view: View, ref: str) -> World:
+        """The memory that an id or prefix stands for, whether it still holds or not.
+
+        Raises:
+            UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
+            InputError: it is a scope.
+        """
+        found = view.get(ref, include_superseded=True)
+        assert found is not None, "a known world has a newest version"
+        if found.ref == self.top or self.is_scope(view, found):
+            raise InputError(f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes")
+        return found
+
+    def keep_up(self) -> None:
+        """Give new texts their vectors. What was written is durable and found by its words without them."""
+        try:
+            self.db.embed()
+        except UnavailableError:
+            pass
+
+
+def labels_of(given: Scoped) -> list[Label]:
+    """The scopes that the arguments of a tool name."""
+    named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
+    return [Label(kind, identity) for kind, identity in named if identity is not None]
+
+
+def moment(view: View) -> dict[str, Any]:
+    """Which moment an answer is of."""
+    return {"seq": view.seq, "valid": format_time(view.valid)}

@@ -1,0 +1,156 @@
+"""The tools that only read. Each takes the desk and its checked arguments, and returns one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from worlddb import InputError, View, World
+from worlddb.tools.mcp import arguments, results
+from worlddb.tools.mcp.arguments import MAX_OFFSET
+from worlddb.tools.mcp.desk import SCOPE, Desk, Turned, moment
+
+MAX_STEPS: Final = 50
+"""How many memories that replace one another are followed by ``memory_history``."""
+MAX_VERSIONS: Final = 100
+MAX_FINDINGS: Final = 10
+
+
+def recall(desk: Desk, given: arguments.Recall) -> results.Recalled:
+    """``memory_recall``."""
+    return _recalled(desk, desk.continued(given.cursor), given, given.query)
+
+
+def as_of(desk: Desk, given: arguments.AsOf) -> results.Recalled:
+    """``memory_as_of``."""
+    if given.valid is None and given.known is None and given.cursor is None:
+        raise InputError("No moment was named", "Give valid, known, or both")
+    if (given.query is None) == (given.id is None):
+        raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
+    turned = desk.continued(given.cursor, valid=given.valid, known=given.known)
+    if given.query is not None:
+        return _recalled(desk, turned, given, given.query)
+    assert given.id is not None
+    desk.memory(turned.view, given.id)
+    found = turned.view.get(given.id)
+    seen = [] if found is None else [results.looked_up(found)]
+    return results.Recalled(memories=seen, next_cursor=None, **moment(turned.view))
+
+
+def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) -> results.Recalled:
+    view = turned.view
+    scopes = desk.insides(view, given)
+    # One more than is shown says whether there is a next page; scopes themselves are no answer.
+    wanted = min(turned.offset + given.limit + 1, MAX_OFFSET)
+    hits = {
+        hit.ref: hit
+        for scope in ([None] if scopes is None else scopes)
+        for hit in view.recall(query, world=scope, k=wanted)
+        if hit.type != SCOPE
+    }
+    ranked = sorted(hits.values(), key=lambda hit: -hit.score)
+    shown, cursor = turned.page(ranked, given.limit)
+    return results.Recalled(memories=[results.hit(hit) for hit in shown], next_cursor=cursor, **moment(view))
+
+
+def listing(desk: Desk, given: arguments.Listing) -> results.Memories:
+    """``memory_list``."""
+    turned = desk.continued(given.cursor)
+    scopes = desk.insides(turned.view, given, include_retired=given.include_retired)
+    found = desk.inside(turned.view, scopes, include_retired=given.include_retired)
+    shown, cursor = turned.page(found, given.limit)
+    memories = [results.memory(world) for world in shown]
+    return results.Memories(memories=memories, next_cursor=cursor, **moment(turned.view))
+
+
+def read(desk: Desk, given: arguments.Read) -> results.Whole:
+    """``memory_read``."""
+    view = desk.view()
+    found = desk.memory(view, given.id)
+    around = (view.get(ref, include_superseded=True) for ref in view.containers(found.ref))
+    scopes = [world.name for world in around if world is not None and desk.is_scope(view, world)]
+    return results.whole(found, scopes, given.offset)
+
+
+def list_scopes(desk: Desk, given: arguments.ListScopes) -> results.Scopes:
+    """``memory_list_scopes``."""
+    turned = desk.continued(given.cursor)
+    view = turned.view
+
+    def wanted() -> Iterator[World]:
+        for world in view.find(type=SCOPE, include_superseded=given.include_retired):
+            kind = world.name.partition(":")[0]
+            if desk.is_scope(view, world) and given.kind in (None, kind):
+                yield world
+
+    shown, cursor = turned.page(wanted(), given.limit)
+    scopes = [
+        results.Scope(
+            id=world.ref,
+            kind=world.name.partition(":")[0],
+            scope_id=world.name.partition(":")[2],
+            retired=world.closed,
+            since=results.time(world.ingested_at) or "",
+        )
+        for world in shown
+    ]
+    return results.Scopes(scopes=scopes, next_cursor=cursor)
+
+
+def history(desk: Desk, given: arguments.History) -> results.Versions:
+    """``memory_history``."""
+    view = desk.view()
+    start = desk.memory(view, given.id).ref
+    chain, waiting = [start], [start]
+    while waiting and len(chain) < MAX_STEPS:
+        for edge in view.edges(waiting.pop(), type="supersedes", include_superseded=True):
+            for ref in (edge.source, edge.target):
+                if ref not in chain:
+                    chain.append(ref)
+                    waiting.append(ref)
+    versions = [results.told(ref, version) for ref in chain for version in view.history(ref)]
+    versions.sort(key=lambda version: version.seq)
+    complete = not waiting and len(versions) <= MAX_VERSIONS
+    return results.Versions(versions=versions[-MAX_VERSIONS:], complete=complete)
+
+
+def proposals(desk: Desk, given: arguments.Proposals) -> results.Pairs:
+    """``memory_proposals``."""
+    turned = desk.continued(given.cursor)
+    found = turned.view.proposals(status=None if given.status == "all" else given.status)
+    shown, cursor = turned.page(found, given.limit)
+    return results.Pairs(proposals=[results.pair(proposal) for proposal in shown], next_cursor=cursor)
+
+
+def conflicts(desk: Desk, given: arguments.Conflicts) -> results.Contradictions:
+    """``memory_conflicts``."""
+    turned = desk.continued(given.cursor)
+    view = turned.view
+    if given.id is not None:
+        seen: Iterator[World] = iter([desk.memory(view, given.id)])
+    else:
+        seen = desk.inside(view, desk.insides(view, given))
+    shown, cursor = turned.page(_pairs(view, seen), given.limit)
+    return results.Contradictions(conflicts=shown, next_cursor=cursor)
+
+
+def _pairs(view: View, worlds: Iterator[World]) -> Iterator[results.Conflict]:
+    """Each pair of contradicting memories once."""
+    told: set[frozenset[str]] = set()
+    for world in worlds:
+        for ref in world.conflicts:
+            pair = frozenset((world.ref, ref))
+            other = None if pair in told else view.get(ref)
+            if other is not None:
+                told.add(pair)
+                yield results.Conflict(first=results.memory(world), second=results.memory(other))
+
+
+def verify(desk: Desk, given: arguments.Verify) -> results.Verified:
+    """``memory_verify``. A confined server says whether the store holds, and nothing of what else is in it."""
+    found = desk.db.verify(deep=given.deep)
+    view = desk.view()
+    inside = desk.world is not None
+    findings = [] if inside else [str(finding) for finding in found.findings[:MAX_FINDINGS]]
+    commits = None if inside else found.commits
+    return results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=commits, findings=findings)

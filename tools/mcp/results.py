@@ -1,0 +1,241 @@
+"""What the tools answer. Times are ISO 8601 in UTC, ids full; an open end of time is null."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import Hit, Proposal, Valid, Version, World, format_time
+
+SHOWN: Final = 1_000
+"""Characters of a memory's text in a list; ``memory_read`` has all of it."""
+READ: Final = 20_000
+"""Characters of a memory's text in one answer of ``memory_read``."""
+
+
+class Memory(msgspec.Struct, kw_only=True):
+    """A memory. ``truncated``: its text goes on, see ``memory_read``. ``source`` is how it came here."""
+
+    id: str
+    type: str
+    name: str
+    text: str
+    truncated: bool
+    valid_from: str | None
+    valid_to: str | None
+    learned_at: str
+    author: str
+    source: dict[str, Any]
+    conflicts: list[str]
+
+
+class Found(Memory):
+    """A memory that was recalled, and why."""
+
+    score: float
+    reason: str
+
+
+class Memories(msgspec.Struct, kw_only=True):
+    """A page of memories, as true at ``valid`` and known at commit ``seq``."""
+
+    memories: list[Memory]
+    next_cursor: str | None
+    seq: int
+    valid: str | None
+
+
+class Recalled(msgspec.Struct, kw_only=True):
+    """A page of memories that answer a question, best first, as true at ``valid`` and known at commit ``seq``."""
+
+    memories: list[Found]
+    next_cursor: str | None
+    seq: int
+    valid: str | None
+
+
+class Scope(msgspec.Struct, kw_only=True):
+    """A registered identity."""
+
+    id: str
+    kind: str
+    scope_id: str
+    retired: bool
+    since: str
+
+
+class Scopes(msgspec.Struct, kw_only=True):
+    """A page of scopes."""
+
+    scopes: list[Scope]
+    next_cursor: str | None
+
+
+class Whole(Memory):
+    """One memory with the scopes that it is in; ``next_offset`` is where the rest of its text begins."""
+
+    scopes: list[str]
+    retired: bool
+    characters: int
+    next_offset: int | None
+
+
+class Done(msgspec.Struct, kw_only=True):
+    """What a write did, in commit ``seq``. ``proposals`` wait for ``memory_decide``; ``notes`` are worth knowing."""
+
+    id: str | None
+    outcome: str
+    seq: int
+    written_at: str
+    retired: int
+    proposals: list[str]
+    notes: list[str]
+
+
+class Told(msgspec.Struct, kw_only=True):
+    """One version of a memory, or of one that it replaced or was replaced by."""
+
+    id: str
+    text: str
+    truncated: bool
+    valid_from: str | None
+    valid_to: str | None
+    seq: int
+    learned_at: str
+    author: str
+    why: str
+    erased: bool
+    source: dict[str, Any]
+
+
+class Versions(msgspec.Struct, kw_only=True):
+    """A memory's history, oldest first; ``complete`` is false if there is more than is shown."""
+
+    versions: list[Told]
+    complete: bool
+
+
+class Pair(msgspec.Struct, kw_only=True):
+    """Two entries that may be one: the newcomer, and whom it may be."""
+
+    proposal: str
+    status: str
+    newcomer: str
+    newcomer_name: str
+    known: str
+    known_name: str
+    because: str
+
+
+class Pairs(msgspec.Struct, kw_only=True):
+    """A page of proposals."""
+
+    proposals: list[Pair]
+    next_cursor: str | None
+
+
+class Conflict(msgspec.Struct, kw_only=True):
+    """Two memories that contradict each other while both hold."""
+
+    first: Memory
+    second: Memory
+
+
+class Contradictions(msgspec.Struct, kw_only=True):
+    """A page of conflicts."""
+
+    conflicts: list[Conflict]
+    next_cursor: str | None
+
+
+class Verified(msgspec.Struct, kw_only=True):
+    """Whether the store is what was written to it. ``root`` stands for all that is in it, at commit ``seq``."""
+
+    ok: bool
+    seq: int
+    root: str
+    commits: int | None
+    findings: list[str]
+
+
+def time(micros: int) -> str | None:
+    """ISO 8601; None for an open end."""
+    text = format_time(micros)
+    return None if text in ("forever", "always") else text
+
+
+def _cut(text: str) -> dict[str, Any]:
+    return {"text": text[:SHOWN], "truncated": len(text) > SHOWN}
+
+
+def _span(valid: Valid) -> dict[str, Any]:
+    return {"valid_from": time(valid.start), "valid_to": time(valid.end)}
+
+
+def _fields(found: World | Hit) -> dict[str, Any]:
+    return {
+        "id": found.ref,
+        "type": found.type,
+        "name": found.name,
+        **_cut(found.content),
+        **_span(found.valid),
+        "learned_at": format_time(found.ingested_at),
+        "author": found.author,
+        "source": found.source,
+        "conflicts": list(found.conflicts),
+    }
+
+
+def memory(found: World) -> Memory:
+    """A world as a list shows it."""
+    return Memory(**_fields(found))
+
+
+def hit(found: Hit) -> Found:
+    """A hit with its reason."""
+    return Found(**_fields(found), score=found.score, reason=found.reason)
+
+
+def looked_up(found: World) -> Found:
+    """A world that was asked for by its id, in the form of a hit."""
+    return Found(**_fields(found), score=1.0, reason="asked for by id")
+
+
+def whole(found: World, scopes: list[str], offset: int) -> Whole:
+    """A world with a long piece of its text."""
+    end = offset + READ
+    left = len(found.content) > end
+    shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
+    state = {"scopes": scopes, "retired": found.closed, "characters": len(found.content)}
+    return Whole(**(_fields(found) | shown | state))
+
+
+def told(ref: str, version: Version) -> Told:
+    """A version of a world."""
+    return Told(
+        id=ref,
+        **_cut(version.content),
+        **_span(version.valid),
+        seq=version.seq,
+        learned_at=format_time(version.ingested_at),
+        author=version.author,
+        why=version.why,
+        erased=version.erased,
+        source=version.source,
+    )
+
+
+def pair(found: Proposal) -> Pair:
+    """A proposal in words."""
+    plain = {name: value for name, value in found.evidence.items() if isinstance(value, str | int | float)}
+    because = ", ".join(f"{name} {value}" for name, value in plain.items()) or found.why
+    return Pair(
+        proposal=found.ref,
+        status=found.status,
+        newcomer=found.source,
+        newcomer_name=found.source_name,
+        known=found.target,
+        known_name=found.target_name,
+        because=because[:SHOWN],
+    )

@@ -1,0 +1,157 @@
+"""The tools that write. What is recorded of who wrote, and by which way, is the server's word and never the model's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
+from worlddb.tools.mcp import arguments, results
+from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
+
+
+class Stamp(NamedTuple):
+    """What the server knows of a call: the program that is connected, and the tool that it called."""
+
+    client: str
+    tool: str
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The provenance of what the call writes."""
+        return {"channel": "mcp", "client": self.client, "tool": self.tool}
+
+
+def write(desk: Desk, given: arguments.Write, stamp: Stamp) -> results.Done:
+    """``memory_write``."""
+    labels = labels_of(given)
+    if not labels:
+        raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
+    _check_type(given.type)
+    view = desk.view()
+    with desk.db.batch(idempotency_key=given.idempotency_key) as tx:
+        first, *others = [desk.write_scope(tx, view, label) for label in labels]
+        made = tx.create(
+            given.type,
+            given.name,
+            content=given.text,
+            world=first,
+            valid_from=given.valid_from,
+            source=stamp.source,
+            why=given.why,
+            resolve="all",
+        )
+        for scope in others:
+            tx.link(scope, "contains", made, valid_from=given.valid_from)
+    desk.keep_up()
+    return _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
+
+
+def amend(desk: Desk, given: arguments.Amend, stamp: Stamp) -> results.Done:
+    """``memory_amend``."""
+    view = desk.view()
+    old = desk.memory(view, given.id)
+    first, *others = view.containers(old.ref) or [desk.top]
+    with desk.db.batch() as tx:
+        made = tx.create(
+            old.type,
+            old.name,
+            content=given.text,
+            world=first,
+            valid_from=given.valid_from,
+            source=stamp.source,
+            why=given.why,
+            resolve=False,
+        )
+        for scope in others:
+            tx.link(scope, "contains", made, valid_from=given.valid_from)
+        tx.link(made, "supersedes", old.ref, valid_from=given.valid_from, why=given.why)
+    desk.keep_up()
+    return _done(desk, tx.receipt, tx.receipt.refs[0])
+
+
+def retire(desk: Desk, given: arguments.Retire, stamp: Stamp) -> results.Done:
+    """``memory_retire``."""
+    found = desk.memory(desk.view(), given.id)
+    receipt = desk.db.retire(found.ref, at=given.at, why=given.why)
+    receipt.raise_if_refused()
+    return _done(desk, receipt, found.ref, retired=1 if receipt.events else 0)
+
+
+def retire_all(desk: Desk, given: arguments.RetireAll, stamp: Stamp) -> results.Done:
+    """``memory_retire_all``."""
+    view = desk.view()
+    return _retired(desk, view, _scope(desk, view, given), given.why, itself=False)
+
+
+def purge_scope(desk: Desk, given: arguments.PurgeScope, stamp: Stamp) -> results.Done:
+    """``memory_purge_scope``."""
+    view = desk.view()
+    scope = _scope(desk, view, given)
+    if given.confirm != scope.name:
+        raise InputError(
+            f"confirm is {given.confirm!r:.80}, so nothing was done",
+            f"This retires the scope and everything in it. To go on, give confirm={scope.name!r}",
+        )
+    return _retired(desk, view, scope, given.why, itself=True)
+
+
+def decide(desk: Desk, given: arguments.Decide, stamp: Stamp) -> results.Done:
+    """``memory_decide``."""
+    fitting = [each for each in desk.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
+    if len(fitting) != 1:
+        told = "There is no proposal" if not fitting else "There are several proposals that begin with"
+        raise UnknownReference(f"{told} {given.proposal}", "List them with memory_proposals")
+    deciding = {"accept": desk.db.accept, "reject": desk.db.reject, "undo": desk.db.undo}
+    receipt = deciding[given.decision](fitting[0].ref, why=given.why)
+    receipt.raise_if_refused()
+    return _done(desk, receipt, fitting[0].ref)
+
+
+def _retired(desk: Desk, view: View, scope: World, why: str, *, itself: bool) -> results.Done:
+    """Retire all that a scope contains and that still holds, as one commit; with ``itself`` the scope too."""
+    refs = [world.ref for world in desk.inside(view, [scope.ref])]
+    with desk.db.batch() as tx:
+        for ref in refs:
+            tx.retire(ref, why=why)
+        if itself:
+            tx.retire(scope.ref, why=why)
+    return _done(desk, tx.receipt, scope.ref, retired=len(refs))
+
+
+def _scope(desk: Desk, view: View, given: arguments.RetireAll) -> World:
+    label = Label(given.kind, given.scope_id)
+    found = desk.scopes(view, label)
+    if not found:
+        raise UnknownReference(f"There is no scope {label}", "See memory_list_scopes")
+    return found[0]
+
+
+def _check_type(name: str) -> None:
+    if name.casefold() == SCOPE.casefold():
+        raise InputError("A memory cannot be a scope", "Scopes are made when a memory is written into them")
+
+
+def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> results.Done:
+    """A receipt, without what lies outside of the world that the server is confined to."""
+    proposals, notes = list(receipt.proposals), list(receipt.notes)
+    if desk.world is not None:
+        view = desk.view()
+        seen = {proposal.ref for proposal in view.proposals(status=None)}
+        proposals = [proposal for proposal in proposals if proposal in seen]
+        notes = [note for note in notes if all(other in seen or _sees(view, other) for other in note.refs)]
+    return results.Done(
+        id=ref,
+        outcome=type(receipt.outcome).__name__.lower() if receipt.events else "unchanged",
+        seq=receipt.seq,
+        written_at=format_time(receipt.ingest_time),
+        retired=retired,
+        proposals=proposals,
+        notes=[str(note) for note in notes],
+    )
+
+
+def _sees(view: View, ref: str) -> bool:
+    try:
+        return view.get(ref, include_superseded=True) is not None
+    except InputError:
+        return False
