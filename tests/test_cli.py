@@ -72,7 +72,7 @@ def test_the_commands_are_those_that_are_promised():
         *("verify", "rebuild", "replay", "snapshot", "redecide", "backup", "restore", "erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
-        *("export", "import"),
+        *("export", "import", "mcp"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 
