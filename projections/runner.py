@@ -115,7 +115,12 @@ def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None 
 
 
 def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> int:
-    """Throw the tables away and derive them again; how many events were replayed."""
+    """Throw the tables away, older ones too, and derive them again; how many events were replayed.
+
+    Raises:
+        NewerFormat: the tables, or the log, belong to a newer release.
+    """
+    tables.layout()
     tables.clear()
     return catch_up(log, tables, log.head().seq, progress)
 

@@ -17,11 +17,13 @@ import lmdb
 import msgspec
 from blake3 import blake3
 
-from worlddb.log.model.errors import DamagedStore, UnavailableError, WorldDBError
+from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
 from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.projections.tables.schema import LAYOUT
+from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.copying import Copier, Progress
 
 KIND: Final = "snapshot"
@@ -130,10 +132,14 @@ def _load(source: Environment, target: Environment, seq: int) -> bool:
         kept.refuse_damaged_pages()
         with kept.read() as pairs, source.read() as reading:
             log = LmdbLog(pairs)
-            if log.head().seq != seq or {log.chain(seq).hex(), LmdbLog(reading).chain(seq).hex()} != {seal.chain}:
+            if (
+                Tables(pairs).layout() != LAYOUT
+                or log.head().seq != seq
+                or {log.chain(seq).hex(), LmdbLog(reading).chain(seq).hex()} != {seal.chain}
+            ):
                 return False
             target.write(lambda txn: _put_all(pairs, txn, seal))
-    except DamagedStore:
+    except (DamagedStore, NewerFormat):
         return False
     finally:
         kept.close()

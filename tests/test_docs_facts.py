@@ -21,7 +21,7 @@ from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.outcome import NOTES
 
 _PUBLIC = """
-    Identity KnownFact
+    Identity KnownFact OlderTables Upgraded upgrade
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError
     InvalidInterval

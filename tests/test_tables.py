@@ -133,7 +133,7 @@ ROWS: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
     (schema.EDGE, schema.EdgeRow, st.tuples(raw(32), u64, u64, u32, u32, u64, u64, i64, i64, u64, i32, u16)),
     (schema.EDGE_PLACE, schema.EdgePlace, st.tuples(u64, u16, u64)),
     (schema.ALIAS, schema.AliasRow, st.tuples(raw(16), u64, u64, i32, u32)),
-    (schema.PROGRESS, schema.Progress, st.tuples(u64, u64, u64)),
+    (schema.PROGRESS, schema.Progress, st.tuples(u64, u64, u64, u16)),
     (
         schema.PROPOSAL,
         schema.ProposalRow,

@@ -28,6 +28,7 @@ from worlddb.log.model.errors import (
     ModelUnavailable,
     NewerFormat,
     NotAStore,
+    OlderTables,
     ReadOnlyBackup,
     RefusedError,
     StoreClosed,
@@ -95,7 +96,9 @@ from worlddb.reconciler.resolving.verdict import Considered, Contender, Tiebreak
 from worlddb.reconciler.snapshots import Snapshot
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
+from worlddb.reconciler.upgrading import Upgraded
 from worlddb.restoring import restore
+from worlddb.upgrading import upgrade
 from worlddb.writing import Batch, Pending
 
 __version__ = "0.1.0"
@@ -179,6 +182,7 @@ __all__ = [
     "Node",
     "NotAStore",
     "Note",
+    "OlderTables",
     "PairProposal",
     "Pending",
     "PlainHandler",
@@ -217,6 +221,7 @@ __all__ = [
     "UnknownEdgeType",
     "UnknownReference",
     "UnprovedBundle",
+    "Upgraded",
     "Valid",
     "Verified",
     "Version",
@@ -236,4 +241,5 @@ __all__ = [
     "parse_time",
     "restore",
     "sign_checkpoint",
+    "upgrade",
 ]

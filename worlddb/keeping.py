@@ -11,6 +11,7 @@ from worlddb.log.model.environment import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
+from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
@@ -193,16 +194,21 @@ class Keeping(Proving):
             DamagedStore: a commit is not what was written; the backup ends before it.
         """
         self._reader.refuse_supposed("a backup of it could be taken for one of the original")
-        folder = folder_of(into)
-        refuse_inside(self.path, folder)
-        place, head = str(folder.resolve()), self.head().seq
-        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
-        try:
-            if not has_begun(target):
-                note_copy(self.path, Copy(BACKUP, place, head, head))
-            made = back_up(self._env, target, progress)
-            if made.scrubbed:
-                note_copy(self.path, Copy(BACKUP, place, made.seq, made.head))
-            return made
-        finally:
-            target.close()
+        return backup_into(self._env, folder_of(into), self.author, progress)
+
+
+def backup_into(env: Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
+    """Bring a backup in a directory up to the last commit, or begin one there, and remember where it is."""
+    refuse_inside(env.folder, folder)
+    with env.read() as txn:
+        place, head = str(folder.resolve()), LmdbLog(txn).head().seq
+    target = open_environment(folder, author=author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+    try:
+        if not has_begun(target):
+            note_copy(env.folder, Copy(BACKUP, place, head, head))
+        made = back_up(env, target, progress)
+        if made.scrubbed:
+            note_copy(env.folder, Copy(BACKUP, place, made.seq, made.head))
+        return made
+    finally:
+        target.close()

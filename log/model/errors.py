@@ -19,6 +19,7 @@
     │   ├── NotAStore              the directory is not a WorldDB store
     │   ├── DamagedStore           bytes on disk are not what was written
     │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
+    │   ├── OlderTables            tables of an older WorldDB: `worlddb upgrade` derives them again
     │   ├── ReadOnlyBackup         a backup was written to: restore it first
     │   ├── HypotheticalStore      a store that only might have been is to be written to, or to stand for the real one
     │   ├── BackupMismatch         a backup of another store, one that has parted from it, or none at all
@@ -167,6 +168,12 @@ class NewerFormat(StoreError):
     """The store, or an event in it, was written by a newer WorldDB."""
 
     code = "newer_format"
+
+
+class OlderTables(StoreError):
+    """The store's tables have the layout of an older WorldDB: ``worlddb upgrade`` derives them again."""
+
+    code = "older_tables"
 
 
 class ReadOnlyBackup(StoreError):

@@ -139,15 +139,19 @@ EDGE_PLACE = struct.Struct(">QHQ")
 
 
 class Progress(NamedTuple):
-    """How far the tables have applied, and the next numbers to give out."""
+    """How far the tables have applied, the next numbers to give out, and the layout of all tables."""
 
     seq: int
     next_node: int
     next_edge: int
+    layout: int
 
 
-PROGRESS = struct.Struct(">QQQ")
-NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1)
+PROGRESS = struct.Struct(">QQQH")
+LAYOUT: Final = 1
+"""The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up."""
+LAYOUT_BYTES: Final = 2
+NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
 
 class NodeRow(NamedTuple):

@@ -7,11 +7,13 @@ from typing import Final, Protocol
 
 import lmdb
 
-from worlddb.log.model.errors import DamagedStore
+from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
 from worlddb.projections.tables.held import Known, RowCache
 from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.schema import (
     FIRST_TABLE_BYTE,
+    LAYOUT,
+    LAYOUT_BYTES,
     NODE,
     NOTHING_APPLIED,
     PREFIX_BYTES,
@@ -24,7 +26,9 @@ from worlddb.projections.tables.schema import (
     VersionRow,
 )
 
-_LAYOUT: Final = tuple(
+_APPLIED: Final = b"applied"
+_UNNUMBERED_BYTES: Final = PROGRESS.size - LAYOUT_BYTES
+_ROOMS: Final = tuple(
     (name, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
 )
 """What every read would otherwise work out again for each table."""
@@ -33,6 +37,23 @@ _LAYOUT: Final = tuple(
 def missing_row(what: str) -> DamagedStore:
     """The error for a row that another row names and that is not there."""
     return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+
+
+def _layout_of(applied: bytes | None) -> int | None:
+    """The layout that the row ``applied`` names, which every later one has in the same place; 0 for the shorter row
+    that named none. ``None`` if there is no row, or one that no release wrote: then the tables are derived again."""
+    if applied is None or len(applied) == _UNNUMBERED_BYTES:
+        return None if applied is None else 0
+    layout = int.from_bytes(applied[_UNNUMBERED_BYTES : PROGRESS.size], "big")
+    return layout if layout > LAYOUT or (layout and len(applied) == PROGRESS.size) else None
+
+
+def _refuse_newer(layout: int) -> None:
+    if layout > LAYOUT:
+        raise NewerFormat(
+            f"The store's tables have layout {layout}; this release knows layouts up to {LAYOUT}",
+            "Upgrade WorldDB; the store itself is untouched",
+        )
 
 
 class Owing(Protocol):
@@ -70,7 +91,7 @@ class WholeTables:
         self.known = Known()
         """What is known of worlds, for edges; handed on by whoever writes."""
         self._cache = RowCache()
-        self._all = {name: Table(txn, first, prefix_bytes) for name, first, prefix_bytes in _LAYOUT}
+        self._all = {name: Table(txn, first, prefix_bytes) for name, first, prefix_bytes in _ROOMS}
         (
             self.progress_table,
             self.nodes,
@@ -149,12 +170,37 @@ class WholeTables:
         return self.paid(self._blocks)
 
     def progress(self) -> Progress:
-        """How far the tables have applied."""
-        stored = self.progress_table.get(b"applied")
-        return NOTHING_APPLIED if stored is None else Progress(*PROGRESS.unpack(stored))
+        """How far the tables have applied.
+
+        Raises:
+            OlderTables, NewerFormat: they have another layout than this release's.
+        """
+        stored = self.progress_table.get(_APPLIED)
+        layout = _layout_of(stored)
+        if stored is None or layout is None:
+            return NOTHING_APPLIED
+        if layout != LAYOUT:
+            _refuse_newer(layout)
+            raise OlderTables(
+                f"The store's tables have layout {layout}; this release writes and reads {LAYOUT}",
+                "Run `worlddb upgrade`: it makes a backup, then derives them from the log again",
+            )
+        return Progress(*PROGRESS.unpack(stored))
+
+    def layout(self) -> int:
+        """The version of the tables' layout; 0 if they are older than that number, today's if there are none.
+
+        Raises:
+            NewerFormat: a newer release has written them.
+        """
+        stored = self.progress_table.get(_APPLIED)
+        found = _layout_of(stored)
+        layout = LAYOUT if found is None else found
+        _refuse_newer(layout)
+        return layout
 
     def put_progress(self, progress: Progress) -> None:
-        self.progress_table.put(b"applied", PROGRESS.pack(*progress))
+        self.progress_table.put(_APPLIED, PROGRESS.pack(*progress))
 
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""

@@ -333,3 +333,11 @@ def cut_backup(folder: Path, into: Path, points: Path, at: int, how: str) -> Non
         copying.CHUNK_COMMITS = 3  # type: ignore[misc]
         db.backup(into)
     points.write_text("\n".join(cut.passed), "utf-8")
+
+
+def cut_upgrade(folder: Path, points: Path, at: int, how: str) -> None:
+    """Upgrade a store, but only to the ``at``-th point; with 0, to the end, and write the points passed to a file."""
+    cut = Cut(at, how)
+    install(cut)
+    worlddb.upgrade(folder)
+    points.write_text("\n".join(cut.passed), "utf-8")

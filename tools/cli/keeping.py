@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
+import worlddb
 from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Verified
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
@@ -126,6 +127,30 @@ def _rebuild(args: Namespace, out: Output) -> int:
     return DONE
 
 
+def _upgrade_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--backup", metavar="DIR", help="where the backup goes (default: beside the store, STORE.before-upgrade-N)"
+    )
+
+
+def _upgrade(args: Namespace, out: Output) -> int:
+    folder = stores.there(stores.folder_of(args))
+    with out.steps("Backing up, then deriving the tables") as told:
+        made = worlddb.upgrade(folder, backup=args.backup, progress=told)
+    document = {**made._asdict(), "backup": made.backup or None}
+
+    def write(page: Page) -> None:
+        if not made.backup:
+            page.line(("up to date", "good"), f"  its tables have layout {made.after}: there is nothing to upgrade")
+            return
+        page.line(("upgraded", "good"), f"  from layout {made.before} to {made.after}; root {made.root}")
+        page.line(f"the backup has commits 1 to {made.seq:,}: {made.backup}")
+        out.hint("Delete the backup when you no longer need it. Erasures do not reach it by themselves.")
+
+    out.answer(document, write)
+    return DONE
+
+
 def _replay_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
     parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
@@ -202,6 +227,16 @@ COMMANDS = (
         _rebuild_arguments,
         _rebuild,
         (("rebuild", "all of them; the root comes out the same"), ("rebuild text", "only the text index")),
+    ),
+    Command(
+        "upgrade",
+        "bring a store that an older release wrote up to date, with a backup first",
+        _upgrade_arguments,
+        _upgrade,
+        (
+            ("upgrade", "the backup goes beside the store; says so if there is nothing to do"),
+            ("upgrade --backup /mnt/disk/before", "the backup goes there; run it again if it broke off"),
+        ),
     ),
     Command(
         "replay",
