@@ -355,7 +355,7 @@ class View(Queryable):
         if isinstance(lanes, str):
             raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
         when = self.valid if asked is None else parse_time(asked, "asked")
-        choice = Choice(include_superseded, period_of(during, overlaps, include_superseded=include_superseded))
+        choice = Choice(bool(include_superseded), period_of(during, overlaps, include_superseded=include_superseded))
         return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when))
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
