@@ -102,3 +102,18 @@ def test_a_bundle_that_does_not_hold_makes_no_store(harm, run, tmp_path, capsys)
         assert refused.json["error"]["remedy"]
     assert ("worlddb ingest" in refused.err) == (harm in ("empty", "a conversation"))
     assert not (tmp_path / "new").exists()
+
+
+def test_no_file_that_a_command_writes_replaces_one_of_the_store(run, small):
+    """With --overwrite, a proof or a report could be written over the data file."""
+    store = run.store
+    for words in (
+        ("export", "--out", store / "data.mdb", "--overwrite"),
+        ("prove", small.team, "--out", store / "data.mdb", "--overwrite"),
+        ("diff", store, "--at-a", "3", "--html", store / "data.mdb", "--overwrite"),
+        ("erase", small.yes, "--reason", "asked", "--yes", "--receipt", store / "receipt.json"),
+    ):
+        told = run(*words)
+        assert (told.code, told.error) == (2, "input"), words
+        assert "lies inside the store" in told.err
+    assert run("verify", "--deep").code == 0

@@ -239,3 +239,21 @@ def test_the_command_line_lists_what_would_differ(run: Here, tmp_path: Path, mon
 def test_what_cannot_be_asked_for_is_told(run: Here, words: tuple[str, ...], code: str) -> None:
     wrong = run("redecide", *words)
     assert (wrong.code, wrong.error) == (2, code)
+
+
+def test_a_history_with_a_text_that_was_changed_behind_the_engine_is_neither_decided_again_nor_supposed(
+    tmp_path: Path,
+) -> None:
+    """Both went by what stood there: a what-if made a store that verified out of one that did not."""
+    with worlddb.open(tmp_path / "store") as db:
+        left_out = db.create("Fact", "A", content="the library")
+        db.create("Fact", "B", content="the harbour")
+        db.create("Fact", "C", content="the station")
+    data = tmp_path / "store" / "data.mdb"
+    data.write_bytes(data.read_bytes().replace(b"harbour", b"airport"))
+    with worlddb.open(tmp_path / "store") as db:
+        assert not db.verify().ok
+        with pytest.raises(worlddb.DamagedStore, match="Commit 3 is not what was written"):
+            db.redecide()
+        with pytest.raises(worlddb.DamagedStore, match="Commit 3 is not what was written"):
+            db.replay(tmp_path / "supposed", without=[left_out.seq])

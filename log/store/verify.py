@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
-from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.errors import DamagedStore, WorldDBError
 from worlddb.log.model.events import Erased, Imported, TakenOver
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import LmdbLog, seq_of_key
@@ -109,6 +109,19 @@ def verify_commit(
     if not sound:
         erasures.doubtful(seq)
     return header, [Finding(seq, problem) for problem in problems]
+
+
+def see_that_it_holds(log: LmdbLog, seq: int) -> None:
+    """Look at one commit and its texts before something is made of them; what was erased may be missing.
+
+    Raises:
+        DamagedStore: it is not what was written.
+    """
+    _, findings = verify_commit(log, seq, log.header(seq - 1) if seq > 1 else None, Erasures())
+    for finding in findings:
+        raise DamagedStore(
+            f"Commit {seq} is not what was written: {finding.problem}", "Restore the store from a backup", seq=seq
+        )
 
 
 def _against_previous(log: LmdbLog, header: Header, seq: int, previous: Header | None) -> Iterator[str]:

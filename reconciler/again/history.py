@@ -17,6 +17,7 @@ from worlddb.log.model.hashing import SUPPOSED, keyed
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.again.comparing import Redecision, compared, decided_then
@@ -85,6 +86,7 @@ class History:
         with self._source.read() as reading:
             log, tables = LmdbLog(reading), Tables(reading)
             for seq in range(begin, upto + 1):
+                see_that_it_holds(log, seq)
                 then = _Then(log, tables, log.header(seq), log.events(seq))
                 other = self._commit(then, txn)
                 self._keys.learn(then.events)

@@ -18,6 +18,7 @@ from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.commit import Events
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Head, LmdbLog
+from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.again.comparing import Redecision, compared, decided_then
@@ -84,6 +85,7 @@ def _decide_some(
     with source.read() as reading:
         log, whole = LmdbLog(reading), Tables(reading)
         for seq in range(span[0], span[1] + 1):
+            see_that_it_holds(log, seq)
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from worlddb import InputError, __version__
@@ -150,10 +151,15 @@ def count(text: str) -> int:
 
 
 def refuse_existing(file: str, *, overwrite: bool) -> None:
-    """Keep what is there under a name that is to be written.
+    """Keep what is there under a name that is to be written, and keep out of stores.
 
     Raises:
-        InputError: something is, and nobody said that it may be replaced.
+        InputError: something is there, and nobody said that it may be replaced; or the file would lie in a store.
     """
+    for folder in Path(file).absolute().parents:
+        if (folder / "data.mdb").exists():
+            raise InputError(
+                f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside of the store"
+            )
     if not overwrite and os.path.lexists(file):
         raise InputError(f"{file!r:.200} exists already", "Choose another name, or replace it with --overwrite")

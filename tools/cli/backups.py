@@ -62,8 +62,8 @@ COMMANDS = (
         _backup_arguments,
         _backup,
         (
-            ("backup /mnt/disk/memory", "the first time all commits, later the new ones; writers may go on"),
-            ("backup /mnt/disk/memory --json", "for a program: the last commit and the root hash"),
+            ("backup backups/memory", "the first time all commits, later the new ones; writers may go on"),
+            ("backup backups/memory --json", "for a program: the last commit and the root hash"),
         ),
     ),
     Command(
@@ -72,8 +72,8 @@ COMMANDS = (
         _restore_arguments,
         _restore,
         (
-            ("restore /mnt/disk/memory --into memory", "every commit and text is checked on the way"),
-            ("restore /mnt/disk/memory --into memory --erasures-from old", "without what the original erased since"),
+            ("restore backups/memory --into memory", "every commit and text is checked on the way"),
+            ("restore backups/memory --into memory --erasures-from old", "without what the original erased since"),
         ),
     ),
 )

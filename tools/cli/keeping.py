@@ -235,7 +235,7 @@ COMMANDS = (
         _upgrade,
         (
             ("upgrade", "the backup goes beside the store; says so if there is nothing to do"),
-            ("upgrade --backup /mnt/disk/before", "the backup goes there; run it again if it broke off"),
+            ("upgrade --backup backups/before", "the backup goes there; run it again if it broke off"),
         ),
     ),
     Command(
