@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.running import Here, Small, small_store
+from tests.running import Here
 from worlddb import Query
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
-
-
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
-    return Here(capsys, made[0])
+def run(reading: Here) -> Here:
+    return reading
 
 
 KEYS = {"query", "nodes", "edges", "passed", "scores", "facets", "identities", "stages", "exact", "note", "view"}

@@ -9,23 +9,12 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.running import Here, Small, small_store
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
-    folder = tmp_path_factory.mktemp("cli") / "memory"
-    return folder, small_store(folder)
+from tests.running import Here, Small
 
 
 @pytest.fixture
-def small(made: tuple[Path, Small]) -> Small:
-    return made[1]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small]) -> Here:
-    return Here(capsys, made[0])
+def run(reading: Here) -> Here:
+    return reading
 
 
 @pytest.fixture
