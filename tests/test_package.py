@@ -70,7 +70,7 @@ def test_the_wheel_says_what_it_needs_and_what_it_offers(wheel: zipfile.ZipFile)
     assert (header["Name"], header["License-Expression"]) == ("worlddb", "Apache-2.0")
     assert header["Requires-Python"] == ">=3.11"
     entry_points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
-    assert "worlddb = worlddb.tools.cli.main:main" in entry_points
+    assert "worlddb = worlddb.tools.cli.start:main" in entry_points
 
 
 def test_the_installation_that_runs_these_tests_is_this_checkout() -> None:

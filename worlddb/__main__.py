@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from worlddb.tools.cli.main import main
+from worlddb.tools.cli.start import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import worlddb
 from worlddb.tools.cli.main import COMMANDS, main
 
-WITHOUT_A_STORE = {"demo", "keygen", "cosign", "check-proof"}
+WITHOUT_A_STORE = {"demo", "keygen", "cosign", "check-proof", "completion"}
 """Commands that open no store that is named."""
 
 SERVES = {"mcp"}

@@ -1,4 +1,4 @@
-"""Where ``worlddb`` starts: the list of commands, and how every run ends."""
+"""The list of commands, and how every run ends."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from worlddb.tools.cli import (
     backups,
     blaming,
     comparing,
+    completion,
     erasing,
     identity,
     ingesting,
@@ -34,6 +35,7 @@ from worlddb.tools.cli import (
 from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
 from worlddb.tools.cli.command import Command
 from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.start import INTERRUPTED, INTERRUPTED_WORDS
 
 COMMANDS: Final[tuple[Command, ...]] = (
     *story.COMMANDS,
@@ -56,12 +58,12 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *identity.COMMANDS,
     *interchange.COMMANDS,
     *serving.COMMANDS,
+    completion.completion(lambda: COMMANDS),
 )
 """Every command, in the order in which help lists them."""
 
-INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
-"""What a shell reports for a program that SIGINT or SIGPIPE has ended."""
+"""What a shell reports for a program that SIGPIPE has ended."""
 
 
 class SystemTrouble(UnavailableError):
@@ -100,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _silence_stdout()
         return PIPE_CLOSED
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; what was committed stays\n")
+        sys.stderr.write(INTERRUPTED_WORDS)
         return INTERRUPTED
 
 

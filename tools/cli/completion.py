@@ -1,0 +1,87 @@
+"""``worlddb completion``: a script with which a shell completes commands, options, choices and files by itself.
+
+The script holds all that there is to know, so pressing Tab starts no Python.
+"""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from worlddb.tools.cli.arguments import parser_of
+from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.worlds import EDGE_TYPES
+
+SHELLS: Final = ("bash", "zsh", "fish")
+_FOLDERS: Final = frozenset({"DIR", "NEW", "STORE"})
+_FILES: Final = frozenset({"A", "B", "FILE", "FILE_OR_SEQ", "KEYFILE", "VERIFIER"})
+"""What help calls an argument that is a folder, or a file."""
+_WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
+    ("ingest", "format"): ("auto", "locomo", "longmemeval", "jsonl", "markdown", "text"),
+    ("rebuild", "names"): ("tables", "text", "vectors"),
+    ("link", "type"): ("contains", *EDGE_TYPES),
+}
+"""Words that an argument is likely to be, where it may be others, too."""
+
+
+def completion(commands: Callable[[], Sequence[Command]]) -> Command:
+    """The command that writes the script; ``commands`` are those that there are."""
+
+    def add(parser: ArgumentParser) -> None:
+        parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+
+    def run(args: Namespace, out: Output) -> int:
+        text = script(commands(), args.shell)
+        out.verbatim({"shell": args.shell, "script": text}, text)
+        return DONE
+
+    return Command(
+        "completion",
+        "write the script with which your shell completes commands, options, choices and files",
+        add,
+        run,
+        (
+            ("completion bash > ~/.local/share/bash-completion/completions/worlddb", "for bash, from the next one on"),
+            ("completion zsh > ~/.zfunc/_worlddb", "for zsh, if its fpath has that folder"),
+            ("completion fish > ~/.config/fish/completions/worlddb.fish", "for fish"),
+        ),
+    )
+
+
+def script(commands: Sequence[Command], shell: str) -> str:
+    """What a shell is to source."""
+    import shtab
+
+    parser = parser_of(commands)
+    _complete(parser, "", ())
+    own = _commands_of(parser)
+    read = [name for name, each in own.items() if any(action.dest == "ingested" for action in each._actions)]
+    for name, each in own.items():
+        _complete(each, name, read)
+    return shtab.complete(parser, shell).rstrip() + "\n"
+
+
+def _commands_of(parser: ArgumentParser) -> Mapping[str, ArgumentParser]:
+    (listed,) = (action.choices for action in parser._actions if action.dest == "command")
+    assert isinstance(listed, Mapping)
+    return listed
+
+
+def _complete(parser: ArgumentParser, command: str, read: Iterable[str]) -> None:
+    """Say of each argument what it may be; the parser parses nothing afterwards."""
+    import shtab
+
+    for action in parser._actions:
+        if action.metavar in _FOLDERS or action.metavar in _FILES:
+            _by(action, shtab.DIRECTORY if action.metavar in _FOLDERS else shtab.FILE)
+        elif (command, action.dest) == ("at", "words"):
+            action.choices = read
+        elif words := _WORDS.get((command, action.dest)):
+            action.choices = words
+
+
+def _by(action: Action, how: object) -> None:
+    """The library looks for an attribute that the class of argparse does not have."""
+    vars(action)["complete"] = how

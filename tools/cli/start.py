@@ -1,0 +1,45 @@
+"""Where the process of the command line begins: an interruption ends it with a word, whenever it comes.
+
+Nothing of the engine is imported before that is seen to: loading all of it takes a good part of a second, in which a
+person may think better of a command.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+from typing import Final, NoReturn
+
+INTERRUPTED: Final = 130
+"""What a shell reports for a program that SIGINT has ended."""
+INTERRUPTED_WORDS: Final = "interrupted; what was committed stays\n"
+
+
+def main() -> int:
+    """Load the command line and run one command; the exit code."""
+    # A process that was started to ignore interruptions (``nohup``, ``&``) goes on doing so.
+    listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if listens:
+        signal.signal(signal.SIGINT, _end)
+    from worlddb.tools.cli.main import main as run
+
+    if not listens:
+        return run()
+    try:
+        # A command is interrupted by an exception, so that it lets go of what it holds.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        code = run()
+        signal.signal(signal.SIGINT, _end)
+    except KeyboardInterrupt:
+        _end()
+    return code
+
+
+def _end(*_: int | FrameType | None) -> NoReturn:
+    """End the process where nothing is held that has to be let go, whatever is being imported or torn down."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        os.write(2, INTERRUPTED_WORDS.encode())
+    finally:
+        os._exit(INTERRUPTED)

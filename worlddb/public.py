@@ -1,0 +1,240 @@
+"""Everything public, each name from the room that has it; users import it from :mod:`worlddb`."""
+
+from worlddb.comparing import diff
+from worlddb.database import Database, open
+from worlddb.interchange import check_bundle
+from worlddb.keeping import Rebuilt, Step, Verified
+from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
+from worlddb.log.model.errors import (
+    AmbiguousReference,
+    BackupMismatch,
+    ClockJump,
+    Conflict,
+    DamagedStore,
+    ForkedProcess,
+    HandlerFailed,
+    HypotheticalStore,
+    IdempotencyConflict,
+    InputError,
+    InvalidBundle,
+    InvalidInterval,
+    InvalidText,
+    InvalidTime,
+    LimitExceeded,
+    MalformedFile,
+    ModelUnavailable,
+    NewerFormat,
+    NotAStore,
+    OlderTables,
+    ReadOnlyBackup,
+    RefusedError,
+    StoreClosed,
+    StoreError,
+    UnavailableError,
+    UnknownEdgeType,
+    UnknownReference,
+    UnprovedBundle,
+    WorldDBError,
+    WriterBusy,
+)
+from worlddb.log.model.limits import (
+    MAX_CHECKPOINT_BYTES,
+    MAX_CONTENT_BYTES,
+    MAX_NAME_BYTES,
+    MAX_PROOF_BYTES,
+    checked_text,
+)
+from worlddb.log.model.proof import ProofCheck
+from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
+from worlddb.log.store.bundles import Bundle
+from worlddb.projections.indexes.pooling import POOLS
+from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
+from worlddb.query.blame import Blame, BlamedEdge, BlamedField
+from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
+from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
+from worlddb.query.fusion import FUSIONS
+from worlddb.query.journal import Entry
+from worlddb.query.pipeline.answer import Stage, Subgraph
+from worlddb.query.pipeline.bound import BoundQuery
+from worlddb.query.pipeline.value import Query
+from worlddb.query.ranking import LANES
+from worlddb.query.records import (
+    Bookmark,
+    Composed,
+    Edge,
+    EdgeType,
+    Erasure,
+    Hit,
+    Identity,
+    KnownFact,
+    Learned,
+    Proposal,
+    Recall,
+    Valid,
+    Version,
+    World,
+)
+from worlddb.query.view import View
+from worlddb.reconciler.again.comparing import DecidedEvent, Hypothesis, Redecision
+from worlddb.reconciler.again.redeciding import Redecided
+from worlddb.reconciler.backups import BackedUp, Restored
+from worlddb.reconciler.catchup import Embedding
+from worlddb.reconciler.embedder import Embedder
+from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
+from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
+from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
+from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
+from worlddb.reconciler.preview import ErasurePlan
+from worlddb.reconciler.reclustering import Reclustering
+from worlddb.reconciler.replay import Replayed
+from worlddb.reconciler.resolving.scores import Likeness
+from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.reconciler.resolving.verdict import Considered, Contender, Tiebreaker
+from worlddb.reconciler.snapshots import Snapshot
+from worlddb.reconciler.static_embedder import StaticEmbedder
+from worlddb.reconciler.turns import Turn
+from worlddb.reconciler.upgrading import Upgraded
+from worlddb.restoring import restore
+from worlddb.upgrading import upgrade
+from worlddb.writing import Batch, Pending
+
+__all__ = [
+    "CHANGE_KINDS",
+    "FOREVER",
+    "FUSIONS",
+    "HISTORY_RELATIONS",
+    "LANES",
+    "MAX_CHECKPOINT_BYTES",
+    "MAX_CONTENT_BYTES",
+    "MAX_NAME_BYTES",
+    "MAX_PROOF_BYTES",
+    "POOLS",
+    "AcyclicHandler",
+    "AlteredRecord",
+    "AmbiguousReference",
+    "BackedUp",
+    "BackupMismatch",
+    "Batch",
+    "Blame",
+    "BlamedEdge",
+    "BlamedField",
+    "Bookmark",
+    "BoundQuery",
+    "Bundle",
+    "Change",
+    "Clock",
+    "ClockJump",
+    "Committed",
+    "Composed",
+    "Conflict",
+    "Considered",
+    "Contender",
+    "DamagedStore",
+    "Database",
+    "DecidedEvent",
+    "Detail",
+    "Difference",
+    "Edge",
+    "EdgeHandler",
+    "EdgeType",
+    "Embedder",
+    "Embedding",
+    "Entropy",
+    "Entry",
+    "ErasedText",
+    "ErasedWorld",
+    "Erasure",
+    "ErasureCheck",
+    "ErasurePlan",
+    "ErasureReceipt",
+    "Extraction",
+    "Extractor",
+    "ForkedProcess",
+    "HandledEdge",
+    "HandlerContext",
+    "HandlerFailed",
+    "Head",
+    "Hit",
+    "Hypothesis",
+    "HypotheticalStore",
+    "IdempotencyConflict",
+    "Identity",
+    "InputError",
+    "Insert",
+    "InvalidBundle",
+    "InvalidInterval",
+    "InvalidText",
+    "InvalidTime",
+    "KeyPair",
+    "KnownFact",
+    "Learned",
+    "Likeness",
+    "LimitExceeded",
+    "MalformedFile",
+    "ManualClock",
+    "ModelUnavailable",
+    "NewerFormat",
+    "Node",
+    "NotAStore",
+    "Note",
+    "OlderTables",
+    "PairProposal",
+    "Pending",
+    "PlainHandler",
+    "ProofCheck",
+    "Proposal",
+    "Query",
+    "ReadOnlyBackup",
+    "Rebuilt",
+    "Recall",
+    "Receipt",
+    "Reclustering",
+    "Redecided",
+    "Redecision",
+    "Refused",
+    "RefusedError",
+    "Relation",
+    "Replayed",
+    "Restored",
+    "Rewritable",
+    "SeededEntropy",
+    "Snapshot",
+    "Stage",
+    "Staged",
+    "StaticEmbedder",
+    "Step",
+    "StoreClosed",
+    "StoreError",
+    "Subgraph",
+    "SystemClock",
+    "SystemEntropy",
+    "Thresholds",
+    "Tiebreaker",
+    "TimeLike",
+    "Turn",
+    "UnavailableError",
+    "UnknownEdgeType",
+    "UnknownReference",
+    "UnprovedBundle",
+    "Upgraded",
+    "Valid",
+    "Verified",
+    "Version",
+    "View",
+    "World",
+    "WorldDBError",
+    "WorldText",
+    "WriterBusy",
+    "Written",
+    "check_bundle",
+    "check_proof",
+    "checked_text",
+    "diff",
+    "format_time",
+    "new_key",
+    "open",
+    "parse_time",
+    "restore",
+    "sign_checkpoint",
+    "upgrade",
+]
