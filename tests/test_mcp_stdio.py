@@ -65,40 +65,43 @@ def head_of(store: Path) -> int:
         return db.head().seq
 
 
+async def use_every_tool(client: Client) -> None:
+    """List the tools and call each of them, on an empty store, as a client whose writes are by ``assistant``."""
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert list(listed) == [tool.name for tool in TOOLS]
+    for tool in TOOLS:
+        shown = listed[tool.name]
+        assert shown.input_schema == tool.input_schema and shown.input_schema["type"] == "object"
+        assert shown.annotations is not None and shown.annotations.read_only_hint is tool.read_only
+        assert shown.annotations.destructive_hint is tool.destructive
+
+    person = {"name": "Sarah Chen", "type": "Entity", "user_id": "ada"}
+    await answer(client, "memory_write", text="Sarah leads search.", **person)
+    twin = await answer(client, "memory_write", text="Sarah plays chess.", **person)
+    old = await answer(client, "memory_write", text="Ada lives in Riga.", user_id="ada", valid_from="2020-01-01")
+    new = await answer(client, "memory_amend", id=old["id"], text="Ada lives in Oslo.")
+    (found, *_) = (await answer(client, "memory_recall", query="where does Ada live?"))["memories"]
+    assert found["id"] == new["id"] and found["author"] == "assistant"
+    assert found["source"]["channel"] == "mcp"
+    then = await answer(client, "memory_as_of", query="where does Ada live?", valid="2021-01-01")
+    assert [memory["id"] for memory in then["memories"]] == [old["id"]]
+    assert len((await answer(client, "memory_history", id=new["id"]))["versions"]) == 2
+    assert len((await answer(client, "memory_list", user_id="ada"))["memories"]) == 3
+    assert (await answer(client, "memory_read", id=old["id"][:8]))["retired"]
+    assert len((await answer(client, "memory_proposals"))["proposals"]) == 1
+    await answer(client, "memory_decide", proposal=twin["proposals"][0], decision="reject")
+    assert (await answer(client, "memory_conflicts"))["conflicts"] == []
+    await answer(client, "memory_retire", id=new["id"])
+    await answer(client, "memory_retire_all", kind="user", scope_id="ada")
+    await answer(client, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+    assert (await answer(client, "memory_list_scopes"))["scopes"] == []
+    assert (await answer(client, "memory_verify", deep=True))["ok"]
+
+
 def test_the_official_client_lists_and_calls_every_tool(tmp_path: Path) -> None:
     async def work() -> None:
         async with connected(tmp_path / "store", "--author", "assistant") as client:
-            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert list(listed) == [tool.name for tool in TOOLS]
-            for tool in TOOLS:
-                shown = listed[tool.name]
-                assert shown.input_schema == tool.input_schema and shown.input_schema["type"] == "object"
-                assert shown.annotations is not None and shown.annotations.read_only_hint is tool.read_only
-                assert shown.annotations.destructive_hint is tool.destructive
-
-            person = {"name": "Sarah Chen", "type": "Entity", "user_id": "ada"}
-            await answer(client, "memory_write", text="Sarah leads search.", **person)
-            twin = await answer(client, "memory_write", text="Sarah plays chess.", **person)
-            old = await answer(
-                client, "memory_write", text="Ada lives in Riga.", user_id="ada", valid_from="2020-01-01"
-            )
-            new = await answer(client, "memory_amend", id=old["id"], text="Ada lives in Oslo.")
-            (found, *_) = (await answer(client, "memory_recall", query="where does Ada live?"))["memories"]
-            assert found["id"] == new["id"] and found["author"] == "assistant"
-            assert found["source"]["channel"] == "mcp"
-            then = await answer(client, "memory_as_of", query="where does Ada live?", valid="2021-01-01")
-            assert [memory["id"] for memory in then["memories"]] == [old["id"]]
-            assert len((await answer(client, "memory_history", id=new["id"]))["versions"]) == 2
-            assert len((await answer(client, "memory_list", user_id="ada"))["memories"]) == 3
-            assert (await answer(client, "memory_read", id=old["id"][:8]))["retired"]
-            assert len((await answer(client, "memory_proposals"))["proposals"]) == 1
-            await answer(client, "memory_decide", proposal=twin["proposals"][0], decision="reject")
-            assert (await answer(client, "memory_conflicts"))["conflicts"] == []
-            await answer(client, "memory_retire", id=new["id"])
-            await answer(client, "memory_retire_all", kind="user", scope_id="ada")
-            await answer(client, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
-            assert (await answer(client, "memory_list_scopes"))["scopes"] == []
-            assert (await answer(client, "memory_verify", deep=True))["ok"]
+            await use_every_tool(client)
 
     together(work)
 

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import worlddb
-from worlddb import UnavailableError
+from worlddb import Database, UnavailableError
 from worlddb.tools.cli import arguments, stores
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
+from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
+
+_HTTP_ONLY: Final = ("no_keys", "allow_host", "allow_origin")
+_OPEN: Final = (
+    "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
+    " speaks TLS in front of it, and name what clients call it with --allow-host"
+)
+_WHY_KEYS: Final = (
+    "Every program and every user of this machine can reach a port, also one of the loopback interface;"
+    " to let them all in, say so: --no-keys"
+)
 
 
 class MissingExtra(UnavailableError):
@@ -22,31 +38,96 @@ def _arguments(parser: ArgumentParser) -> None:
         "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
     )
     arguments.add_author(parser)
+    http = parser.add_argument_group("over HTTP")
+    http.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const=DEFAULT_ADDRESS,
+        help=f"listen there (default: {DEFAULT_ADDRESS}) instead of on standard input",
+    )
+    http.add_argument("--no-keys", action="store_true", help="let every program of this machine in, without a key")
+    http.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="another name that clients call it by"
+    )
+    http.add_argument(
+        "--allow-origin", metavar="URL", action="append", default=[], help="let pages of this origin send requests"
+    )
 
 
 def _serve(args: Namespace, out: Output) -> int:
-    try:
+    if args.http is not None:
+        return _serve_http(args, out)
+    given = [name for name in _HTTP_ONLY if getattr(args, name)]
+    if given:
+        raise UsageError(f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out")
+    with _extra():
         from worlddb.tools.mcp.server import serve
+    with _opened(args) as db:
+        serve(db, args.world)
+    return DONE
+
+
+def _serve_http(args: Namespace, out: Output) -> int:
+    address = address_of(args.http)
+    _check_openness(args, address)
+    with _extra():
+        from worlddb.tools.mcp.http import Admitted, serve_http
+    with _opened(args) as db, listen(address) as listener:
+        at = bound(listener)
+        url = f"http://{at.shown}:{at.port}{PATH}"
+
+        def ready() -> None:
+            if out.json:
+                out.document({"url": url, "keys": not args.no_keys})
+                sys.stdout.flush()
+            if not at.is_loopback:
+                out.warn(_OPEN)
+            out.warn(f"worlddb mcp: listening at {url}")
+
+        serve_http(db, args.world, listener, Admitted(args.allow_host, args.allow_origin), ready)
+    out.warn("worlddb mcp: stopped")
+    return DONE
+
+
+def _check_openness(args: Namespace, address: Address) -> None:
+    """See that nobody opens a store to others without having said so."""
+    if not args.no_keys:
+        raise UsageError("There are no keys to tell clients by", _WHY_KEYS)
+    if not address.is_loopback:
+        raise UsageError(
+            f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
+            "Listen at 127.0.0.1",
+        )
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Where libraries are imported that may not be installed."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
         raise MissingExtra(
             "The MCP server needs the official Python SDK, which is not installed", "pip install 'worlddb[mcp]'"
         ) from None
-    with worlddb.open(stores.folder_of(args), author=args.author, create=args.world is None) as db:
-        serve(db, args.world)
-    return DONE
+
+
+def _opened(args: Namespace) -> Database:
+    return worlddb.open(stores.folder_of(args), author=args.author, create=args.world is None)
 
 
 COMMANDS = (
     Command(
         "mcp",
-        "serve the store's memory as tools to a program that speaks the Model Context Protocol, on standard streams",
+        "serve the store's memory as tools to programs that speak the Model Context Protocol",
         _arguments,
         _serve,
         (
             ("mcp", "what a client starts; it ends when the client closes the pipe"),
             ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
+            ("mcp --http --no-keys", f"at http://{DEFAULT_ADDRESS}{PATH}, for every program of this machine"),
         ),
     ),
 )

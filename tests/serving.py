@@ -1,0 +1,118 @@
+"""The MCP server over HTTP as a program of its own, and what is said to it byte for byte."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+PATIENCE_SECONDS = 60
+NONE: dict[str, str] = {}
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+
+
+class Served(NamedTuple):
+    """A server that takes requests."""
+
+    url: str
+    store: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.url).port
+        assert port is not None
+        return port
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Tell it to end; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(timeout=PATIENCE_SECONDS)
+
+
+class Reply(NamedTuple):
+    """What a request was answered."""
+
+    status: int
+    head: str
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@contextmanager
+def serving(store: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Served]:
+    """A server at a free port; it is ended afterwards, if it was not before."""
+    log = store.with_name(f"{store.name}.stderr")
+    command = [sys.executable, "-m", "worlddb", "--store", str(store), "--json", "mcp", "--http", f"{host}:0"]
+    with log.open("ab") as errors, subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=errors) as run:
+        try:
+            assert run.stdout is not None
+            assert select.select([run.stdout], [], [], PATIENCE_SECONDS)[0], "it never came up"
+            line = run.stdout.readline()
+            assert line, log.read_text()
+            yield Served(json.loads(line)["url"], store, run, log)
+            if run.poll() is None:
+                run.terminate()
+            run.wait(timeout=PATIENCE_SECONDS)
+        finally:
+            run.kill()
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+def request(method: str = "POST", body: bytes = b"", path: str = "/mcp", **headers: str) -> bytes:
+    """A request as it goes over the wire; underscores in the names of headers stand for hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    told = {"Host": "HERE", "Connection": "close", "Content-Length": str(len(body))} | HEADERS | named
+    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
+    return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+
+
+def send(server: Served, raw: bytes) -> Reply:
+    """Send bytes, in which ``HERE`` stands for the server's address, and read to the end of the answer."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as link:
+        try:
+            link.sendall(raw.replace(b"HERE", f"127.0.0.1:{server.port}".encode(), 1))
+        except ConnectionError:
+            # It has answered and closed before it had read all; the answer may be lost too.
+            pass
+        return received(link)
+
+
+def received(link: socket.socket) -> Reply:
+    """What comes until the other side closes; status 0 if that is nothing."""
+    got = bytearray()
+    while True:
+        try:
+            piece = link.recv(65_536)
+        except ConnectionResetError:
+            break
+        if not piece:
+            break
+        got += piece
+    head, _, body = bytes(got).partition(b"\r\n\r\n")
+    status = int(head.split(b" ", 2)[1]) if head.startswith(b"HTTP/") else 0
+    return Reply(status, head.decode("latin-1").lower(), body)
+
+
+def message(method: str, /, number: int | None = 2, **params: Any) -> bytes:
+    """A JSON-RPC request, or a notification without a number."""
+    told: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(told if number is None else told | {"id": number}).encode()

@@ -1,0 +1,132 @@
+"""What a request passes on its way to the protocol: who asks for which host, how long a body may take, and the log.
+
+Each is an ASGI application around another. None of them writes a header, a query or a body of a request anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+import anyio
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+ACCESS_LOG: Final = logging.getLogger("worlddb.mcp.access")
+BODY_SECONDS: Final = 30.0
+"""How long the body of a request may take to arrive."""
+_MAX_PATH: Final = 100
+
+
+class AccessLog:
+    """A line for each request that has ended: who (address, and name of the key), what, how it ended, how long it took.
+
+    The query of a URL is left out, since people put secrets there.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, then tell."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        begun = time.monotonic()
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            # The key is known by now: authentication notes it in the scope.
+            user = scope.get("user")
+            ACCESS_LOG.info(
+                "%s %s %s %s %s %.0fms",
+                (scope.get("client") or ("-",))[0],
+                (getattr(user, "display_name", "") or "-"),
+                scope["method"],
+                ascii(scope["path"])[1:-1][:_MAX_PATH],
+                status or "gone",
+                (time.monotonic() - begun) * 1000,
+            )
+
+
+class OwnNamesOnly:
+    """Refuses what was sent to another host's name or by a page of another origin, before anything else is looked at.
+
+    A page that somebody visits can send requests to programs of the visitor's own machine: to a name of its own that
+    leads there (DNS rebinding), or directly. The first has a foreign ``Host``, both have a foreign ``Origin``.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: list[str], origins: list[str]) -> None:
+        self._app = app
+        settings = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+        self._check = TransportSecurityMiddleware(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 421 or 403, or pass the request on."""
+        if scope["type"] == "http":
+            refusal = await self._check.validate_request(Request(scope))
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class HungUp(Exception):
+    """The client is gone before its request was whole."""
+
+
+class WholeBody:
+    """Passes on no request whose body does not come: 408 if the client is still there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, with a time limit until all of its body is there."""
+        answered = whole = False
+
+        async def limited() -> Message:
+            nonlocal whole
+            if whole:
+                return await receive()
+            with anyio.fail_after(max(0.0, ends - anyio.current_time())):
+                message = await receive()
+            if message["type"] == "http.disconnect":
+                raise HungUp
+            whole = not message.get("more_body", False)
+            return message
+
+        async def watch(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
+
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        ends = anyio.current_time() + BODY_SECONDS
+        try:
+            await self._app(scope, limited, watch)
+        except HungUp:
+            pass
+        except TimeoutError:
+            if whole or answered:
+                raise
+            await problem(408, "The body of the request did not come in time")(scope, receive, send)
+
+
+def problem(status: int, message: str, **headers: Any) -> JSONResponse:
+    """A refusal below the protocol, in the form of its errors."""
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    return JSONResponse(error, status, headers={name.replace("_", "-"): str(value) for name, value in headers.items()})
