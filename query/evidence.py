@@ -16,6 +16,9 @@ from worlddb.query.sight import Sight
 _LINEAGE: Final = re.compile("[0-9a-f]{32}")
 _CONSIDERED: Final = "considered"
 _IN_ALL: Final = "considered_in_all"
+_TUNED: Final = "tuned"
+"""The world that the thresholds were set for, where they are not those of the open store."""
+_THRESHOLDS: Final = "thresholds"
 
 
 def evidence_shown(
@@ -29,6 +32,7 @@ def evidence_shown(
     considered = evidence.get(_CONSIDERED)
     if not isinstance(considered, list) or not all(map(_is_ours, considered)):
         return evidence
+    evidence = _thresholds_shown(sight, evidence, seq, is_told_of)
     shown = []
     for each in considered:
         node = sight.tables.node_of(bytes.fromhex(each["ref"]))
@@ -37,6 +41,23 @@ def evidence_shown(
     if sight.place.is_confined or is_told_of is not None:
         return evidence | {_CONSIDERED: shown, _IN_ALL: len(shown)}
     return evidence | {_CONSIDERED: shown}
+
+
+def _thresholds_shown(
+    sight: Sight, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None
+) -> dict[str, Any]:
+    """Without the world that thresholds were set for if whoever reads it is not told of that, and then without the
+    thresholds too, unless they hold for all that is seen."""
+    tuned = evidence.get(_TUNED)
+    if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
+        return evidence
+    lineage = bytes.fromhex(tuned)
+    node = sight.tables.node_of(lineage)
+    if node is not None and (is_told_of is None or is_told_of(node)):
+        return evidence
+    holds = is_told_of is None and sight.is_told_of_tuning(lineage, seq)
+    hidden = {_TUNED} if holds else {_TUNED, _THRESHOLDS}
+    return {name: value for name, value in evidence.items() if name not in hidden}
 
 
 def _is_ours(each: object) -> bool:

@@ -100,6 +100,25 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
     available: bool
 
 
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """The resolver's thresholds for candidates of a type (empty: of every type) in ``world`` and all that it contains.
+
+    They are in force since commit ``seq``; ``ended`` is the commit that took them back or replaced them, 0 if the view
+    knows of none.
+    """
+
+    world: str
+    type: str
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    seq: int
+    ended: int
+    why: str
+
+
 class Version(msgspec.Struct, frozen=True, kw_only=True):
     """One version in a lineage's history, with its validity as known to the view."""
 

@@ -14,6 +14,7 @@ from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
+from worlddb.projections.tables.tunings import Tuning, tunings_holding, tunings_known
 from worlddb.projections.tables.vectors import vector_place
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
@@ -125,6 +126,33 @@ class Sight:
 
     def _as_seen(self, known: Registration) -> Registration:
         """What holds here from outside holds for everything here; by whose reason is not told."""
+        if not self.place.is_confined or self._is_inside(known.world):
+            return known
+        return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
+
+    def tunings(self, *, ended: bool = False) -> list[Tuning]:
+        """What was set inside for the resolver, and what holds from outside for the world that is everything here."""
+        known = tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        if not self.place.is_confined:
+            return known
+        inside = [one for one in known if self._is_inside(one.world)]
+        return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
+
+    def tunings_at(self, home: int) -> list[Tuning]:
+        """The thresholds that hold in a world: those for each type that is named anywhere, as far as they differ."""
+        found = tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
+        return [self._tuning_as_seen(one) for one in found]
+
+    def is_told_of_tuning(self, lineage: bytes, seq: int) -> bool:
+        """True if what was set for a world may be known here: it lies inside, or what was set for it held, at a commit,
+        for all that is seen here."""
+        if not self.place.is_confined or self.tables.node_of(lineage) is not None:
+            return True
+        tables = self._snapshot.tables
+        around = tunings_holding(tables, self.place.top, containers_known(tables, seq), seq)
+        return any(tables.node(one.world).lineage == lineage for one in around)
+
+    def _tuning_as_seen(self, known: Tuning) -> Tuning:
         if not self.place.is_confined or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))

@@ -28,12 +28,12 @@ from worlddb.query.fusion import CONVEX
 from worlddb.query.journal import Entry, journal
 from worlddb.query.members import members
 from worlddb.query.naming import named_node
-from worlddb.query.ontology import edge_types
 from worlddb.query.period import Choice, Span, period_of, span_of
 from worlddb.query.pipeline.bound import Queryable
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
 from worlddb.query.references import as_ref
+from worlddb.query.ruled import Ruled
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 from worlddb.query.window import Window
@@ -41,7 +41,7 @@ from worlddb.query.window import Window
 MAX_LIMIT = 2**63 - 1
 
 
-class View(Queryable):
+class View(Queryable, Ruled):
     """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
 
     A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
@@ -272,24 +272,6 @@ class View(Queryable):
             node = self._named(snapshot, ref)
             found = conflicts_of(snapshot, node, self.moment, self.spec, period)
             return [build.edge(snapshot, place, row, self.moment) for place, row in found]
-
-    def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
-        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
-
-        The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
-        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
-        the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
-        """
-        if include_ended and world is not None:
-            raise InputError("Both world and include_ended were given", "Leave one of them out")
-        with self._sight() as snapshot:
-            node = None if world is None else self._named(snapshot, world)
-            return edge_types(snapshot, self.spec, node, ended=include_ended)
-
-    @property
-    def missing_edge_types(self) -> tuple[str, ...]:
-        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
-        return self.spec.missing_types
 
     def containers(self, ref: Any) -> list[str]:
         """References of the worlds that contain a world directly, in log order."""

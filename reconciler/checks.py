@@ -29,6 +29,7 @@ from worlddb.log.model.plain import checked_record
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.resolving.thresholds import checked_setting
 
 
 def check(commands: Sequence[cmd.Command]) -> None:
@@ -205,6 +206,17 @@ def _scoped(command: cmd.Register | cmd.Unregister) -> None:
         _ref(command.world, "world")
 
 
+def _tune(command: cmd.Tune) -> None:
+    _tuned(command)
+    checked_setting(command.fuzzy, command.phonetic, command.embedding, command.margin, command.most)
+
+
+def _tuned(command: cmd.Tune | cmd.Untune) -> None:
+    checked_text(command.type, "the node type", MAX_TYPE_BYTES)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
 def _embed(command: cmd.Embed) -> None:
     checked_text(command.space, "space", MAX_NAME_BYTES, empty=False)
     checked_text(command.model, "model", MAX_NAME_BYTES, empty=False)
@@ -249,6 +261,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Unregister: _scoped,
     cmd.Embed: _embed,
     cmd.Recluster: _recluster,
+    cmd.Tune: _tune,
+    cmd.Untune: _tuned,
 }
 
 

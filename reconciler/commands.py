@@ -222,6 +222,27 @@ class Unregister(Command, frozen=True, kw_only=True):
     world: Ref | None = None
 
 
+class Tune(Command, frozen=True, kw_only=True):
+    """Set the resolver's thresholds for candidates of a type (empty: of every type) in a world and all it contains."""
+
+    CODE: ClassVar[str] = "tune"
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    type: str = ""
+    world: Ref | None = None
+
+
+class Untune(Command, frozen=True, kw_only=True):
+    """Take back what was set for a type in a world."""
+
+    CODE: ClassVar[str] = "untune"
+    type: str = ""
+    world: Ref | None = None
+
+
 class Embed(Command, frozen=True, kw_only=True, gc=False):
     """Keep the vectors that a model made of texts. Written by the engine's own catch-up, not by callers.
 
@@ -273,12 +294,14 @@ ALL: tuple[type[Command], ...] = (
     Unregister,
     Embed,
     Recluster,
+    Tune,
+    Untune,
 )
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
-    """The fields that hold caller text. The type of an edge is vocabulary, not text."""
-    body = () if kind in (Link, Register, Unregister) else _BODY_FIELDS
+    """The fields that hold caller text. The type of an edge, or of a setting, is vocabulary, not text."""
+    body = () if kind in (Link, Register, Unregister, Tune, Untune) else _BODY_FIELDS
     apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
     return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
 

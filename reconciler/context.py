@@ -44,6 +44,8 @@ class Context(Reading):
         """What the erasures of this request come to, if it has any."""
         self.forbids: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
+        self.tuned: bool | None = None
+        """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
         self._depth = 0
 
     # -- what a handler may do

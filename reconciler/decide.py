@@ -23,6 +23,7 @@ from worlddb.reconciler.importing import import_bundle
 from worlddb.reconciler.references import edge_ref, node_or_edge_ref, node_ref, proposal_ref
 from worlddb.reconciler.registering import register_type, unregister_type
 from worlddb.reconciler.resolver import Match
+from worlddb.reconciler.tuning import set_thresholds, take_thresholds_back
 
 
 class Decided(NamedTuple):
@@ -342,15 +343,12 @@ def import_(ctx: Context, command: cmd.Import, details: int) -> Decided:
     return Decided(import_bundle(ctx, command))
 
 
-# -- the ontology
+# -- what holds in a world
 
 
-def register(ctx: Context, command: cmd.Register, details: int) -> Decided:
-    return Decided(register_type(ctx, command, details))
-
-
-def unregister(ctx: Context, command: cmd.Unregister, details: int) -> Decided:
-    return Decided(unregister_type(ctx, command, details))
+def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decided]:
+    """A command that comes to the reference of a world."""
+    return lambda ctx, command, details: Decided(set_it(ctx, command, details))
 
 
 # -- vectors
@@ -384,8 +382,10 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Undo: undo,
     cmd.Bookmark: bookmark,
     cmd.Import: import_,
-    cmd.Register: register,
-    cmd.Unregister: unregister,
+    cmd.Register: _for_world(register_type),
+    cmd.Unregister: _for_world(unregister_type),
     cmd.Embed: embed,
     cmd.Recluster: recluster,
+    cmd.Tune: _for_world(set_thresholds),
+    cmd.Untune: _for_world(take_thresholds_back),
 }

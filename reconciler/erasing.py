@@ -219,7 +219,7 @@ def _subject(event: ev.Event) -> bytes:
     """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
     if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
-    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported):
+    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
         return event.world
     if isinstance(event, ev.Linked):
         return event.edge

@@ -22,6 +22,7 @@ from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.held import Memory
 from worlddb.projections.tables.log_tree import add_commit
+from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.supposed import refuse_supposed
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
@@ -38,8 +39,10 @@ from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
 from worlddb.reconciler.plain import PlainDecider
 from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
+from worlddb.reconciler.references import node_ref
 from worlddb.reconciler.resolver import Match
 from worlddb.reconciler.resolving.thresholds import Resolving
+from worlddb.reconciler.tuning import setting_for
 
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
@@ -75,7 +78,7 @@ class Writer(NamedTuple):
     max_clock_jump: int
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
     resolving: Resolving
-    """From where on the resolver is confident."""
+    """From where on the resolver is confident, where no thresholds are set for a world."""
     memory: Memory
     group: Group[Task, Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
@@ -153,7 +156,10 @@ def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequenc
     if command.key is not None and ctx.tables.node_of(ctx.lineage_of(command.key)) is not None:
         return ()
     if command.resolve == "all":
-        return resolver.all_tiers(ctx, command, resolving.of(command.type))
+        home = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+        setting = setting_for(ctx, resolving, command.type, home)
+        found = resolver.all_tiers(ctx, command, setting.thresholds)
+        return [match._replace(evidence=match.evidence | setting.told()) for match in found]
     return resolver.exact(ctx, command)
 
 

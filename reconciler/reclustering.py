@@ -25,9 +25,9 @@ from worlddb.reconciler.lease import background_lease
 from worlddb.reconciler.neighbourhood import neighbourhood, news
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.resolver import Candidate, considered, scope_of
-from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Tiebreaker, judge
 from worlddb.reconciler.staging import is_settled
+from worlddb.reconciler.tuning import Setting, setting_for
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
@@ -76,7 +76,7 @@ class Look(NamedTuple):
 
     lineage: bytes
     considered: list[Considered]
-    thresholds: Thresholds
+    setting: Setting
     settled: frozenset[int]
 
 
@@ -133,13 +133,14 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         body = ctx.body(node)
         if body is None:
             continue
-        thresholds = writer.resolving.of(body.type)
+        setting = setting_for(ctx, writer.resolving, body.type, node)
+        thresholds = setting.thresholds
         candidate = Candidate((body.name, *ctx.aliases(node)), body.type, scope_of(ctx, node), node)
         near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
         found = considered(ctx, candidate, thresholds, near)
         one = class_of(ctx, node) if found else {}
         settled = frozenset(each.node for each in found if each.node in one or is_settled(ctx, node, each.node))
-        yield Look(ctx.lineage(node), found, thresholds, settled)
+        yield Look(ctx.lineage(node), found, setting, settled)
 
 
 def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
@@ -159,9 +160,10 @@ def _judged(
     look: Look, meaning: Meaning | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     """(later lineage, earlier lineage, evidence) of what is to be proposed."""
-    found = judge(look.considered, look.thresholds, tiebreaker)
+    found = judge(look.considered, look.setting.thresholds, tiebreaker)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
-    told = {"by": AUTHOR} | ({} if meaning is None else {"space": meaning.name, "model": meaning.model})
+    compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
+    told = {**look.setting.told(), "by": AUTHOR, **compared}
     for each in chosen:
         if each.node not in look.settled:
             yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}

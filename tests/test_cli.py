@@ -65,6 +65,7 @@ def test_the_commands_are_those_that_are_promised():
             "hash",
             "blame",
             "types",
+            *("tune", "untune", "tunings"),
             "log",
             "stats",
         ),

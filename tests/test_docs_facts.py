@@ -37,7 +37,7 @@ _PUBLIC = """
     AlteredRecord Blame BlamedEdge BlamedField CHANGE_KINDS Detail HISTORY_RELATIONS
     AcyclicHandler EdgeHandler EdgeType HandledEdge HandlerContext HandlerFailed Insert PairProposal PlainHandler
     Rewritable WorldText Written
-    Considered Contender Likeness Reclustering Tiebreaker
+    Considered Contender Likeness Reclustering Tiebreaker Tuning
     BoundQuery Composed POOLS Query Stage Subgraph
     Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """

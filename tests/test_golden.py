@@ -182,6 +182,19 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94aa74616b656e5f6f766572c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f03920102",
         "ad4d0486d37c72792e4678c346f18d58599ab7f9525eee315b2db57385c1b635",
     ),
+    "tuned": (
+        ev.Tuned(ONE, "Person", 0.95, 0.9, 0.88, 0.02, 3, -1),
+        (
+            "99a574756e6564c410000102030405060708090a0b0c0d0e0fa6506572736f6ecb3fee666666666666cb3feccccccccc"
+            "cccdcb3fec28f5c28f5c29cb3f947ae147ae147b03ff"
+        ),
+        "775479e1db3dfb3104c42c75c7d1f20d7835376273247eb8c8295f859af14a28",
+    ),
+    "untuned": (
+        ev.Untuned(ONE, "Person", 3),
+        "94a7756e74756e6564c410000102030405060708090a0b0c0d0e0fa6506572736f6e03",
+        "6cd63ec33a6f3c3e6b27a278591bd36bc710dbd7e37a012595272a6144ba4c41",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

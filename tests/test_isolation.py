@@ -158,11 +158,12 @@ LOOKED_THROUGH = {
         "reference_of",
         "run",
         "timeline",
+        "tunings",
     ),
 }
 """Every read of a view. One that is new has to be asked in ``tests/isolation`` before its name is put here.
 
-``edge_types`` is asked in ``tests/test_registration_confined.py``."""
+``edge_types`` is asked in ``tests/test_registration_confined.py``, ``tunings`` in ``tests/test_tuning.py``."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.model.ontology import Tagged
 from tests.model.stores import new_store, worlds
+from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables import schema
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
@@ -160,7 +161,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
-    assert schema.TABLES[26:28] == ("forms", "blocks")
+    assert schema.TABLES[26:29] == ("forms", "blocks", "tunings")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
@@ -174,10 +175,11 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.erase(db.create("Thing", "brief"), reason="r", forbid=True)
         db.create("Fact", "with a text", content="to embed")
         db.embed()
+        db.tune(Thresholds(), type="t" * 256)
         with db._env.read() as txn:
             sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
     assert {name for name, found in sizes.items() if not found} == set()
-    named = [max(sizes.pop(name)) for name in ("edge_types", "registrations")]
+    named = [max(sizes.pop(name)) for name in ("edge_types", "registrations", "tunings")]
     assert max(named) == 2 + 256 + 8 + 8 < MAX_LMDB_KEY_BYTES
     assert max(max(found) for found in sizes.values()) < 64
 

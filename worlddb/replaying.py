@@ -117,8 +117,8 @@ class Replaying(Viewing):
 
         Each is decided on the state that it was decided on then, from the commands that were kept beside its events.
         The handlers in ``edge_types`` decide in the place of those that are registered for their types; ``resolver``
-        in the place of this handle's thresholds. Nothing is written to the store: scratch tables lie in the system's
-        temporary directory meanwhile.
+        in the place of this handle's thresholds, and of those that are set for worlds. Nothing is written to the store:
+        scratch tables lie in the system's temporary directory meanwhile.
 
         Raises:
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
@@ -133,7 +133,7 @@ class Replaying(Viewing):
         """This handle's handlers and thresholds, with others in the place of some."""
         with self._env.read() as txn:
             secret = secret_of(LmdbLog(txn))
-        resolving = self._writer.resolving if resolver is None else Resolving(resolver)
+        resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
         return Deciding(self._ontology.deciding_with(given_handlers(edge_types)), resolving, secret)
 
 

@@ -12,6 +12,7 @@ from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt
+from worlddb.reconciler.resolving.thresholds import Thresholds
 
 Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
 
@@ -293,6 +294,40 @@ class Writing:
         """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
         where = None if world is None else self._ref(world)
         return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
+
+    def tune(
+        self,
+        thresholds: Thresholds,
+        *,
+        world: Any = None,
+        type: str = "",
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Set the resolver's thresholds for a world (default: the whole store) and all that it contains, from now on.
+
+        They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
+        one world those of the candidate's type; where none are set, those that the store was opened with. What is set
+        already is no event. The reference of the receipt is the world's.
+        """
+        if not isinstance(thresholds, Thresholds):
+            raise InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
+        command = cmd.Tune(
+            fuzzy=thresholds.fuzzy,
+            phonetic=thresholds.phonetic,
+            embedding=thresholds.embedding,
+            margin=thresholds.margin,
+            most=thresholds.most,
+            type=type,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take back what was set for a type (default: for every type) in a world (default: the whole store)."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Untune(type=type, world=where, why=why)], idempotency_key)
 
 
 class Batch(Writing):

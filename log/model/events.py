@@ -235,6 +235,30 @@ class Unregistered(Event, frozen=True, tag="unregistered"):
     details: int
 
 
+class Tuned(Event, frozen=True, tag="tuned"):
+    """The resolver's thresholds for candidates of a type (empty: of every type) inside ``world``, from this commit on.
+
+    They hold for the world and for all that it contains. Like an edge type, ``type`` is vocabulary, not text.
+    """
+
+    world: bytes
+    type: str
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    details: int
+
+
+class Untuned(Event, frozen=True, tag="untuned"):
+    """The thresholds that were set for a type in ``world`` hold no longer."""
+
+    world: bytes
+    type: str
+    details: int
+
+
 class SpaceOpened(Event, frozen=True, tag="space"):
     """An embedding space was opened under the number ``space``; which model fills it is in the blob ``model``."""
 
@@ -331,4 +355,6 @@ AnyEvent = (
     | Supposed
     | LeftOut
     | TakenOver
+    | Tuned
+    | Untuned
 )

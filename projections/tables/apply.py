@@ -35,6 +35,7 @@ from worlddb.projections.tables.schema import (
     VersionRow,
 )
 from worlddb.projections.tables.supposed import apply_nothing, apply_supposed
+from worlddb.projections.tables.tunings import apply_tuned, apply_untuned
 from worlddb.projections.tables.vectors import apply_embedded, apply_embedded_through, apply_space_opened
 
 
@@ -292,4 +293,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Supposed: apply_supposed,
     ev.LeftOut: apply_nothing,
     ev.TakenOver: apply_nothing,
+    ev.Tuned: apply_tuned,
+    ev.Untuned: apply_untuned,
 }

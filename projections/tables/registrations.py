@@ -108,6 +108,15 @@ def containers_known(tables: Tables, seq: int) -> Above:
     return above
 
 
+def levels(home: int, above: Above) -> Iterator[list[int]]:
+    """A world, then the worlds around it, those together that are the same number of steps of containment up."""
+    seen, level = {home}, [home]
+    while level:
+        yield level
+        level = [up for up in dict.fromkeys(up for node in level for up in above(node)) if up not in seen]
+        seen.update(level)
+
+
 class Nearest:
     """Which registration of a type holds for an edge, by its home; see the top of this file for the rule."""
 
@@ -128,13 +137,10 @@ class Nearest:
                 return None
             if self._loaded.keys() == {ROOT_NODE}:
                 return self._loaded[ROOT_NODE]
-        seen, level = {home}, [home]
-        while level:
+        for level in levels(home, above):
             found = [known for node in level if (known := self._in(node)) is not None]
             if found:
                 return min(found, key=lambda known: (known.seq, known.world))
-            level = [up for up in dict.fromkeys(up for node in level for up in above(node)) if up not in seen]
-            seen.update(level)
         return None
 
     def _in(self, world: int) -> Registration | None:

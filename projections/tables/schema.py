@@ -34,6 +34,7 @@
 | ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
 | ``forms`` | u64 node, u32 checksum of a form | u32 keys of the blocks that it is in |
 | ``blocks`` | u32 key, u32 checksum of a form, u64 node | the form, see :mod:`.matching` |
+| ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ TABLES: Final = (
     "vectors",
     "forms",
     "blocks",
+    "tunings",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -314,3 +316,18 @@ SPACE = struct.Struct(">QiIQ")
 SPACE_KEY = struct.Struct(">I")
 VECTOR_KEY = struct.Struct(">IQI")
 VECTOR = struct.Struct(">Qi")
+
+
+class TuningRow(NamedTuple):
+    """The resolver's thresholds in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still)."""
+
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    ended: int
+    details: int
+
+
+TUNING = struct.Struct(">ddddIQi")

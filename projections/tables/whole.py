@@ -121,6 +121,7 @@ class WholeTables:
             self.vectors,
             self._forms,
             self._blocks,
+            self.tunings,
         ) = self._all.values()
 
     def paid(self, table: Table) -> Table:

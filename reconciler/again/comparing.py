@@ -124,7 +124,8 @@ def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
         if name not in made_of_the_rest
     }
     if isinstance(event, ev.Proposed) and data["details"]:
-        data["details"].get("properties", {}).pop("thresholds", None)
+        for name in ("thresholds", "tuned"):
+            data["details"].get("properties", {}).pop(name, None)
     return DecidedEvent(event=str(type(event).__struct_config__.tag), data=data)
 
 

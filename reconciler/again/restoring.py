@@ -247,4 +247,6 @@ _REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
     cmd.Undo: {"proposal": find_proposal},
     cmd.Register: {"world": find_node},
     cmd.Unregister: {"world": find_node},
+    cmd.Tune: {"world": find_node},
+    cmd.Untune: {"world": find_node},
 }

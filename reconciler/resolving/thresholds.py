@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import checked_number
 
 TIERS: Final = ("exact", "fuzzy", "embedding", "phonetic")
 """In the order of preference."""
@@ -42,16 +43,35 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"most is {most!r:.80}", "Give how many proposals may be staged, 1 or more")
 
 
+MAX_MOST: Final = 2**32 - 1
+"""The most that can be set for a world: it is stored in four bytes."""
+
+
+def checked_setting(fuzzy: float, phonetic: float, embedding: float, margin: float, most: int) -> Thresholds:
+    """Thresholds that can be stored.
+
+    Raises:
+        InputError: they are none, or ``most`` is more than 4,294,967,295.
+    """
+    checked = Thresholds(fuzzy=fuzzy, phonetic=phonetic, embedding=embedding, margin=margin, most=most)
+    checked_number(most, "most", 1, MAX_MOST)
+    return checked
+
+
 ByType = Mapping[str, Thresholds]
 
 
 class Resolving:
-    """The thresholds of a store: for each type its own, where it has some, and else the general ones."""
+    """The thresholds of an open store: for each type its own, where it has some, and else the general ones.
 
-    def __init__(self, given: Thresholds | ByType | None = None) -> None:
+    They hold where none are set for a world; those that are to decide ``instead`` hold everywhere.
+    """
+
+    def __init__(self, given: Thresholds | ByType | None = None, *, instead: bool = False) -> None:
         by_type: dict[str, Thresholds] = {} if given is None or isinstance(given, Thresholds) else _checked(given)
         self._general = given if isinstance(given, Thresholds) else Thresholds()
         self._by_type = by_type
+        self.instead = instead
 
     def of(self, type_name: str) -> Thresholds:
         """The thresholds for candidates of a type."""

@@ -269,6 +269,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
         view.equivalence_class,
         view.export_identity,
         view.edge_types,
+        view.tunings,
         view.composed,
     )
     yield view.confined

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any, Final
 
-from worlddb import Database, Entry, parse_time
+from worlddb import Database, Entry, Thresholds, parse_time
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
@@ -87,10 +87,12 @@ def _event_line(entry: Entry) -> list[Span]:
         spans.append((f"{wire.short(entry.data['source'])} to {wire.short(entry.data['target'])}", "ref"))
     else:
         spans.append((wire.short(entry.refs[0]) if entry.refs else "", "ref"))
-    if entry.event in ("registered", "unregistered"):
-        spans.append((f"  {entry.data['type']}", "name"))
+    if entry.event in ("registered", "unregistered", "tuned", "untuned"):
+        spans.append((f"  {entry.data['type'] or 'every type'}", "name"))
     if entry.event == "registered":
         spans.append(f"  version {entry.data['handler_version']}" + "  functional" * entry.data["functional"])
+    if entry.event == "tuned":
+        spans.append("  " + ", ".join(f"{name} {entry.data[name]:g}" for name in Thresholds.__struct_fields__))
     if "decision" in entry.data:
         spans.append(f"  {entry.data['decision']}")
     said = one_line(entry.name or entry.text, 80)

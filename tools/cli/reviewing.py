@@ -76,7 +76,8 @@ def write_pair(page: Page, view: View, proposal: Proposal) -> None:
     page.table(("", "newcomer", "may be"), [(name, *(side[name] for side in sides)) for name in sides[0]])
     evidence = dict(proposal.evidence)
     considered = evidence.pop("considered", [])
-    evidence.pop("thresholds", None)
+    for told_elsewhere in ("thresholds", "tuned"):
+        evidence.pop(told_elsewhere, None)
     page.line((f"because  {wire.provenance(evidence) or proposal.why or 'somebody said so'}", "dim"))
     for each in considered[:_SHOWN] if isinstance(considered, list) else []:
         scores = ", ".join(f"{tier} {score}" for tier, score in each.get("scores", {}).items())
