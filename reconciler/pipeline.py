@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Final, NamedTuple
@@ -57,14 +57,17 @@ _COPIES: Final = {
 }
 
 Request = Ingest | Arrival | Sequence[cmd.Command]
+Progress = Callable[[int, int], None]
 
 
 class Task(NamedTuple):
-    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings."""
+    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings, and
+    who is told of each command that was decided."""
 
     commands: list[cmd.Command]
     idempotency_key: str | None
     arriving: Arrival | None
+    progress: Progress | None = None
 
 
 class Writer(NamedTuple):
@@ -84,8 +87,12 @@ class Writer(NamedTuple):
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
 
-def execute(writer: Writer, request: Request, idempotency_key: str | None = None) -> Receipt:
+def execute(
+    writer: Writer, request: Request, idempotency_key: str | None = None, progress: Progress | None = None
+) -> Receipt:
     """Decide a request as one commit, or refuse it whole.
+
+    ``progress`` is told how many commands of how many are decided; what it raises ends the work with nothing written.
 
     Raises:
         InputError: a value in it is wrong; nothing was written.
@@ -93,9 +100,10 @@ def execute(writer: Writer, request: Request, idempotency_key: str | None = None
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
     arriving = request if isinstance(request, Arrival) else None
-    task = Task(extract(request), idempotency_key, arriving)
+    task = Task(extract(request), idempotency_key, arriving, progress)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
-    if writer.group is not None and not is_large:
+    # What is told of its progress may be stopped half way, which is nothing that others should share.
+    if writer.group is not None and not is_large and progress is None:
         return writer.group.ask(task, partial(_execute_together, writer))
     with collector_paused() if is_large else nullcontext():
         return _execute_alone(writer, task)
@@ -278,6 +286,8 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
         except InputError as error:
             error.details.setdefault("command", position)
             raise
+        if task.progress is not None:
+            task.progress(position + 1, len(commands))
     if not draft.events:
         return unchanged(log.header(draft.head.seq), draft)
     return draft, key

@@ -14,11 +14,12 @@ import anyio
 import pytest
 from mcp.client.client import Client
 
+from tests.mcp_clients import answer, together
 from tests.running import Here
 from tests.serving import HELLO, PATIENCE_SECONDS, Served, message, received, request, send, serving
 from tests.test_docs import text_of
 from tests.test_docs_facts import rows, section
-from tests.test_mcp_stdio import answer, head_of, together, use_every_tool
+from tests.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError
 from worlddb.tools.mcp import connections, guards, http, listening
 from worlddb.tools.mcp.guards import WholeBody

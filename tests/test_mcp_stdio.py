@@ -4,60 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 import worlddb
+from tests.mcp_clients import answer, command, connected, together
+from tests.serving import HELLO, PATIENCE_SECONDS
 from worlddb.tools.cli.main import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.stdin import MAX_LINE_BYTES, Lines
-
-PATIENCE_SECONDS = 60
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
-}
-
-
-def command(store: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "worlddb", "--store", str(store), "mcp", *options]
-
-
-def together(work: Callable[[], Awaitable[None]]) -> None:
-    """Run it, and fail rather than wait for ever."""
-
-    async def bounded() -> None:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await work()
-
-    anyio.run(bounded)
-
-
-@asynccontextmanager
-async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
-    """The official client of a server of its own."""
-    program, *arguments = command(store, *options)
-    async with Client(stdio_client(StdioServerParameters(command=program, args=arguments))) as client:
-        yield client
-
-
-async def answer(client: Client, name: str, /, **arguments: Any) -> Any:
-    result = await client.call_tool(name, arguments)
-    assert not result.is_error, result.content
-    (text,) = result.content
-    assert text.type == "text" and json.loads(text.text) == result.structured_content
-    return result.structured_content
 
 
 def head_of(store: Path) -> int:

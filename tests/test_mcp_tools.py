@@ -18,11 +18,14 @@ from tests.test_docs import text_of
 from tests.test_docs_facts import quoted, rows, section
 from worlddb import InputError, UnknownReference
 from worlddb.tools.mcp.arguments import MAX_PAGE, MAX_TEXT
+from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.prompts import PROMPTS
+from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.results import READ, SHOWN
+from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
 from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
-from worlddb.tools.mcp.writing import Stamp
 
 NINE = {
     f"memory_{name}"
@@ -41,7 +44,7 @@ def call(desk: Desk, name: str, /, **arguments: Any) -> Any:
     """The structured answer of a tool."""
     (tool,) = (tool for tool in TOOLS if tool.name == name)
     given = msgspec.convert(arguments, tool.takes)
-    answer = tool.run(desk, given) if tool.read_only else tool.run(desk, given, Stamp("a client", name))
+    answer = tool.run(desk, given, Call("a client", name))
     assert isinstance(answer, tool.gives)
     return msgspec.to_builtins(answer)
 
@@ -286,6 +289,14 @@ def test_a_world_that_is_not_there_is_told_before_anything_is_served(tmp_path: P
     assert (run.code, run.error, run.out) == (1, "unknown_reference", "")
 
 
+def test_every_resource_and_every_prompt_is_on_its_page() -> None:
+    page = text_of("docs/mcp.md")
+    told = [quoted(row[0])[0] for row in rows(section(page, "## Resources"))]
+    assert told == [str(template.uri) for template in TEMPLATES]
+    prompts = {quoted(row[0])[0]: quoted(row[1]) for row in rows(section(page, "## Prompts"))}
+    assert prompts == {prompt.name: list(prompt.takes.__struct_fields__) for prompt in PROMPTS}
+
+
 def test_every_tool_and_every_limit_is_on_its_page() -> None:
     page = text_of("docs/mcp.md")
     told = {quoted(row[0])[0]: row[1:3] for row in rows(section(page, "## The tools"))}
@@ -294,4 +305,4 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
     for tool in TOOLS:
         assert set(quoted(told[tool.name][1])) == set(tool.takes.__struct_fields__), tool.name
     limits = {row[0]: int(row[1].split()[0].replace(",", "")) for row in rows(section(page, "## Limits"))}
-    assert list(limits.values()) == [MAX_TEXT, SHOWN, READ, MAX_PAGE, MAX_LINE_BYTES]
+    assert list(limits.values()) == [MAX_TEXT, SHOWN, READ, MAX_PAGE, MAX_LINE_BYTES, LAST_WORDS_SECONDS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -28,7 +29,7 @@ from worlddb.reconciler.extraction import Extractor, Ingest
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology, given_handlers
 from worlddb.reconciler.outcome import Receipt
-from worlddb.reconciler.pipeline import Writer, create_store, execute
+from worlddb.reconciler.pipeline import Progress, Writer, create_store, execute
 from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
 from worlddb.replaying import Replaying
@@ -100,16 +101,21 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
 
     # -- writing
 
-    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Receipt:
-        return execute(self._writer, commands, idempotency_key)
+    def _execute(
+        self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
+    ) -> Receipt:
+        return execute(self._writer, commands, idempotency_key, progress)
 
-    def batch(self, *, idempotency_key: str | None = None) -> Batch:
+    def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
         """Many commands, one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
 
         Calls on ``tx`` return pending references that later calls in the batch may use. One refusal, or an exception
         in the block, aborts all of it; a refusal is raised as :class:`RefusedError` when the block ends.
+
+        ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
+        the batch too. It holds up every other writer, so it should return at once.
         """
-        return Batch(self._execute, self._ontology, idempotency_key)
+        return Batch(partial(self._execute, progress=progress), self._ontology, idempotency_key)
 
     def ingest(
         self,

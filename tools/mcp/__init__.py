@@ -1,6 +1,8 @@
 """The MCP server: the memory of a store as tools that a model calls.
 
-``server`` speaks the protocol, ``stdin`` reads its lines, ``catalogue`` lists the tools, ``reading`` and ``writing``
-are what they do, ``desk`` is what they work on, and ``arguments`` and ``results`` are what goes in and comes out. Only
-``server`` and ``stdin`` need the extra ``mcp``.
+``server`` speaks the protocol, ``stdin`` and ``stdout`` are its streams and ``progress`` what it says beside the work;
+``catalogue`` names the tools, ``reading`` and ``writing`` are what they do, ``desk`` is what they work on and ``call``
+who calls; ``resources``, ``prompts`` and ``completing`` are what there is beside the tools, ``listing`` puts all of it
+into the protocol's words; ``arguments`` and ``results`` are what goes in and comes out. What imports the SDK needs the
+extra ``mcp``.
 """

@@ -28,6 +28,7 @@ Known = Annotated[
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description=f"How many at most (1 to {MAX_PAGE}).")]
 Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before, with the same arguments.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
+Format = Literal["text", "json"]
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +160,28 @@ class Conflicts(Paged):
     """``memory_conflicts``."""
 
     id: Reference | None = None
+
+
+class Shown(Arguments):
+    """A resource: a world or a timeline."""
+
+    id: Reference
+    format: Format = "text"
+
+
+class AskedOf(Arguments):
+    """The prompt ``what_is_known``."""
+
+    about: Annotated[
+        str, Meta(min_length=1, max_length=2_000, description="Whom or what: a name, a topic, a question.")
+    ]
+    valid: Annotated[Time | None, Meta(description="True at this time (ISO 8601); now if left out.")] = None
+    known: Annotated[Time | None, Meta(description="As learned by this time (ISO 8601); now if left out.")] = None
+    user_id: Annotated[Identity | None, Meta(description="Only what is about or belongs to this person.")] = None
+
+
+class Review(Arguments):
+    """The prompt ``review_proposals``: it takes nothing."""
 
 
 class Verify(Arguments):

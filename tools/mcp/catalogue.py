@@ -33,12 +33,12 @@ class Tool(NamedTuple):
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        return _schema(self.takes)
+        return schema(self.takes)
 
     @property
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of the structured answer."""
-        return _schema(self.gives)
+        return schema(self.gives)
 
 
 def _reads(
@@ -182,7 +182,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 """In the order in which they are listed."""
 
 
-def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON schema of a type, with the type itself at the top, as the protocol asks for."""
     (top,), others = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     name = top["$ref"].removeprefix("#/$defs/")

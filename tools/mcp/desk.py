@@ -146,6 +146,11 @@ class Desk:
             raise InputError(f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes")
         return found
 
+    def scopes_of(self, view: View, ref: str) -> list[str]:
+        """The scopes that a memory is in, as ``kind:id``."""
+        around = (view.get(container, include_superseded=True) for container in view.containers(ref))
+        return [world.name for world in around if world is not None and self.is_scope(view, world)]
+
     def keep_up(self) -> None:
         """Give new texts their vectors. What was written is durable and found by its words without them."""
         try:

@@ -1,4 +1,4 @@
-"""The tools that only read. Each takes the desk and its checked arguments, and returns one record."""
+"""The tools that only read. Each takes the desk, its checked arguments and the call, and returns one record."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from worlddb import InputError, View, World
 from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.arguments import MAX_OFFSET
+from worlddb.tools.mcp.call import Call, in_passes
 from worlddb.tools.mcp.desk import SCOPE, Desk, Turned, moment
 
 MAX_STEPS: Final = 50
@@ -16,12 +17,12 @@ MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
 
 
-def recall(desk: Desk, given: arguments.Recall) -> results.Recalled:
+def recall(desk: Desk, given: arguments.Recall, call: Call) -> results.Recalled:
     """``memory_recall``."""
     return _recalled(desk, desk.continued(given.cursor), given, given.query)
 
 
-def as_of(desk: Desk, given: arguments.AsOf) -> results.Recalled:
+def as_of(desk: Desk, given: arguments.AsOf, call: Call) -> results.Recalled:
     """``memory_as_of``."""
     if given.valid is None and given.known is None and given.cursor is None:
         raise InputError("No moment was named", "Give valid, known, or both")
@@ -53,7 +54,7 @@ def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) ->
     return results.Recalled(memories=[results.hit(hit) for hit in shown], next_cursor=cursor, **moment(view))
 
 
-def listing(desk: Desk, given: arguments.Listing) -> results.Memories:
+def listing(desk: Desk, given: arguments.Listing, call: Call) -> results.Memories:
     """``memory_list``."""
     turned = desk.continued(given.cursor)
     scopes = desk.insides(turned.view, given, include_retired=given.include_retired)
@@ -63,16 +64,14 @@ def listing(desk: Desk, given: arguments.Listing) -> results.Memories:
     return results.Memories(memories=memories, next_cursor=cursor, **moment(turned.view))
 
 
-def read(desk: Desk, given: arguments.Read) -> results.Whole:
+def read(desk: Desk, given: arguments.Read, call: Call) -> results.Whole:
     """``memory_read``."""
     view = desk.view()
     found = desk.memory(view, given.id)
-    around = (view.get(ref, include_superseded=True) for ref in view.containers(found.ref))
-    scopes = [world.name for world in around if world is not None and desk.is_scope(view, world)]
-    return results.whole(found, scopes, given.offset)
+    return results.whole(found, desk.scopes_of(view, found.ref), given.offset)
 
 
-def list_scopes(desk: Desk, given: arguments.ListScopes) -> results.Scopes:
+def list_scopes(desk: Desk, given: arguments.ListScopes, call: Call) -> results.Scopes:
     """``memory_list_scopes``."""
     turned = desk.continued(given.cursor)
     view = turned.view
@@ -97,10 +96,14 @@ def list_scopes(desk: Desk, given: arguments.ListScopes) -> results.Scopes:
     return results.Scopes(scopes=scopes, next_cursor=cursor)
 
 
-def history(desk: Desk, given: arguments.History) -> results.Versions:
+def history(desk: Desk, given: arguments.History, call: Call) -> results.Versions:
     """``memory_history``."""
     view = desk.view()
-    start = desk.memory(view, given.id).ref
+    return versions(view, desk.memory(view, given.id).ref)
+
+
+def versions(view: View, start: str) -> results.Versions:
+    """The versions of a world and of those that it replaced or was replaced by."""
     chain, waiting = [start], [start]
     while waiting and len(chain) < MAX_STEPS:
         for edge in view.edges(waiting.pop(), type="supersedes", include_superseded=True):
@@ -108,13 +111,13 @@ def history(desk: Desk, given: arguments.History) -> results.Versions:
                 if ref not in chain:
                     chain.append(ref)
                     waiting.append(ref)
-    versions = [results.told(ref, version) for ref in chain for version in view.history(ref)]
-    versions.sort(key=lambda version: version.seq)
-    complete = not waiting and len(versions) <= MAX_VERSIONS
-    return results.Versions(versions=versions[-MAX_VERSIONS:], complete=complete)
+    found = [results.told(ref, version) for ref in chain for version in view.history(ref)]
+    found.sort(key=lambda version: version.seq)
+    complete = not waiting and len(found) <= MAX_VERSIONS
+    return results.Versions(versions=found[-MAX_VERSIONS:], complete=complete)
 
 
-def proposals(desk: Desk, given: arguments.Proposals) -> results.Pairs:
+def proposals(desk: Desk, given: arguments.Proposals, call: Call) -> results.Pairs:
     """``memory_proposals``."""
     turned = desk.continued(given.cursor)
     found = turned.view.proposals(status=None if given.status == "all" else given.status)
@@ -122,7 +125,7 @@ def proposals(desk: Desk, given: arguments.Proposals) -> results.Pairs:
     return results.Pairs(proposals=[results.pair(proposal) for proposal in shown], next_cursor=cursor)
 
 
-def conflicts(desk: Desk, given: arguments.Conflicts) -> results.Contradictions:
+def conflicts(desk: Desk, given: arguments.Conflicts, call: Call) -> results.Contradictions:
     """``memory_conflicts``."""
     turned = desk.continued(given.cursor)
     view = turned.view
@@ -146,9 +149,9 @@ def _pairs(view: View, worlds: Iterator[World]) -> Iterator[results.Conflict]:
                 yield results.Conflict(first=results.memory(world), second=results.memory(other))
 
 
-def verify(desk: Desk, given: arguments.Verify) -> results.Verified:
+def verify(desk: Desk, given: arguments.Verify, call: Call) -> results.Verified:
     """``memory_verify``. A confined server says whether the store holds, and nothing of what else is in it."""
-    found = desk.db.verify(deep=given.deep)
+    found = desk.db.verify(deep=given.deep, progress=in_passes(call.step, 2 if given.deep else 1))
     view = desk.view()
     inside = desk.world is not None
     findings = [] if inside else [str(finding) for finding in found.findings[:MAX_FINDINGS]]

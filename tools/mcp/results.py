@@ -81,6 +81,13 @@ class Whole(Memory):
     next_offset: int | None
 
 
+class Inside(Whole):
+    """One world with the beginning of what it contains; ``more_members`` says that there are more."""
+
+    members: list[Memory]
+    more_members: bool
+
+
 class Done(msgspec.Struct, kw_only=True):
     """What a write did, in commit ``seq``. ``proposals`` wait for ``memory_decide``; ``notes`` are worth knowing."""
 
@@ -209,6 +216,13 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
     state = {"scopes": scopes, "retired": found.closed, "characters": len(found.content)}
     return Whole(**(_fields(found) | shown | state))
+
+
+def inside(found: World, scopes: list[str], members: list[World], *, more: bool) -> Inside:
+    """A world as a resource shows it."""
+    shown = whole(found, scopes, 0)
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    return Inside(**fields, members=[memory(member) for member in members], more_members=more)
 
 
 def told(ref: str, version: Version) -> Told:

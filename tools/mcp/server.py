@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import msgspec
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    GetPromptResult,
+    PromptMessage,
+    PromptReference,
+    ResourceTemplateReference,
+    TextContent,
+)
+from mcp_types import Prompt as ListedPrompt
+from mcp_types import Resource as ListedResource
+from mcp_types import ResourceTemplate as ListedTemplate
 from mcp_types import Tool as ListedTool
+from pydantic import AnyUrl
 
-from worlddb import Database, WorldDBError, __version__
+from worlddb import Database, InputError, WorldDBError, __version__
+from worlddb.tools.mcp import completing, listing, resources
+from worlddb.tools.mcp.arguments import Arguments
+from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool
 from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.progress import Progress
+from worlddb.tools.mcp.prompts import PROMPTS, written
 from worlddb.tools.mcp.stdin import Lines
-from worlddb.tools.mcp.writing import Stamp
+from worlddb.tools.mcp.stdout import Answers, claimed
 
 CALLS_AT_ONCE: Final = 4
+LAST_WORDS_SECONDS: Final = 5
+"""How long a client that has closed its end may take to read what was answered."""
 MAX_CLIENT_NAME: Final = 100
+
+T = TypeVar("T")
 
 
 class MemoryServer(MCPServer[Any]):
-    """The tools of :data:`TOOLS` on a store, or inside one world of it.
+    """The tools of :data:`TOOLS` on a store, or inside one world of it, and what can be read of it without them.
 
     The schemas are those of the tools' own types, so listing and calling are answered here; the rest is the SDK's.
     """
@@ -36,10 +62,13 @@ class MemoryServer(MCPServer[Any]):
         )
         self._desk = desk
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
+        self.completion()(self._complete)  # type: ignore[no-untyped-call]
+
+    # -- tools
 
     async def list_tools(self) -> list[ListedTool]:
         """Every tool with its schemas."""
-        return [_listed(tool) for tool in TOOLS]
+        return [listing.tool(tool) for tool in TOOLS]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -53,15 +82,13 @@ class MemoryServer(MCPServer[Any]):
         tool = next((tool for tool in TOOLS if tool.name == name), None)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
-        stamp = Stamp(_client(context), name)
         try:
             given = msgspec.convert(arguments, tool.takes)
-            call = (self._desk, given) if tool.read_only else (self._desk, given, stamp)
-            answer = await anyio.to_thread.run_sync(tool.run, *call, limiter=self._at_once)
+            answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
             raise ToolError(f"invalid_arguments: {error}") from error
         except WorldDBError as error:
-            raise ToolError(f"{error.code}: {error}") from error
+            raise ToolError(_told(error)) from error
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
         text = msgspec.json.encode(answer)
@@ -69,12 +96,107 @@ class MemoryServer(MCPServer[Any]):
             content=[TextContent(type="text", text=text.decode())], structured_content=msgspec.json.decode(text)
         )
 
+    async def _run(self, tool: Tool, given: Arguments, context: Context[Any, Any] | None) -> msgspec.Struct:
+        """Run a tool in a thread, and tell the client how far it is if it wants to know."""
+
+        async def report(done: float, total: float) -> None:
+            if context is not None:
+                await context.report_progress(done, total)
+
+        progress = Progress(report)
+        call = Call(_client(context), tool.name, progress.step)
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(progress.tell)
+            try:
+                ended: msgspec.Struct | Exception = await self._in_thread(tool.run, given, call)
+            except Exception as error:
+                # Raised in here it would come out as a group of one.
+                ended = error
+            finally:
+                beside.cancel_scope.cancel()
+                progress.close()
+        if isinstance(ended, Exception):
+            raise ended
+        return ended
+
+    async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
+        return await anyio.to_thread.run_sync(work, self._desk, *given, limiter=self._at_once)
+
+    # -- resources
+
+    async def list_resources(self) -> list[ListedResource]:
+        """The scopes; every other world and timeline is found by a template."""
+        return [listing.scope(world) for world in await self._in_thread(resources.listed)]
+
+    async def list_resource_templates(self) -> list[ListedTemplate]:
+        """The families of resources."""
+        return [listing.template(template) for template in resources.TEMPLATES]
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
+    ) -> Iterable[ReadResourceContents]:
+        """What a resource holds.
+
+        Raises:
+            ResourceNotFoundError: nothing that the server sees has this address.
+        """
+        try:
+            found = await self._in_thread(resources.read, str(uri))
+        except msgspec.ValidationError as error:
+            raise ResourceNotFoundError(f"invalid_arguments: {error}") from error
+        except InputError as error:
+            raise ResourceNotFoundError(_told(error)) from error
+        return [ReadResourceContents(content=found.text, mime_type=found.mime_type)]
+
+    # -- prompts
+
+    async def list_prompts(self) -> list[ListedPrompt]:
+        """Every prompt with its arguments."""
+        return [listing.prompt(prompt) for prompt in PROMPTS]
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult:
+        """The message of a prompt.
+
+        Raises:
+            MCPError: there is no such prompt, or the arguments are wrong.
+        """
+        prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
+        if prompt is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name[:100]}")
+        try:
+            text = await self._in_thread(written, prompt, arguments or {})
+        except msgspec.ValidationError as error:
+            raise MCPError(INVALID_PARAMS, f"invalid_arguments: {error}") from error
+        except InputError as error:
+            raise MCPError(INVALID_PARAMS, _told(error)) from error
+        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(description=prompt.description, messages=[message])
+
+    async def _complete(
+        self,
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion:
+        """What fits the beginning of an argument; all resources and prompts call the same things the same."""
+        found = await self._in_thread(completing.completions, argument.name, argument.value)
+        shown = found[: completing.MAX_COMPLETIONS]
+        return Completion(values=shown, has_more=len(found) > len(shown))
+
+    # -- streams
+
     async def run_stdio_async(self) -> None:
-        """Answer what comes in on standard input until it ends."""
-        # The SDK asks of standard input only that it can be iterated.
-        async with stdio_server(stdin=cast("anyio.AsyncFile[str]", Lines(0))) as (incoming, outgoing):
-            lowlevel = self._lowlevel_server
-            await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
+        """Answer what comes in on standard input until it ends; then say what is still to be said, for a while."""
+        lines, answers = Lines(0), Answers(claimed())
+        # The SDK asks of the streams only that they can be iterated, and written to.
+        streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
+        lowlevel = self._lowlevel_server
+        with anyio.CancelScope() as until:
+            async with streams as (incoming, outgoing):
+                await lowlevel.run(incoming, outgoing, lowlevel.create_initialization_options())
+                until.deadline = anyio.current_time() + LAST_WORDS_SECONDS
 
 
 def serve(db: Database, world: str | None) -> None:
@@ -92,20 +214,8 @@ def serve(db: Database, world: str | None) -> None:
         raise
 
 
-def _listed(tool: Tool) -> ListedTool:
-    return ListedTool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=ToolAnnotations(
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
-        ),
-    )
+def _told(error: WorldDBError) -> str:
+    return f"{error.code}: {error}"
 
 
 def _client(context: Context[Any, Any] | None) -> str:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
 from worlddb.tools.mcp import arguments, results
+from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
 
 
-class Stamp(NamedTuple):
-    """What the server knows of a call: the program that is connected, and the tool that it called."""
-
-    client: str
-    tool: str
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """The provenance of what the call writes."""
-        return {"channel": "mcp", "client": self.client, "tool": self.tool}
-
-
-def write(desk: Desk, given: arguments.Write, stamp: Stamp) -> results.Done:
+def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
     """``memory_write``."""
     labels = labels_of(given)
     if not labels:
@@ -36,7 +23,7 @@ def write(desk: Desk, given: arguments.Write, stamp: Stamp) -> results.Done:
             content=given.text,
             world=first,
             valid_from=given.valid_from,
-            source=stamp.source,
+            source=call.source,
             why=given.why,
             resolve="all",
         )
@@ -46,7 +33,7 @@ def write(desk: Desk, given: arguments.Write, stamp: Stamp) -> results.Done:
     return _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
 
 
-def amend(desk: Desk, given: arguments.Amend, stamp: Stamp) -> results.Done:
+def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     """``memory_amend``."""
     view = desk.view()
     old = desk.memory(view, given.id)
@@ -58,7 +45,7 @@ def amend(desk: Desk, given: arguments.Amend, stamp: Stamp) -> results.Done:
             content=given.text,
             world=first,
             valid_from=given.valid_from,
-            source=stamp.source,
+            source=call.source,
             why=given.why,
             resolve=False,
         )
@@ -69,7 +56,7 @@ def amend(desk: Desk, given: arguments.Amend, stamp: Stamp) -> results.Done:
     return _done(desk, tx.receipt, tx.receipt.refs[0])
 
 
-def retire(desk: Desk, given: arguments.Retire, stamp: Stamp) -> results.Done:
+def retire(desk: Desk, given: arguments.Retire, call: Call) -> results.Done:
     """``memory_retire``."""
     found = desk.memory(desk.view(), given.id)
     receipt = desk.db.retire(found.ref, at=given.at, why=given.why)
@@ -77,25 +64,23 @@ def retire(desk: Desk, given: arguments.Retire, stamp: Stamp) -> results.Done:
     return _done(desk, receipt, found.ref, retired=1 if receipt.events else 0)
 
 
-def retire_all(desk: Desk, given: arguments.RetireAll, stamp: Stamp) -> results.Done:
+def retire_all(desk: Desk, given: arguments.RetireAll, call: Call) -> results.Done:
     """``memory_retire_all``."""
-    view = desk.view()
-    return _retired(desk, view, _scope(desk, view, given), given.why, itself=False)
+    return _retired(desk, call, _scope(desk, desk.view(), given), given.why, itself=False)
 
 
-def purge_scope(desk: Desk, given: arguments.PurgeScope, stamp: Stamp) -> results.Done:
+def purge_scope(desk: Desk, given: arguments.PurgeScope, call: Call) -> results.Done:
     """``memory_purge_scope``."""
-    view = desk.view()
-    scope = _scope(desk, view, given)
+    scope = _scope(desk, desk.view(), given)
     if given.confirm != scope.name:
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scope.name!r}",
         )
-    return _retired(desk, view, scope, given.why, itself=True)
+    return _retired(desk, call, scope, given.why, itself=True)
 
 
-def decide(desk: Desk, given: arguments.Decide, stamp: Stamp) -> results.Done:
+def decide(desk: Desk, given: arguments.Decide, call: Call) -> results.Done:
     """``memory_decide``."""
     fitting = [each for each in desk.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
     if len(fitting) != 1:
@@ -107,10 +92,10 @@ def decide(desk: Desk, given: arguments.Decide, stamp: Stamp) -> results.Done:
     return _done(desk, receipt, fitting[0].ref)
 
 
-def _retired(desk: Desk, view: View, scope: World, why: str, *, itself: bool) -> results.Done:
+def _retired(desk: Desk, call: Call, scope: World, why: str, *, itself: bool) -> results.Done:
     """Retire all that a scope contains and that still holds, as one commit; with ``itself`` the scope too."""
-    refs = [world.ref for world in desk.inside(view, [scope.ref])]
-    with desk.db.batch() as tx:
+    refs = [world.ref for world in desk.inside(desk.view(), [scope.ref])]
+    with desk.db.batch(progress=call.step) as tx:
         for ref in refs:
             tx.retire(ref, why=why)
         if itself:

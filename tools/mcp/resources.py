@@ -1,0 +1,173 @@
+"""What a client may read without a tool: worlds and timelines, as text for people or as JSON for programs.
+
+Every line of a memory's own text is marked, so that no text can be taken for what the server says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+from mcp.shared.uri_template import UriTemplate
+
+from worlddb import InputError, View, World
+from worlddb.tools.mcp import reading, results
+from worlddb.tools.mcp.arguments import MAX_PAGE, Shown
+from worlddb.tools.mcp.desk import SCOPE, Desk
+
+MARK: Final = "    | "
+"""What the lines of a memory's own text begin with."""
+TEXT: Final = "text/plain"
+JSON: Final = "application/json"
+
+
+class Content(NamedTuple):
+    """What a resource holds."""
+
+    text: str
+    mime_type: str
+
+
+class Template(NamedTuple):
+    """A family of resources. ``show`` gives the record of one, ``tell`` the lines of its text."""
+
+    uri: UriTemplate
+    name: str
+    title: str
+    description: str
+    show: Callable[[Desk, View, World], msgspec.Struct]
+    tell: Callable[..., Iterator[str]]
+
+
+def world_uri(ref: str) -> str:
+    """The resource of a world."""
+    return f"worlddb://world/{ref}"
+
+
+def read(desk: Desk, uri: str) -> Content:
+    """What a resource holds now.
+
+    Raises:
+        InputError: nothing that the server sees has this address.
+    """
+    for template in TEMPLATES:
+        found = template.uri.match(uri)
+        if found is not None:
+            given = msgspec.convert(found, Shown)
+            view = desk.view()
+            world = view.get(given.id, include_superseded=True)
+            assert world is not None, "a known world has a newest version"
+            shown = template.show(desk, view, world)
+            if given.format == "json":
+                return Content(msgspec.json.encode(shown).decode(), JSON)
+            return Content("\n".join(template.tell(shown)) + "\n", TEXT)
+    known = ", ".join(str(template.uri) for template in TEMPLATES)
+    raise InputError(f"There is no resource {uri!r:.100}", f"Read one of: {known}")
+
+
+def listed(desk: Desk) -> list[World]:
+    """The worlds that are shown to somebody who does not know what to ask for: scopes."""
+    view = desk.view()
+    scopes = (world for world in view.find(type=SCOPE) if desk.is_scope(view, world))
+    return list(islice(scopes, MAX_PAGE))
+
+
+# -- worlds
+
+
+def _show_world(desk: Desk, view: View, world: World) -> results.Inside:
+    members = list(islice(view.children(world.ref), MAX_PAGE + 1))
+    scopes = desk.scopes_of(view, world.ref)
+    return results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
+
+
+def _tell_world(shown: results.Inside) -> Iterator[str]:
+    yield _headline(shown)
+    yield f"  id {shown.id}"
+    yield f"  {_span(shown.valid_from, shown.valid_to)}{', retired' if shown.retired else ''}"
+    yield f"  learned {shown.learned_at}, written by {_one_line(shown.author)}{_way(shown.source)}"
+    if shown.scopes:
+        yield f"  in {_one_line(', '.join(shown.scopes))}"
+    if shown.conflicts:
+        yield f"  contradicted by {', '.join(shown.conflicts)}"
+    yield from _marked(shown.text)
+    if shown.truncated:
+        yield f"  the text goes on: {shown.characters} characters in all; memory_read has the rest"
+    for member in shown.members:
+        yield f"- {_headline(member)}  {member.id[:12]}  {_span(member.valid_from, member.valid_to)}"
+        yield from _marked(member.text)
+        if member.truncated:
+            yield "  the text goes on; memory_read has the rest"
+    if shown.more_members:
+        yield f"and more than these {len(shown.members)}; memory_list has them page by page"
+
+
+# -- timelines
+
+
+def _show_timeline(desk: Desk, view: View, world: World) -> results.Versions:
+    return reading.versions(view, world.ref)
+
+
+def _tell_timeline(shown: results.Versions) -> Iterator[str]:
+    for version in shown.versions:
+        yield f"{version.learned_at}  learned by commit {version.seq}, written by {_one_line(version.author)}" + _way(
+            version.source
+        )
+        yield f"  {version.id[:12]}  {_span(version.valid_from, version.valid_to)}"
+        if version.erased:
+            yield "  the text was erased"
+        yield from _marked(version.text)
+        if version.truncated:
+            yield "  the text goes on; memory_read has the rest"
+        if version.why:
+            yield "  because:"
+            yield from _marked(version.why)
+    if not shown.complete:
+        yield "There is more than is shown."
+
+
+# -- lines
+
+
+def _marked(text: str) -> Iterator[str]:
+    return (MARK + line for line in text.splitlines())
+
+
+def _headline(shown: results.Memory) -> str:
+    return _one_line(f"{shown.type}: {shown.name}" if shown.name else shown.type)
+
+
+def _span(start: str | None, end: str | None) -> str:
+    return f"true {'since ever' if start is None else f'from {start}'}{'' if end is None else f' to {end}'}"
+
+
+def _way(source: dict[str, object]) -> str:
+    return f", from {_one_line(msgspec.json.encode(source).decode())}" if source else ""
+
+
+def _one_line(text: str) -> str:
+    """Names and the like may hold any character: none of them begins a new line."""
+    return " ".join(text.splitlines())
+
+
+TEMPLATES: Final = (
+    Template(
+        UriTemplate.parse("worlddb://world/{id}{?format}"),
+        "world",
+        "A world",
+        "A memory or a scope in full, who wrote it and how it came here, and the first 50 worlds inside.",
+        _show_world,
+        _tell_world,
+    ),
+    Template(
+        UriTemplate.parse("worlddb://timeline/{id}{?format}"),
+        "timeline",
+        "A timeline",
+        "Every version of a memory and of those that it replaced or was replaced by, on both axes of time.",
+        _show_timeline,
+        _tell_timeline,
+    ),
+)
