@@ -30,7 +30,8 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.query.bundle_types import registrations_of
+from worlddb.projections.tables.tunings import Tuning
+from worlddb.query.bundle_types import registrations_of, tunings_of
 from worlddb.query.interior import Interior, interior_of
 from worlddb.query.snapshot import Reader, Snapshot
 
@@ -78,6 +79,7 @@ def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -
             _hash_of(snapshot, node, seq),
         )
         types = registrations_of(snapshot.tables, node, inside, seq)
+        tuned = tunings_of(snapshot.tables, node, inside, seq)
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
@@ -88,7 +90,7 @@ def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -
         told.page_bytes = 0
         with reader.snapshot() as snapshot:
             for node in inside.nodes[at : at + PAGE]:
-                page.extend(_Group(snapshot, told, seq, node).frames(inside, types.get(node, ())))
+                page.extend(_Group(snapshot, told, seq, node).frames(inside, types.get(node, ()), tuned.get(node, ())))
                 at += 1
                 if told.page_bytes > PAGE_BYTES:
                     break
@@ -173,7 +175,7 @@ class _Group:
         self._given: list[fr.AnyFrame] = []
         self._said: list[fr.AnyFrame] = []
 
-    def frames(self, inside: Interior, types: Sequence[Registration]) -> list[fr.AnyFrame]:
+    def frames(self, inside: Interior, types: Sequence[Registration], tuned: Sequence[Tuning]) -> list[fr.AnyFrame]:
         """All of them, beginning with the one that opens the group."""
         node, tables = self._node, self._tables
         row = tables.node(node)
@@ -195,6 +197,8 @@ class _Group:
             self._edge(place)
         for known in types:
             self._registration(known)
+        for thresholds in tuned:
+            self._tuning(thresholds)
         gone = inside.retracted.get(node, ())
         for first in range(0, len(gone), _RETRACTED):
             self._said.append(fr.RetractedFrame(b"".join(gone[first : first + _RETRACTED])))
@@ -299,6 +303,14 @@ class _Group:
                 self._commit(known.seq) if is_own else 0,
             )
         )
+
+    def _tuning(self, known: Tuning) -> None:
+        """Thresholds that hold for this world. Of those from around it neither where nor why is told."""
+        row, is_own = known.row, known.world == self._node
+        details = self._blob(known.seq, row.details) if is_own else b""
+        seq = self._commit(known.seq) if is_own else 0
+        scores = row.fuzzy, row.phonetic, row.embedding, row.margin
+        self._said.append(fr.TuningFrame(known.type, *scores, row.most, details, seq))
 
     def _said_by(self, place: EdgePlace, row: EdgeRow) -> tuple[bytes, bytes, bool]:
         """Details, nonce and whether it is keyed: parts of an edge's identity that stand in the log, not in the tables.

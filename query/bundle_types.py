@@ -1,7 +1,8 @@
-"""The registrations of edge types that go into a bundle, by the world that they are to hold for."""
+"""The registrations and thresholds that go into a bundle, by the world that they are to hold for."""
 
 from __future__ import annotations
 
+from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.registrations import (
     Nearest,
     Registration,
@@ -10,6 +11,7 @@ from worlddb.projections.tables.registrations import (
     registered,
 )
 from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.tunings import EVERY_TYPE, Tuning, tunings_holding, tunings_known
 from worlddb.query.interior import Interior
 
 
@@ -35,4 +37,21 @@ def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> di
         around = nearest.at(top, above)
         if around is not None and around.world not in nodes and around in (nearest.at(home, above) for home in homes):
             found.setdefault(top, []).append(around)
+    return found
+
+
+def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Tuning]]:
+    """Thresholds that were set for worlds inside, and those from around the exported world that hold for it, under
+    ``top``: for every type, and for types that a world inside is of."""
+    found: dict[int, list[Tuning]] = {}
+    nodes = set(inside.nodes)
+    for known in tunings_known(tables, seq):
+        if known.world in nodes:
+            found.setdefault(known.world, []).append(known)
+    around = [one for one in tunings_holding(tables, top, containers_known(tables, seq), seq) if one.world not in nodes]
+    if any(one.type != EVERY_TYPE for one in around):
+        used = {tables.version(node, tables.node(node).versions).type for node in nodes}
+        around = [one for one in around if one.type == EVERY_TYPE or type_digest(one.type) in used]
+    if around:
+        found.setdefault(top, []).extend(around)
     return found

@@ -17,6 +17,7 @@ from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.bundle_laws import refuse_containment_cycles, refuse_what_both_break
 from worlddb.reconciler.bundle_merge import Merge
+from worlddb.reconciler.bundle_tunings import ArrivingTunings
 from worlddb.reconciler.bundle_types import ArrivingTypes
 from worlddb.reconciler.commands import Import
 from worlddb.reconciler.context import Context
@@ -50,9 +51,11 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     world = contents.heading.world
     known = ctx.tables.node_of(world)
     all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
-    types = ArrivingTypes(ctx, contents, merge.blobs)
-    if not events and not _is_misplaced(ctx, known, into) and not types.is_any_missing():
+    types, tunings = ArrivingTypes(ctx, contents, merge.blobs), ArrivingTunings(ctx, contents, merge.blobs)
+    in_place = not events and not _is_misplaced(ctx, known, into)
+    if in_place and not types.is_any_missing() and not tunings.is_any_missing():
         types.name_differing()
+        tunings.name_differing()
         _note_left(ctx, merge)
         return world
     _refuse_forbidden(ctx, events)
@@ -66,6 +69,7 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     refuse_what_both_break(ctx, events)
     _adopt(ctx, events)
     types.register()
+    tunings.set()
     _compare_hash(ctx, contents, all_new)
     _note_left(ctx, merge)
     return world

@@ -59,6 +59,8 @@ NOTES = {
     "conflict_ended": "the recorded conflict {} was closed or unlinked with the functional edge that it came from",
     "types_registered": "the edge types {} hold for worlds of the bundle now, as where it comes from",
     "types_differ": "the edge types {} are registered otherwise here, and stay so; see view.edge_types()",
+    "tunings_set": "the resolver's thresholds hold for {} now, as where the bundle comes from",
+    "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }

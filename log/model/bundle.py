@@ -183,6 +183,23 @@ class RegistrationFrame(Frame, frozen=True, tag="registration"):
     seq: int
 
 
+class TuningFrame(Frame, frozen=True, tag="tuning"):
+    """Thresholds hold for the world and all inside it; see :class:`worlddb.log.model.events.Tuned`.
+
+    They were set for this world by the commit ``seq``, or for a world around the exported one: then they stand with
+    that one, ``details`` are empty and ``seq`` is 0.
+    """
+
+    type: str
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    details: bytes
+    seq: int
+
+
 class RetractedFrame(Frame, frozen=True, tag="retracted"):
     """Ids of edges of the world's interior that were unlinked, 32 bytes each: an import retracts them too."""
 
@@ -216,6 +233,7 @@ AnyFrame = (
     | EdgeFrame
     | EdgeTypeFrame
     | RegistrationFrame
+    | TuningFrame
     | RetractedFrame
     | ProofFrame
     | EndFrame

@@ -27,6 +27,7 @@ from worlddb.log.model.bundle_values import (
     check_registration,
     check_size,
     check_time,
+    check_tuning,
     identity_of,
     refuse,
 )
@@ -58,6 +59,7 @@ class BundleCheck:
         self._unnamed: set[bytes] = set()
         self._registered: dict[tuple[str, int, bytes], None] = {}
         self._in_force: list[tuple[bytes, fr.RegistrationFrame]] = []
+        self._tuned: list[tuple[bytes, fr.TuningFrame]] = []
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
         self._awaited: dict[bytes, dict[int, bytes]] = {}
@@ -73,6 +75,11 @@ class BundleCheck:
     def registrations(self) -> list[tuple[bytes, fr.RegistrationFrame]]:
         """The registrations that are in force, each with the world that it holds for."""
         return self._in_force
+
+    @property
+    def tunings(self) -> list[tuple[bytes, fr.TuningFrame]]:
+        """The thresholds that are in force, each with the world that it holds for."""
+        return self._tuned
 
     @property
     def worlds(self) -> int:
@@ -217,6 +224,17 @@ class BundleCheck:
         group.types.add(frame.type)
         self._in_force.append((group.frame.lineage, frame))
 
+    def tuning(self, frame: fr.TuningFrame) -> None:
+        group = self._open_group()
+        check_tuning(frame)
+        self._details(frame.details)
+        if frame.seq:
+            self._commit_known(frame.seq)
+        if frame.type in group.tuned:
+            refuse(f"thresholds for {frame.type or 'every type'!r:.80} are set for {short(group.frame.lineage)} twice")
+        group.tuned.add(frame.type)
+        self._tuned.append((group.frame.lineage, frame))
+
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
         if not frame.edges or len(frame.edges) % HASH_BYTES:
@@ -351,6 +369,7 @@ class _Group:
         self.edges: dict[bytes, bytes | None] = {}
         self.proposals: dict[bytes, bool] = {}
         self.types: set[str] = set()
+        self.tuned: set[str] = set()
 
     def hash_of(self, body: bytes) -> bytes:
         """The world hash, computed from what was read."""
@@ -373,6 +392,7 @@ _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
     fr.EdgeFrame: BundleCheck.edge,
     fr.EdgeTypeFrame: BundleCheck.edge_type,
     fr.RegistrationFrame: BundleCheck.registration,
+    fr.TuningFrame: BundleCheck.tuning,
     fr.RetractedFrame: BundleCheck.retracted,
     fr.ProofFrame: BundleCheck.proof_frame,
     fr.EndFrame: BundleCheck.end,

@@ -29,6 +29,7 @@ ERASED: Final = -2
 _MAX_NUMBER: Final = 2**63 - 1
 _MAX_VERSION: Final = 2**32 - 1
 _MAX_HANDLER_VERSION: Final = 2**16 - 1
+_MAX_MOST: Final = 2**32 - 1
 _HISTORIES: Final[tuple[list[str], ...]] = ([], ["accepted"], ["rejected"], ["accepted", "undone"])
 """What can have been decided about a proposal."""
 
@@ -138,6 +139,17 @@ def check_registration(frame: fr.RegistrationFrame) -> None:
         refuse(f"why {frame.type!r:.80} was registered is told, and not by which commit")
     if len(set(frame.rewrites)) < len(frame.rewrites) or (frame.rewrites and frame.digest_of == "built_in"):
         refuse(f"{frame.type!r:.80} asks queries for something twice, or without a handler")
+
+
+def check_tuning(frame: fr.TuningFrame) -> None:
+    """Thresholds such as a command could have set."""
+    checked_text(frame.type, "a node type", MAX_TYPE_BYTES)
+    for name in ("fuzzy", "phonetic", "embedding", "margin"):
+        if not 0 <= getattr(frame, name) <= 1:
+            refuse(f"the threshold {name} is {getattr(frame, name)!r}")
+    check_number(frame.most, "most", 1, _MAX_MOST)
+    if frame.details and not frame.seq:
+        refuse("why thresholds were set is told, and not by which commit")
 
 
 def check_edge(frame: fr.EdgeFrame) -> None:

@@ -23,6 +23,7 @@ class BundledWorld(NamedTuple):
     edges: list[fr.EdgeFrame]
     retracted: list[bytes]
     registrations: list[fr.RegistrationFrame]
+    tunings: list[fr.TuningFrame]
 
 
 class Contents(NamedTuple):
@@ -70,7 +71,7 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
             case fr.OutsideFrame():
                 outside.append(frame)
             case fr.WorldFrame():
-                worlds.append(BundledWorld(frame, [], [], [], [], [], [], []))
+                worlds.append(BundledWorld(frame, [], [], [], [], [], [], [], []))
             case fr.VersionFrame():
                 worlds[-1].versions.append(frame)
             case fr.AliasFrame():
@@ -83,6 +84,8 @@ def gathered(frames: Iterable[fr.AnyFrame]) -> Contents:
                 worlds[-1].edges.append(frame)
             case fr.RegistrationFrame():
                 worlds[-1].registrations.append(frame)
+            case fr.TuningFrame():
+                worlds[-1].tunings.append(frame)
             case fr.RetractedFrame():
                 worlds[-1].retracted.append(frame.edges)
             case _:

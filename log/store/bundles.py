@@ -24,7 +24,8 @@ class Bundle(NamedTuple):
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
     proof is for, 0 if it has no proof. ``edge_types`` are name, version and digest of the registered edge types that
     its edges were written by; ``registrations`` are type, world and whether it is functional of those that hold for its
-    worlds. No hash but the bundle's own covers either.
+    worlds; ``tunings`` are node type (empty: every one) and world of the thresholds that hold for its worlds. No hash
+    but the bundle's own covers any of them.
     """
 
     hash: str
@@ -39,6 +40,7 @@ class Bundle(NamedTuple):
     proof_size: int
     edge_types: tuple[tuple[str, int, str], ...]
     registrations: tuple[tuple[str, str, bool], ...]
+    tunings: tuple[tuple[str, str], ...]
 
 
 class CheckedFrames:
@@ -134,4 +136,5 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
         0 if check.proof is None else check.proof.size,
         tuple((name, version, digest.hex()) for name, version, digest in check.edge_types),
         tuple((frame.type, world.hex(), frame.functional) for world, frame in check.registrations),
+        tuple((frame.type, world.hex()) for world, frame in check.tunings),
     )

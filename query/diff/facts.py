@@ -76,6 +76,7 @@ def apart(sides: BundleSides) -> Apart:
     for lineage in sides[0].groups.keys() & sides[1].groups.keys():
         details[lineage].extend(_versions_apart(sides, lineage))
         details[lineage].extend(_types_apart(sides, lineage))
+        details[lineage].extend(_tunings_apart(sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
     return Apart(told, [*_silent(sides), *found], found)
 
@@ -212,6 +213,20 @@ def _types_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name):
             yield Detail(kind="registered", field=f"edge type {name}", a=one.get(name, ""), b=other.get(name, ""))
+
+
+def _tunings_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
+    """Thresholds of the resolver that hold for a world on one side only, or otherwise."""
+    one, other = ({each.type: _tuning_text(each) for each in side.groups[lineage].tunings} for side in sides)
+    for name in sorted(one.keys() | other.keys()):
+        if one.get(name) != other.get(name):
+            field = f"thresholds for {name or 'every type'}"
+            yield Detail(kind="registered", field=field, a=one.get(name, ""), b=other.get(name, ""))
+
+
+def _tuning_text(frame: fr.TuningFrame) -> str:
+    scores = (f"{name} {getattr(frame, name):g}" for name in ("fuzzy", "phonetic", "embedding", "margin"))
+    return ", ".join((*scores, f"most {frame.most}"))
 
 
 def _type_text(frame: fr.RegistrationFrame) -> str:

@@ -107,6 +107,7 @@ def bundle(found: Bundle) -> dict[str, Any]:
         "registrations": [
             {"name": name, "world": world, "functional": functional} for name, world, functional in found.registrations
         ],
+        "tunings": [{"type": name, "world": world} for name, world in found.tunings],
     }
 
 
