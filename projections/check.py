@@ -80,13 +80,17 @@ def tree_findings(env: Environment, last: int) -> list[Finding]:
 
 
 def compare_with_replay(
-    env: Environment, last: int, progress: Callable[[int, int], None] | None = None
+    env: Environment,
+    last: int,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    aside: Path | None = None,
 ) -> list[Finding]:
     """What differs between the kept tables and those that the log up to ``last`` leads to; empty if nothing does.
 
-    The scratch tables live in a temporary directory beside the store and are removed afterwards.
+    The scratch tables live in a temporary directory in the store's, or in ``aside``, and are removed afterwards.
     """
-    with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=env.folder) as folder:
+    with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=aside or env.folder) as folder:
         scratch = Environment(Path(folder), author="check", timeout_seconds=5.0)
         try:
             for first in range(1, last + 1, CHUNK_COMMITS):

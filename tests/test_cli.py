@@ -70,7 +70,7 @@ def test_the_commands_are_those_that_are_promised():
             "stats",
         ),
         *("at", "bookmark"),
-        *("verify", "rebuild", "upgrade", "replay", "snapshot", "redecide", "backup", "restore"),
+        *("verify", "rebuild", "upgrade", "replay", "snapshot", "doctor", "embed", "redecide", "backup", "restore"),
         *("erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),

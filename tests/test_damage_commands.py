@@ -14,6 +14,7 @@ from tests.faults import forge
 from tests.faults.commands import SERVES, WITHOUT_A_STORE, Known, every_line, try_commands
 from tests.faults.damaged import named_seq, verified
 from tests.faults.script import Run
+from worlddb.reconciler.health import installation
 from worlddb.tools.cli.main import COMMANDS
 
 PLAIN_FLIPS, SOAK_FLIPS = 4, 1000
@@ -27,6 +28,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("whole") / "store"
     Run(store, lambda line: None).whole()
     return store
+
+
+@pytest.fixture(autouse=True)
+def doctor_loads_no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes a second each time, has nothing to do with the store, and has a test of its own."""
+    monkeypatch.setattr(installation, "CHECKS", installation.CHECKS[:2])
 
 
 def flip_and_command(

@@ -39,6 +39,7 @@ _PUBLIC = """
     Rewritable WorldText Written
     Considered Contender Likeness Reclustering Tiebreaker Tuning
     BoundQuery Composed POOLS Query Stage Subgraph
+    Diagnosis Symptom diagnose
     Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())

@@ -2,6 +2,7 @@
 
 from worlddb.comparing import diff
 from worlddb.database import Database, open
+from worlddb.diagnosing import diagnose
 from worlddb.interchange import check_bundle
 from worlddb.keeping import Rebuilt, Step, Verified
 from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
@@ -84,6 +85,7 @@ from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
 from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
+from worlddb.reconciler.health.symptom import Diagnosis, Symptom
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.reclustering import Reclustering
@@ -134,6 +136,7 @@ __all__ = [
     "Database",
     "DecidedEvent",
     "Detail",
+    "Diagnosis",
     "Difference",
     "Edge",
     "EdgeHandler",
@@ -207,6 +210,7 @@ __all__ = [
     "StoreClosed",
     "StoreError",
     "Subgraph",
+    "Symptom",
     "SystemClock",
     "SystemEntropy",
     "Thresholds",
@@ -231,6 +235,7 @@ __all__ = [
     "check_bundle",
     "check_proof",
     "checked_text",
+    "diagnose",
     "diff",
     "format_time",
     "new_key",

@@ -184,6 +184,12 @@ class Environment:
         """Bytes of the data file that hold something."""
         return (self.folder / DATA_FILE).stat().st_size
 
+    def map_bytes(self) -> tuple[int, int]:
+        """Bytes of the memory map that are reserved, and those that pages have been given out of."""
+        self._check()
+        info = self._shared.env.info()
+        return info["map_size"], (info["last_pgno"] + 1) * self._shared.env.stat()["psize"]
+
     def close(self) -> None:
         """Let go of the environment; the last handle of the process closes it."""
         if not self._closed:

@@ -14,7 +14,7 @@ from typing import Any
 PATIENCE_SECONDS = 60.0
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["worlddb", "tests.faults.jobs", "tests.faults.remote"])
+_CONTEXT.set_forkserver_preload(["worlddb.public", "tests.faults.jobs", "tests.faults.remote"])
 
 
 class Acknowledged:

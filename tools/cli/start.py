@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -22,8 +23,12 @@ def main() -> int:
     listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if listens:
         signal.signal(signal.SIGINT, _end)
-    from worlddb.tools.cli.main import main as run
+    try:
+        from worlddb.tools.cli.main import main as run
+    except ImportError as error:
+        from worlddb.tools.cli.broken import tell
 
+        return tell(error, sys.argv[1:])
     if not listens:
         return run()
     try:

@@ -1,0 +1,163 @@
+"""The checks in their order. What a check cannot look at because of what an earlier one found is told as skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from worlddb.log.model.environment import Clock
+from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.reconciler.health import derived, installation, locks, logged, place
+from worlddb.reconciler.health.symptom import Diagnosis, Symptom, on, quoted, restored
+from worlddb.reconciler.ontology import Ontology
+
+Progress = Callable[[int, int], None]
+Check = Callable[[], Iterator[Symptom]]
+
+_AUTHOR: Final = "doctor"
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+class _Examination:
+    """What was checked so far, and what was found."""
+
+    def __init__(self) -> None:
+        self.checked: list[str] = []
+        self.skipped: list[tuple[str, str]] = []
+        self.symptoms: list[Symptom] = []
+
+    def check(self, name: str, look: Check) -> bool:
+        """Make a check; false if it found something wrong, or could not be made."""
+        found: list[Symptom] = []
+        try:
+            found.extend(look())
+        except (WorldDBError, OSError) as error:
+            self.skip(name, str(error))
+            return False
+        finally:
+            self.symptoms.extend(found)
+        self.checked.append(name)
+        return not any(symptom.wrong for symptom in found)
+
+    def skip(self, name: str, why: str) -> None:
+        """Say why a check was not made."""
+        self.skipped.append((name, why))
+
+    def told(self, store: str, deep: bool) -> Diagnosis:
+        """All of it, what is wrong first."""
+        ordered = sorted(self.symptoms, key=lambda symptom: not symptom.wrong)
+        is_ok = not any(symptom.wrong for symptom in ordered)
+        return Diagnosis(is_ok, store, deep, tuple(self.checked), tuple(self.skipped), tuple(ordered))
+
+
+def examine_installation() -> Diagnosis:
+    """Look at Python and the libraries alone."""
+    return _installed().told("", False)
+
+
+def examine(
+    folder: Path, ontology: Ontology, clock: Clock, *, deep: bool, progress: Progress | None = None
+) -> Diagnosis:
+    """Look at the installation and at a store; nothing in the store is changed, and it need not open."""
+    going = _installed()
+    if going.check("store", partial(place.is_store, folder)):
+        going.check("file system", partial(place.file_system, folder))
+        going.check("room", partial(place.room, folder))
+        going.check("permissions", partial(place.permissions, folder))
+        going.check("leftovers", partial(place.leftovers, folder))
+        going.check("locks", partial(locks.locks, folder))
+        try:
+            env = Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
+        except WorldDBError as error:
+            going.symptoms.append(_unopenable(folder, error))
+            going.skip("log, tables and indexes", "the data file cannot be opened")
+        else:
+            with closing(env):
+                _opened(going, env, ontology, clock, deep, progress)
+    return going.told(str(folder), deep)
+
+
+def _installed() -> _Examination:
+    going = _Examination()
+    for name, look in installation.CHECKS:
+        going.check(name, look)
+    return going
+
+
+def _opened(
+    going: _Examination, env: Environment, ontology: Ontology, clock: Clock, deep: bool, progress: Progress | None
+) -> None:
+    if not going.check("pages", partial(logged.pages, env)):
+        going.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
+        return
+    if not going.check("format", partial(_format, env)):
+        going.skip("log, tables and indexes", "they are not of a format that this release reads")
+        return
+    going.check("map", partial(logged.map_size, env, *env.map_bytes()))
+    going.check("kind", partial(logged.kind, env))
+    going.check("clock", partial(logged.moment, env, clock))
+    whole = going.check("log", partial(logged.chain, env, progress))
+    if not going.check("layout", partial(derived.layout, env)):
+        going.skip("tables and indexes", "the tables have another layout")
+        return
+    if deep and not whole:
+        going.skip("every row of the tables", "the log that they are compared with does not hold")
+    if not going.check("tables", partial(derived.tables, env, deep and whole, progress)):
+        going.skip("indexes, vectors and handlers", "they are looked up in the tables")
+        return
+    going.check("text index", partial(derived.text_index, env))
+    going.check("vector indexes", partial(derived.vector_indexes, env))
+    going.check("vectors", partial(derived.vectors_pending, env))
+    going.check("handlers", partial(derived.handlers, env, ontology))
+    going.check("supposed", partial(derived.supposed, env))
+
+
+def _format(env: Environment) -> Iterator[Symptom]:
+    try:
+        with env.read() as txn:
+            begun = LmdbLog(txn).check_format()
+    except WorldDBError as error:
+        yield _unopenable(env.folder, error)
+        return
+    if not begun:
+        yield Symptom(
+            "not_a_store",
+            True,
+            str(env.folder),
+            "The data file holds nothing",
+            "A process was ended just when it was to make the store",
+            "Write to it, which makes the store",
+            on(env.folder, "ingest FILE"),
+        )
+
+
+def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
+    """Why the store does not open, by the error with which it does not."""
+    if isinstance(error, NewerFormat):
+        return derived.newer(folder, error)
+    if isinstance(error, NotAStore):
+        return Symptom("not_a_store", True, str(folder), error.message, "There is nothing to look at", error.remedy)
+    if isinstance(error, DamagedStore):
+        return Symptom(
+            "damaged",
+            True,
+            str(folder),
+            error.message,
+            "The store does not open, so nothing in it can be read",
+            "Restore the store from a backup, and check the disk",
+            restored(folder),
+        )
+    return Symptom(
+        "cannot_open",
+        True,
+        str(folder),
+        error.message,
+        "Nothing in it can be read or written from here",
+        error.remedy or "Check the path and its permissions",
+        f"ls -la {quoted(folder)}",
+    )

@@ -1,0 +1,61 @@
+"""What ``worlddb doctor`` says of an installation: Python, libraries and extras, each missing on purpose."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from worlddb.reconciler.health import installation
+
+
+def test_another_python_is_told() -> None:
+    (symptom,) = installation.python((3, 9, 1), ">=3.11")
+    assert (symptom.code, symptom.wrong) == ("old_python", True) and "3.9.1" in symptom.what
+    assert list(installation.python()) == []
+
+
+def test_libraries_that_are_missing_or_too_old_are_told_and_extras_as_a_note() -> None:
+    asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", 'no-such-mcp>=2; extra == "mcp"', 'x; extra == "dev"')
+    symptoms = list(installation.packages(asked))
+    assert [(symptom.where, symptom.code, symptom.wrong) for symptom in symptoms] == [
+        ("lmdb", "wrong_package", True),
+        ("no-such-library", "wrong_package", True),
+        ("no-such-mcp", "missing_extra", False),
+    ]
+    assert symptoms[0].command.endswith("-m pip install 'lmdb>=999'")
+    assert symptoms[2].command.endswith("-m pip install 'worlddb[mcp]'")
+
+
+def test_a_library_that_cannot_be_loaded_is_told_and_one_that_ends_the_process_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torn_library.py").write_text("raise ImportError('built for another processor')")
+    (tmp_path / "deadly_library.py").write_text("import os; os._exit(132)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    torn, deadly = installation.libraries(("json", "torn_library", "deadly_library", "csv"))
+    assert "built for another processor" in torn.what and torn.where == "torn_library"
+    assert "132" in deadly.what and deadly.where == "deadly_library"
+
+
+def test_every_library_that_the_installation_names_is_tried_and_all_of_them_load() -> None:
+    needed = [Requirement(line) for line in requires("worlddb") or ()]
+    names = {each.name.lower() for each in needed if each.marker is None}
+    of = {module: {name.lower() for name in listed} for module, listed in packages_distributions().items()}
+    assert {name for module in installation.LIBRARIES for name in of[module]} == names
+    assert list(installation.libraries()) == []
+
+
+def test_without_a_library_the_program_says_so_and_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "lmdb.py").write_text("raise ImportError('no lmdb here')")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "worlddb", "head", "--json"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 5 and "Traceback" not in done.stderr
+    assert "no lmdb here" in done.stderr and "pip install --force-reinstall --no-deps lmdb" in done.stderr
+    assert '"unloadable_library"' in done.stdout

@@ -1,0 +1,11 @@
+"""What is wrong with the installation. Importing this needs no library, so that a missing one can be told."""
+
+from __future__ import annotations
+
+from worlddb.reconciler.health.installation import CHECKS
+from worlddb.reconciler.health.symptom import Symptom
+
+
+def installation_symptoms() -> list[Symptom]:
+    """As :func:`worlddb.diagnose` without a path, where the engine itself cannot be imported."""
+    return [symptom for _, look in CHECKS for symptom in look()]
