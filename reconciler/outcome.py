@@ -29,7 +29,7 @@ Outcome = Committed | Staged | Refused
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something the caller should know; ``refs`` are what it is about: references, or the names of edge types."""
+    """Something the caller should know; ``refs`` are what it is about: references, names of edge types, a reason."""
 
     code: str
     refs: tuple[str, ...]
@@ -62,12 +62,13 @@ NOTES = {
     "tunings_set": "the resolver's thresholds hold for {} now, as where the bundle comes from",
     "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
+    "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 
 
-NAMING = frozenset({"types_registered", "types_differ"})
-"""The notes whose ``refs`` are names."""
+NAMING = frozenset({"types_registered", "types_differ", "not_embedded"})
+"""The notes whose ``refs`` are names, or a reason."""
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.model.stores import new_store
-from worlddb import Database, InputError, ManualClock, SeededEntropy, Turn
+from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavailable, Node, SeededEntropy, Turn
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import reclustering
@@ -247,6 +247,48 @@ def test_a_store_that_is_opened_for_it_looks_again_after_each_ingest(tmp_path: P
         assert [(each.source, each.target) for each in db.proposals()] == [(ben.ref, ada.ref)]
         assert db.background_error is None
         assert db.verify(deep=True).ok
+
+
+def test_an_ingest_that_is_asked_to_embed_commits_first_and_then_looks_by_meaning(tmp_path: Path) -> None:
+    def lead(turns: Sequence[Turn]) -> Extraction:
+        return Extraction(nodes=[Node(label="x", type="Entity", name="the lead", content="search search")])
+
+    def sarah(turns: Sequence[Turn]) -> Extraction:
+        return Extraction(nodes=[Node(label="y", type="Entity", name="Sarah Chen", content="search")])
+
+    turns = [Turn(text="hello", speaker="Caroline")]
+    with worlddb.open(tmp_path / "store", embedder=Topics()) as db:
+        db.ingest(turns, extractor=lead)
+        receipt = db.ingest(turns, session="second", extractor=sarah, embed=True)
+        assert receipt.proposals == () and receipt.notes == ()
+        (proposal,) = db.proposals()
+        assert (proposal.source_name, proposal.target_name) == ("Sarah Chen", "the lead")
+        assert proposal.seq > receipt.seq and proposal.evidence["tier"] == "embedding"
+        assert proposal.evidence["considered"][0]["scores"]["embedding"] == 1.0
+        assert db.redecide().differing == () and db.verify(deep=True).ok
+        head = db.head()
+        assert db.ingest(turns, embed=True).events == 0 and db.head() == head
+
+
+def test_a_model_that_fails_after_an_ingest_leaves_what_was_said_and_is_a_note(tmp_path: Path) -> None:
+    class Broken(Topics):
+        def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+            raise RuntimeError("no model today")
+
+    turns = [Turn(text="hello", speaker="Caroline")]
+    with worlddb.open(tmp_path / "store", embedder=Broken()) as db:
+        receipt = db.ingest(turns, embed=True, idempotency_key="k")
+        (note,) = receipt.notes
+        assert receipt and note.code == "not_embedded" and "no model today" in str(note)
+        assert db.view().recall("hello").hits
+        assert db.ingest(turns, embed=True, idempotency_key="k") == receipt
+        with pytest.raises(InputError, match="embed"):
+            db.ingest(turns, embed="yes")  # type: ignore[arg-type]
+    with worlddb.open(tmp_path / "other", embedder=None) as db:
+        before = db.head()
+        with pytest.raises(ModelUnavailable):
+            db.ingest(turns, embed=True)
+        assert db.head() == before
 
 
 def test_what_goes_wrong_in_the_background_is_told_and_tried_again(tmp_path: Path) -> None:

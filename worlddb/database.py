@@ -7,12 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from msgspec.structs import replace
+
 from worlddb.embedding import DEFAULT_EMBEDDER, Embeds
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
 from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy
-from worlddb.log.model.errors import InputError, NotAStore
+from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.group import Group
@@ -28,7 +30,7 @@ from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extractor, Ingest
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology, given_handlers
-from worlddb.reconciler.outcome import Receipt
+from worlddb.reconciler.outcome import Note, Receipt
 from worlddb.reconciler.pipeline import Progress, Writer, create_store, execute
 from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
@@ -130,6 +132,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         extractor: Extractor | None = None,
         revive: bool = False,
         resolve: bool | str = "all",
+        embed: bool = False,
         idempotency_key: str | None = None,
     ) -> Receipt:
         """Take in turns of a conversation as one commit: worlds for conversation, sessions, turns and speakers.
@@ -141,6 +144,15 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         it is called before the store is locked. ``resolve`` says which tiers of the resolver run for speakers and
         candidates, as in :meth:`create`: all of them by default. What was erased stays out, unless ``revive`` lets
         it come back.
+
+        With ``embed`` the call also waits for what otherwise is due later: once the turns are committed, texts get
+        their vectors, and :meth:`recluster` proposes who else may be one, by meaning too. What it stages has commits of
+        its own, so it is in :meth:`proposals` and not in the receipt. If the model fails then, what was said is kept,
+        and the receipt has a note.
+
+        Raises:
+            InputError: an argument or a turn is wrong; nothing was written.
+            ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
         if not isinstance(turns, list | tuple):
             raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
@@ -158,9 +170,23 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
             revive,
             resolve,
         )
+        if not isinstance(embed, bool):
+            raise InputError(f"embed is {type(embed).__name__}, not a boolean", "Give True or False")
+        if embed and self._embedder is None:
+            raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
         receipt = execute(self._writer, request, idempotency_key)
+        if embed and receipt:
+            return self._kept_up(receipt)
         if self._background is not None and receipt.events:
             self._background.nudge()
+        return receipt
+
+    def _kept_up(self, receipt: Receipt) -> Receipt:
+        """What is due after a commit, done at once; the commit stands whatever becomes of it."""
+        try:
+            self._keep_up()
+        except (UnavailableError, InputError) as error:
+            return replace(receipt, notes=(*receipt.notes, Note("not_embedded", (str(error),))))
         return receipt
 
     def _keep_up(self) -> None:
