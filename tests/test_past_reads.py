@@ -85,7 +85,7 @@ def test_the_nearest_of_the_oldest_worlds_are_found_in_a_base_a_graph_and_a_tail
 ) -> None:
     """In a base all of which is compared, in a graph few and many of whose rows count, and where all do."""
     monkeypatch.setattr(vector_base, "EXACT_VECTORS", graph_from)
-    monkeypatch.setattr(vector_base, "EXACT_SELECTED", 100)
+    monkeypatch.setattr(vector_base, "COMPARED_A_STEP", 1)
     drawn = np.random.default_rng(1).standard_normal((2_100, 8)).astype(np.float32)
     vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     follower = _follower(tmp_path / "vectors", vectors)

@@ -189,7 +189,7 @@ def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_base, "EXACT_VECTORS", 1_000)
-    monkeypatch.setattr(vector_base, "EXACT_SELECTED", 100)
+    monkeypatch.setattr(vector_base, "COMPARED_A_STEP", 1)
     draw = np.random.default_rng(5)
     # Texts lie in clusters: of random directions no two are near.
     centres = draw.normal(size=(60, DIMENSION))
@@ -208,6 +208,26 @@ def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
             right += len({hit.node for hit in hits} & set(exact.tolist()))
             total += len(exact)
         assert right / total >= 0.95, share
+
+
+def test_vectors_that_are_the_same_are_given_in_log_order_however_they_are_searched(tmp_path: Path) -> None:
+    """Forty texts say the same; which of them are among the first ten must not depend on how they are compared."""
+    draw = np.random.default_rng(3)
+    points = draw.normal(size=(2_000, DIMENSION)).astype(np.float32)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    same = np.arange(7, 2_000, 50)
+    points[same] = points[7]
+    rows = np.stack([np.arange(2_000), np.ones(2_000), np.arange(2_000)], axis=1).astype(np.int64)
+    for graph in (False, True):
+        vector_base.write(tmp_path, Marker(STORE, 2_000, b"c"), rows, points, graph=graph)
+        base = vector_base.load(tmp_path)
+        assert base is not None
+        first = same[:10].tolist()
+        few = same[1:4]
+        assert [hit.node for hit in base.search(points[7], 3, few)] == few.tolist()
+        for some in (same, np.arange(1_000), np.arange(2_000)):
+            assert [hit.node for hit in base.search(points[7], 10, some)] == [n for n in first if n in some][:10]
+        assert [hit.node for hit in base.search_before(points[7], 5, 1_500)] == first[:5]
 
 
 @given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 2**32))

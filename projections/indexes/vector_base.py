@@ -30,11 +30,15 @@ EXACT_VECTORS: Final = 50_000
 HNSW_NEIGHBOURS: Final = 16
 HNSW_EF_CONSTRUCTION: Final = 200
 HNSW_EF_SEARCH: Final = 64
-EXACT_SELECTED: Final = 20_000
-EXACT_SHARE: Final = 0.1
-"""A filter that leaves fewer vectors, or a smaller share of them, is scanned: a filtered graph loses hits there."""
-FIRST_SHARE: Final = 0.25
-"""The same for the vectors of the oldest worlds, which lie together and are scanned faster."""
+COMPARED_A_STEP: Final = 17
+"""How many vectors a search of the graph compares for each place in its list of candidates, roughly: half of the
+neighbours of a vector were met before. By this a filter is scanned or left to the graph, whichever compares less."""
+GATHERED_SHARE: Final = 0.002
+"""Up to this share of the vectors, those that a filter leaves are gathered; above, all are gone through by a bitmap."""
+TIE_ROOM: Final = 16
+TIE_LIMIT: Final = 1_024
+"""How many more hits are fetched than are wanted, at first and at most, so that those that tie with the last are told
+apart by log order."""
 
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
@@ -51,64 +55,78 @@ class Base:
         self._nodes = rows[:, 0]
         self._index = index
         self._is_graph = hasattr(index, "hnsw")
+        self._vectors = import_module("faiss").downcast_index(index.storage) if self._is_graph else index
 
     @property
     def count(self) -> int:
         return len(self._rows)
 
-    def search(self, query: Matrix, limit: int, selected: Numbers | None) -> list[VectorHit]:
-        """The best vectors, of the selected rows if there are such; as exact as :data:`EXACT_VECTORS` and its
-        neighbours say."""
+    def search(
+        self, query: Matrix, limit: int, selected: Numbers | None, *, by_graph: bool | None = None
+    ) -> list[VectorHit]:
+        """The best vectors, of the selected rows (in order) if there are such.
 
-        if not self.count or (selected is not None and not len(selected)):
-            return []
-        if selected is not None and len(selected) <= max(EXACT_SELECTED, EXACT_SHARE * self.count):
+        All of few vectors are compared, and all of few that a filter leaves. Where many are left the graph is searched,
+        the wider the fewer they are, since it leads through those that do not count. ``by_graph`` decides otherwise.
+        """
+        if selected is None:
+            return self._best(query, limit, None, self.count, by_graph)
+        if not by_graph and len(selected) <= GATHERED_SHARE * self.count:
             scores = self._scores(query, selected)
             places = top(scores, limit)
             return self._hits(selected[places], scores[places])
-        return self._found(self._index, query, limit, self._parameters(limit, selected))
+        return self._best(query, limit, _bitmap(selected, self.count), len(selected), by_graph)
 
     def search_before(self, query: Matrix, limit: int, before: int | None) -> list[VectorHit]:
-        """The best vectors of worlds with lower numbers than ``before``, if that is given.
-
-        These are the first rows. Where they are few all of them are compared; where not, the graph is searched wider,
-        since it leads through rows that do not count.
-        """
+        """The best vectors of worlds with lower numbers than ``before``, if that is given: these are the first rows."""
         import numpy as np
 
         rows = self.count if before is None else int(np.searchsorted(self._nodes, before, side="left"))
         if rows == self.count:
-            return self.search(query, limit, None)
-        if not rows:
-            return []
+            return self._best(query, limit, None, rows)
         faiss: Any = import_module("faiss")
-        first = faiss.IDSelectorRange(0, rows, True)
-        if self.count <= EXACT_VECTORS:
-            return self._found(self._index, query, limit, faiss.SearchParameters(sel=first))
-        if rows <= max(EXACT_SELECTED, FIRST_SHARE * self.count):
-            vectors = faiss.downcast_index(self._index.storage)
-            return self._found(vectors, query, limit, faiss.SearchParameters(sel=first))
-        wider = max(HNSW_EF_SEARCH, limit) * self.count // rows
-        return self._found(self._index, query, limit, faiss.SearchParametersHNSW(sel=first, efSearch=wider))
+        return self._best(query, limit, faiss.IDSelectorRange(0, rows, True), rows)
 
-    def _found(self, index: Any, query: Matrix, limit: int, parameters: Any) -> list[VectorHit]:
-        with _one_thread():
-            found, rows = index.search(query[None, :], min(limit, self.count), params=parameters)
-        held = rows[0] >= 0
-        return self._hits(rows[0][held], found[0][held])
-
-    def _parameters(self, limit: int, selected: Numbers | None) -> Any:
+    def _best(
+        self, query: Matrix, limit: int, selector: Any, passing: int, by_graph: bool | None = None
+    ) -> list[VectorHit]:
+        """The best of the rows that pass the selector, ties in order."""
         import numpy as np
 
+        if not passing:
+            return []
+        fetch = limit + TIE_ROOM
+        while True:
+            scores, rows = self._fetched(query, fetch, selector, passing, by_graph)
+            if len(rows) < fetch or scores[limit - 1] > scores[-1] or fetch >= limit + TIE_LIMIT:
+                order = np.lexsort((rows, -scores))[:limit]
+                return self._hits(rows[order], scores[order])
+            fetch = limit + 8 * (fetch - limit)
+
+    def _fetched(
+        self, query: Matrix, limit: int, selector: Any, passing: int, by_graph: bool | None
+    ) -> tuple[Matrix, Numbers]:
+        """Scores and rows as FAISS finds them, in its order."""
         faiss: Any = import_module("faiss")
-        selector = None
-        if selected is not None:
-            bits = np.zeros(self.count, dtype=bool)
-            bits[selected] = True
-            selector = faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
-        if self._is_graph:
-            return faiss.SearchParametersHNSW(sel=selector, efSearch=max(HNSW_EF_SEARCH, limit))
-        return faiss.SearchParameters(sel=selector)
+        if self.is_for_graph(passing, limit) if by_graph is None else by_graph:
+            index, parameters = (
+                self._index,
+                faiss.SearchParametersHNSW(sel=selector, efSearch=self._wide(passing, limit)),
+            )
+        else:
+            index, parameters = self._vectors, faiss.SearchParameters(sel=selector)
+        with _one_thread():
+            scores, rows = index.search(query[None, :], min(limit, self.count), params=parameters)
+        held = rows[0] >= 0
+        return scores[0][held], rows[0][held]
+
+    def is_for_graph(self, passing: int, limit: int) -> bool:
+        """True if there is a graph, and searching it compares less than going through the vectors that pass."""
+        return self._is_graph and passing > COMPARED_A_STEP * self._wide(passing, limit)
+
+    def _wide(self, passing: int, limit: int) -> int:
+        """How many candidates a search of the graph keeps: as many times more as vectors do not pass."""
+        return max(HNSW_EF_SEARCH, limit) * self.count // max(1, passing)
 
     def rows_of_nodes(self, nodes: Numbers) -> Numbers:
         """The rows of all versions of some worlds (given in order), in order."""
@@ -223,6 +241,16 @@ def write(folder: Path, marker: Marker, rows: Numbers, vectors: Matrix, *, graph
         if other.name != base.name:
             # Processes that have it mapped keep it until they look again.
             shutil.rmtree(other, ignore_errors=True)
+
+
+def _bitmap(rows: Numbers, count: int) -> Any:
+    """Lets some of so many rows pass."""
+    import numpy as np
+
+    faiss: Any = import_module("faiss")
+    bits = np.zeros(count, dtype=bool)
+    bits[rows] = True
+    return faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
 
 
 @contextmanager
