@@ -32,7 +32,7 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         InputError: there is no such pool.
     """
     checked_pool(pool)
-    space = window.reader.default_space(window.place.moment.seq)
+    space = window.reader.space_at(window.place.moment.seq)
     with window.sight() as sight:
         node = named_node(sight, window.spec, ref)
         if space is None:

@@ -70,8 +70,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     query: VectorQuery | None = None
     exact = request.exact or window.place.is_confined
     if VECTOR in request.lanes:
-        through = window.place.moment.seq if exact else None
-        prepared = window.reader.vector_query(_meaning(window, request.text), through)
+        prepared = window.reader.vector_query(_meaning(window, request.text), window.place.moment.seq, exact=exact)
         if isinstance(prepared, VectorQuery):
             query = prepared
         else:
@@ -87,8 +86,8 @@ def recall(window: Window, request: Request) -> records.Recall:
         found = _find_each(window, snapshot, request, text, vector)
         hits = _hits(window, snapshot, request, found)
     note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
-    pending = window.reader.pending_vectors() if query is not None else 0
-    return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending)
+    pending = window.reader.pending_vectors(query.space) if query is not None else 0
+    return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending, query)
 
 
 def _meaning(window: Window, text: str) -> str:
@@ -115,7 +114,8 @@ def _exactly(
                 unavailable[VECTOR] = NO_VECTORS
         found = _find_each(window, snapshot, request, text, vector)
         hits = _hits(window, snapshot, request, found)
-    return _answer(hits, True, text.indexed, found.lanes, _note(window.spec, at_present=False), unavailable, pending)
+    note = _note(window.spec, at_present=False)
+    return _answer(hits, True, text.indexed, found.lanes, note, unavailable, pending, query)
 
 
 def _check(request: Request) -> None:
@@ -177,6 +177,7 @@ def _answer(
     note: str,
     unavailable: dict[str, str],
     pending: int,
+    query: VectorQuery | None,
 ) -> records.Recall:
     return records.Recall(
         hits=hits,
@@ -186,6 +187,7 @@ def _answer(
         note=note,
         unavailable=unavailable,
         pending=pending,
+        space=query.name if query is not None and VECTOR in lanes else "",
     )
 
 

@@ -247,7 +247,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
 
     ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
-    ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000).
+    ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
+    ``space``, the embedding space whose vectors were compared; it is empty if none were.
     """
 
     hits: tuple[Hit, ...]
@@ -257,6 +258,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     note: str
     unavailable: dict[str, str]
     pending: int
+    space: str
 
     def __iter__(self) -> Any:
         return iter(self.hits)

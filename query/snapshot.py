@@ -61,20 +61,22 @@ class Reader(Protocol):
     def text_lane(self) -> TextLane:
         """The text index, up to the store's head."""
 
-    def vector_query(self, text: str, through: int | None) -> VectorQuery | str:
-        """The query as a vector, or in words why there is none; up to a commit, if one is given."""
+    def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:
+        """The query as a vector of the space that answers as of a commit, or in words why there is none.
 
-    def vector_given(self, values: Sequence[float], through: int | None) -> VectorQuery | str:
-        """A vector that the caller made, as it is compared with those of the default space, or why it is not.
+        Unless ``exact``, the present space may answer in its place.
+        """
 
-        With ``through``, a space that was opened after that commit is none.
+    def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
+        """A vector that the caller made, as it is compared with those of a space, or in words why there is none; which
+        space is as in :meth:`vector_query`.
 
         Raises:
             InputError: it has another number of numbers than they have.
         """
 
-    def default_space(self, through: int) -> Space | None:
-        """The default embedding space, if it was opened by a commit."""
+    def space_at(self, seq: int) -> Space | None:
+        """The embedding space that answers as of a commit, if there was one."""
 
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
         """The composed embeddings of the store's present in a space."""
@@ -83,5 +85,5 @@ class Reader(Protocol):
         """The vector index of the query's space, up to the store's head; with ``before``, of the worlds that have lower
         numbers."""
 
-    def pending_vectors(self) -> int:
-        """How many texts have no vector yet; counted up to a bound."""
+    def pending_vectors(self, space: int) -> int:
+        """How many texts have no vector in a space yet; counted up to a bound."""

@@ -241,6 +241,10 @@ def _recluster(command: cmd.Recluster) -> None:
         _record(evidence, f"items[{position}]")
 
 
+def _space(command: cmd.UseSpace | cmd.DropSpace) -> None:
+    checked_text(command.name, "space", MAX_NAME_BYTES, empty=False)
+
+
 _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Create: _create,
     cmd.Revise: _revise,
@@ -263,6 +267,8 @@ _CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
     cmd.Recluster: _recluster,
     cmd.Tune: _tune,
     cmd.Untune: _tuned,
+    cmd.UseSpace: _space,
+    cmd.DropSpace: _space,
 }
 
 

@@ -274,6 +274,20 @@ class Recluster(Command, frozen=True, kw_only=True, gc=False):
     items: tuple[tuple[bytes, bytes, dict[str, Any]], ...]
 
 
+class UseSpace(Command, frozen=True, kw_only=True):
+    """Let the embedding space of a name answer from now on."""
+
+    CODE: ClassVar[str] = "use_space"
+    name: str
+
+
+class DropSpace(Command, frozen=True, kw_only=True):
+    """Give the embedding space of a name up; the one that answers cannot be."""
+
+    CODE: ClassVar[str] = "drop_space"
+    name: str
+
+
 ALL: tuple[type[Command], ...] = (
     Create,
     Revise,
@@ -296,6 +310,8 @@ ALL: tuple[type[Command], ...] = (
     Recluster,
     Tune,
     Untune,
+    UseSpace,
+    DropSpace,
 )
 
 

@@ -14,7 +14,7 @@ from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import ACCEPTED, CONTAINS, LIVE, PENDING, ROOT_NODE, STATUS_NAMES, ProposalRow
-from worlddb.reconciler import classes, embedding, marking, staging
+from worlddb.reconciler import classes, embedding, marking, spaces, staging
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.erasing import erase as erase_planned
@@ -359,6 +359,10 @@ def embed(ctx: Context, command: cmd.Embed, details: int) -> Decided:
     return Decided(ctx.draft.log.chain(command.through))
 
 
+def change_space(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> Decided:
+    return Decided(*spaces.change(ctx, command, details))
+
+
 # -- another look
 
 
@@ -388,4 +392,6 @@ _DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] 
     cmd.Recluster: recluster,
     cmd.Tune: _for_world(set_thresholds),
     cmd.Untune: _for_world(take_thresholds_back),
+    cmd.UseSpace: change_space,
+    cmd.DropSpace: change_space,
 }

@@ -37,6 +37,23 @@ class Embedder(Protocol):
         """One row of numbers for each text, in order. ``query`` tells questions from what is to be found."""
 
 
+def checked_embedder(given: Any) -> Embedder:
+    """See that something follows the protocol as far as that can be told without running it.
+
+    Raises:
+        InputError: it does not.
+    """
+    lacking = [name for name in ("model", "mean", "embed") if not hasattr(given, name)]
+    lacking += ["dimension"] if not hasattr(type(given), "dimension") and not hasattr(given, "dimension") else []
+    if lacking or not isinstance(given.model, str) or not given.model:
+        raise InputError(
+            f"The embedder is {type(given).__name__}, without {lacking[0] if lacking else 'the name of its model'}",
+            "Give one that follows the protocol Embedder",
+        )
+    found: Embedder = given
+    return found
+
+
 def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, query: bool) -> Vectors:
     """The texts' vectors as they are stored and compared: without the mean, of length 1 (zeros stay zeros).
 
@@ -46,6 +63,8 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
     """
     import numpy as np
 
+    if not texts:
+        return np.zeros((0, embedder.dimension), dtype=np.float32)
     try:
         given = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
     except WorldDBError:

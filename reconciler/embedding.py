@@ -8,36 +8,30 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Space
+from worlddb.log.model.blobs import Vector
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.feed import text_documents
-from worlddb.projections.tables.schema import SpaceRow
+from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces, vector_place
+from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
+from worlddb.reconciler.erasing import body_at
+from worlddb.reconciler.spaces import OpenSpace, find_space, without_vector
 from worlddb.reconciler.statements import statements
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
 
 
-DEFAULT_SPACE: Final = "default"
 BATCH_TEXTS: Final = 2_000
 BATCH_CHARACTERS: Final = 8_000_000
 """How much is embedded in one commit: more would hold other writers up."""
-
-
-class OpenSpace(NamedTuple):
-    """An embedding space as it was recorded."""
-
-    number: int
-    row: SpaceRow
-    name: str
-    model: str
-    mean: bytes
+CHECKED_VECTORS: Final = 64
+"""Among how many stored vectors one is looked for whose text is still there."""
+SAME_MODEL: Final = 0.99
+"""The least cosine of two vectors that one model gives of one text: 16-bit storage and other processors cost less."""
 
 
 class Pending(NamedTuple):
@@ -56,24 +50,10 @@ class Batch(NamedTuple):
     through: int
 
 
-def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
-    """The space of a name."""
-    for number, row in spaces(tables):
-        stored = log.blob(row.seq, row.model)
-        blob = None if stored is None else codec.decode_blob(stored, row.seq)
-        if isinstance(blob, Space) and blob.name == name:
-            return OpenSpace(number, row, blob.name, blob.model, blob.mean)
-    return None
-
-
 def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
     """(commit, text) of every version that has a text and no vector in the space, in log order."""
-    after = 0 if space is None else space.row.through
-    for found in text_documents(log, tables, after, log.head().seq):
-        if not found.content:
-            continue
-        if space is None or vector_place(tables, space.number, found.node, found.version) is None:
-            yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
+    for found in without_vector(log, tables, space, log.head().seq):
+        yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
 
 
 def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
@@ -132,7 +112,43 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
         raise InputError(
             f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
             f" not by {embedder.model!r:.80} ({embedder.dimension})",
-            "Open the store with that embedder, or name another space",
+            "Open the store with that embedder, or move to this one: `reembed`",
+        )
+
+
+def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
+    """A text of a space and the vector that is stored of it: the first one that says something and was not erased."""
+    for node, version, place in islice(vectors_of(tables, space.number), CHECKED_VECTORS):
+        row = tables.version(node, version)
+        body = body_at(log, row.seq, row.position)
+        stored = log.blob(*place)
+        blob = None if stored is None else codec.decode_blob(stored, place.seq)
+        if body is not None and isinstance(blob, Vector):
+            vector = whole_text(blob.values, space.row.dimension)
+            if vector.any():
+                return body.content, vector
+    return None
+
+
+def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vectors] | None) -> None:
+    """See that a model still gives a text the vector that the space has of it; ``kept`` is of :func:`some_stored`.
+
+    Raises:
+        InputError: it gives another one, so it is another model under the same name.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    if kept is None:
+        return
+    text, vector = kept
+    now = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=False)[0]
+    likeness = float(now @ vector)
+    if likeness < SAME_MODEL:
+        raise InputError(
+            f"The model {space.model!r:.80} has changed since it filled the embedding space {space.name!r:.80}: of one"
+            f" of its texts it gives a vector whose cosine with the stored one is {likeness:.3f}",
+            "Give the model that it was another name or version, and move to it: `reembed`",
         )
 
 

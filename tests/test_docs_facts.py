@@ -40,7 +40,7 @@ _PUBLIC = """
     Considered Contender Likeness Reclustering Tiebreaker Tuning
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
-    Embedder Embedding FUSIONS LANES ModelUnavailable StaticEmbedder
+    Embedder Embedding EmbeddingSpace Reembedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""

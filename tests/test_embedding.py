@@ -17,8 +17,8 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
-from worlddb.reconciler import embedding
 from worlddb.reconciler.embedder import unit_vectors
+from worlddb.reconciler.spaces import find_space
 
 
 class Letters:
@@ -240,7 +240,7 @@ def test_the_mean_of_a_space_is_recorded_with_it(tmp_path: Path, letters: Letter
         db.create("Fact", "one", content="abc")
         db.embed()
         with db._env.read() as txn:
-            space = embedding.find_space(LmdbLog(txn), Tables(txn), "default")
+            space = find_space(LmdbLog(txn), Tables(txn), "default")
         assert space is not None
         assert np.frombuffer(space.mean, dtype="<f4") == pytest.approx(np.full(8, 0.5))
         assert codec.decode_blob(codec.encode(Space(b"", "a", "b", b"")), 1) == Space(b"", "a", "b", b"")

@@ -195,6 +195,16 @@ EVENTS: dict[str, tuple[object, str, str]] = {
         "94a7756e74756e6564c410000102030405060708090a0b0c0d0e0fa6506572736f6e03",
         "6cd63ec33a6f3c3e6b27a278591bd36bc710dbd7e37a012595272a6144ba4c41",
     ),
+    "space_chosen": (
+        ev.SpaceChosen(2, 1, -1),
+        "94ac73706163655f63686f73656e0201ff",
+        "c4527b867179eb4c50115b896d8a664055f2c16aefd81b7719b9830104e9146a",
+    ),
+    "space_dropped": (
+        ev.SpaceDropped(1, 1, 2),
+        "94ad73706163655f64726f70706564010102",
+        "e9b6fb9a020871234c566489c728fb5349b93399351aa2478462bee64e6a0b7a",
+    ),
 }
 BLOBS: dict[str, tuple[object, str, str]] = {
     "body": (

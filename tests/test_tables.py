@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.model.ontology import Tagged
 from tests.model.stores import new_store, worlds
+from tests.test_isolation_vectors import LetterCounts
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables import schema
@@ -161,7 +162,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
-    assert schema.TABLES[26:29] == ("forms", "blocks", "tunings")
+    assert schema.TABLES[26:30] == ("forms", "blocks", "tunings", "space_changes")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
@@ -176,6 +177,8 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
         db.create("Fact", "with a text", content="to embed")
         db.embed()
         db.tune(Thresholds(), type="t" * 256)
+        db.reembed(LetterCounts())
+        db.drop_space("default")
         with db._env.read() as txn:
             sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
     assert {name for name, found in sizes.items() if not found} == set()

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec.structs import replace
 
-from worlddb.embedding import DEFAULT_EMBEDDER, Embeds
+from worlddb.embedding import AUTO, Embeds, models_of
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
@@ -35,7 +35,8 @@ from worlddb.reconciler.pipeline import Progress, Writer, create_store, execute
 from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
 from worlddb.replaying import Replaying
-from worlddb.store import DEFAULT_TIMEOUT_SECONDS, StoreReader, folder_of, has_begun, open_environment
+from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
+from worlddb.vectors import VectorReader
 from worlddb.writing import Batch, Writing
 
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
@@ -60,7 +61,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         timeout_seconds: float,
         max_clock_jump_days: float,
         durability: Durability,
-        embedder: Embedder | None,
+        embedder: Embedder | str | None,
         resolver: Thresholds | ByType | None,
         background: bool,
         clock: Clock,
@@ -70,10 +71,10 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         self.path = folder
         self.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
         resolving = Resolving(resolver)
+        self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._clock = clock
         self._ontology = ontology
-        self._embedder = embedder
         self._background = Background(self._keep_up) if background else None
         self._writer = Writer(
             self._env,
@@ -92,7 +93,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
                     raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
             finish_erasures(self._env, wait_seconds=0.0)
-            self._reader = StoreReader(self._env, embedder)
+            self._reader = VectorReader(self._env, self._models)
         except BaseException:
             self._env.close()
             raise
@@ -106,7 +107,10 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
     def _execute(
         self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
     ) -> Receipt:
-        return execute(self._writer, commands, idempotency_key, progress)
+        receipt = execute(self._writer, commands, idempotency_key, progress)
+        if any(isinstance(command, cmd.DropSpace) for command in commands):
+            self._reader.vector_indexes()
+        return receipt
 
     def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
         """Many commands, one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
@@ -172,7 +176,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         )
         if not isinstance(embed, bool):
             raise InputError(f"embed is {type(embed).__name__}, not a boolean", "Give True or False")
-        if embed and self._embedder is None:
+        if embed and not self._models.any:
             raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
         receipt = execute(self._writer, request, idempotency_key)
         if embed and receipt:
@@ -191,7 +195,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
 
     def _keep_up(self) -> None:
         """What is due after an ingest and nobody should wait for."""
-        if self._embedder is not None:
+        if self._models.any:
             self.embed()
         self._recluster()
 
@@ -221,7 +225,7 @@ def open(
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     max_clock_jump_days: float = DEFAULT_CLOCK_JUMP_DAYS,
     durability: Durability = "commit",
-    embedder: Embedder | None = DEFAULT_EMBEDDER,
+    embedder: Embedder | str | None = AUTO,
     resolver: Thresholds | ByType | None = None,
     background: bool = False,
     clock: Clock | None = None,
@@ -237,7 +241,8 @@ def open(
         durability: ``commit``: every write has a transaction and a sync of its own; ``group``: writes that threads ask
             of this handle while another is under way share one, each a commit of its own. Either way a write that has
             returned is on the disk.
-        embedder: the model that gives texts vectors; ``None`` for none. Nothing is loaded before it is needed.
+        embedder: the model that gives texts vectors; ``None`` for none. By default that is the model that has filled
+            the space in use, if this release ships it. Nothing is loaded before it is needed.
         resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
         background: after each ``ingest``, a thread of this handle gives new texts their vectors and looks again at who
             is who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called.

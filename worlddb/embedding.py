@@ -1,44 +1,93 @@
-"""Vectors of an open store: which model makes them, and how they catch up with the texts."""
+"""Vectors of an open store: which model makes them, how they catch up with the texts, and moving to another model."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.errors import ModelUnavailable
-from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
-from worlddb.reconciler.catchup import Embedding, Progress, embed_pending
-from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.embedding import DEFAULT_SPACE
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_NAME_BYTES, checked_number, checked_text
+from worlddb.reconciler.catchup import Embedding, Progress, Reembedding, embed_pending, reembed
+from worlddb.reconciler.embedder import Embedder, checked_embedder
+from worlddb.reconciler.models import Models
 from worlddb.reconciler.pipeline import Writer
-from worlddb.reconciler.static_embedder import StaticEmbedder
-from worlddb.store import StoreReader
+from worlddb.reconciler.spaces import EmbeddingSpace, described
+from worlddb.vectors import VectorReader
 
-DEFAULT_EMBEDDER: Final = StaticEmbedder()
-"""One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
+AUTO: Final = "auto"
+"""As an embedder: the one that belongs to the space in use, among those that this release ships."""
+
+
+def models_of(embedder: Embedder | str | None) -> Models:
+    """The models of a handle that was opened with an embedder.
+
+    Raises:
+        InputError: it is no embedder.
+    """
+    if embedder is None or embedder == AUTO:
+        return Models(None, shipped=embedder is not None)
+    if isinstance(embedder, str):
+        raise InputError(f"The embedder is {embedder!r:.80}", f"Give an embedder, {AUTO!r} or None")
+    return Models(checked_embedder(embedder), shipped=True)
 
 
 class Embeds:
-    """The calls of an open store that run its embedding model."""
+    """The calls of an open store that run embedding models."""
 
     _writer: Writer
-    _embedder: Embedder | None
-    _reader: StoreReader
+    _models: Models
+    _reader: VectorReader
 
     def embed(self, *, limit: int | None = None, progress: Progress | None = None) -> Embedding:
         """Give vectors to the texts that have none yet, at most about ``limit`` of them, in commits of their own.
 
-        Texts are found by their words at once and by their meaning from here on. ``ingest`` of the command line calls
-        this at its end; a program calls it when it has time, from any thread or process.
+        They go into the embedding space in use. Texts are found by their words at once and by their meaning from here
+        on. ``ingest`` of the command line calls this at its end; a program calls it when it has time, from any thread
+        or process.
 
         Raises:
+            InputError: the space in use was made by another model than the one that the store was opened with, or the
+                model changed under its name, or gave what is no vector.
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
-        if limit is not None:
-            checked_number(limit, "limit", 1, HIGHEST_SEQ)
-        if self._embedder is None:
-            raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
-        done = embed_pending(self._writer, self._embedder, DEFAULT_SPACE, limit, progress)
+        done = embed_pending(self._writer, self._models, _checked_limit(limit), progress)
         if done.embedded:
-            for index in self._reader.vector_indexes():
-                index.catch_up(self._reader.head())
+            self._index_vectors()
         return done
+
+    def reembed(
+        self,
+        to: Embedder,
+        *,
+        space: str | None = None,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Reembedding:
+        """Move to another embedding model: fill a space of its own, and let that answer once no text lacks a vector.
+
+        Nothing else is touched. The space in use goes on answering until then, and is kept afterwards: see
+        :meth:`drop_space`. What was embedded is committed batch by batch, so the same call goes on where it was
+        stopped, or where ``limit`` texts were done. ``space`` names the space; by default it is called after the model,
+        or is the newest one of that model. A space that was left can be returned to in the same way.
+
+        Raises:
+            InputError: the space of that name was made by another model, the model changed under its name, or gave what
+                is no vector.
+            ModelUnavailable: the model is not there, or failed; what was embedded before stays.
+        """
+        name = None if space is None else checked_text(space, "space", MAX_NAME_BYTES, empty=False)
+        done = reembed(self._writer, self._models, checked_embedder(to), name, _checked_limit(limit), progress)
+        self._index_vectors()
+        return done
+
+    def spaces(self) -> tuple[EmbeddingSpace, ...]:
+        """The embedding spaces, those that were dropped too, in the order in which they were opened."""
+        with self._reader.snapshot() as snapshot:
+            return tuple(described(snapshot.log, snapshot.tables))
+
+    def _index_vectors(self) -> None:
+        for index in self._reader.vector_indexes():
+            index.catch_up(self._reader.head())
+
+
+def _checked_limit(limit: int | None) -> int | None:
+    return None if limit is None else checked_number(limit, "limit", 1, HIGHEST_SEQ)

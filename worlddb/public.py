@@ -80,7 +80,7 @@ from worlddb.query.view import View
 from worlddb.reconciler.again.comparing import DecidedEvent, Hypothesis, Redecision
 from worlddb.reconciler.again.redeciding import Redecided
 from worlddb.reconciler.backups import BackedUp, Restored
-from worlddb.reconciler.catchup import Embedding
+from worlddb.reconciler.catchup import Embedding, Reembedding
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
@@ -94,6 +94,7 @@ from worlddb.reconciler.resolving.scores import Likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Considered, Contender, Tiebreaker
 from worlddb.reconciler.snapshots import Snapshot
+from worlddb.reconciler.spaces import EmbeddingSpace
 from worlddb.reconciler.static_embedder import StaticEmbedder
 from worlddb.reconciler.turns import Turn
 from worlddb.reconciler.upgrading import Upgraded
@@ -143,6 +144,7 @@ __all__ = [
     "EdgeType",
     "Embedder",
     "Embedding",
+    "EmbeddingSpace",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -195,6 +197,7 @@ __all__ = [
     "Reclustering",
     "Redecided",
     "Redecision",
+    "Reembedding",
     "Refused",
     "RefusedError",
     "Relation",

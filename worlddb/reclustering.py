@@ -8,11 +8,11 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS
 from worlddb.reconciler.background import Background
-from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space
 from worlddb.reconciler.pipeline import Writer
 from worlddb.reconciler.reclustering import Meaning, Reclustering, recluster
 from worlddb.reconciler.resolving.verdict import Tiebreaker
-from worlddb.store import StoreReader
+from worlddb.reconciler.spaces import space_in_use
+from worlddb.vectors import VectorReader
 
 if TYPE_CHECKING:
     pass
@@ -22,7 +22,7 @@ class Reclusters:
     """The calls of an open store that look again at who is who."""
 
     _writer: Writer
-    _reader: StoreReader
+    _reader: VectorReader
     _background: Background | None
     _looked_at: int = 0
 
@@ -59,10 +59,10 @@ class Reclusters:
         return done
 
     def _meaning(self) -> Meaning | None:
-        """The default embedding space and its index, if texts have been embedded."""
+        """The embedding space that answers and its index, if texts have been embedded."""
         reader = self._reader
         with reader.snapshot() as snapshot:
-            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
+            space = space_in_use(snapshot.log, snapshot.tables)
         if space is None:
             return None
         index = reader.vectors(space.number, space.row.dimension)

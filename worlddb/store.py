@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.errors import DamagedStore, InputError, ModelUnavailable, NotAStore, UnavailableError
+from worlddb.log.model.errors import DamagedStore, InputError, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
 from worlddb.log.store.durable import NEW_PREFIX, make_folder
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
@@ -18,31 +16,20 @@ from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
 from worlddb.log.store.shared import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
-from worlddb.projections.indexes.composed import ComposedFollower
-from worlddb.projections.indexes.feed import text_documents, vector_rows
+from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.indexes.pooling import POOLS
-from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
 from worlddb.projections.tables.supposed import described, identity_of, refuse_supposed
 from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces
 from worlddb.query.lanes.text import PresentTextLane
-from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
-from worlddb.query.snapshot import Snapshot, Space
-from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.embedding import DEFAULT_SPACE, OpenSpace, find_space, given_vector, pending, query_vector
+from worlddb.query.snapshot import Snapshot
 from worlddb.reconciler.lease import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
-MAX_PENDING: Final = 1_000
-"""How far texts without a vector are counted."""
-NOTHING_EMBEDDED: Final = "no text has been embedded yet; call embed()"
 FEED_COMMITS: Final = 256
-"""How many commits the text index is fed from one read transaction."""
+"""How many commits an index is fed from one read transaction."""
 
 
 def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> Environment:
@@ -120,13 +107,10 @@ def has_begun(env: Environment) -> bool:
 
 
 class StoreReader:
-    """Read transactions on one environment, its indexes, and the model that embeds questions."""
+    """Read transactions on one environment, and its text index."""
 
-    def __init__(self, env: Environment, embedder: Embedder | None = None) -> None:
+    def __init__(self, env: Environment) -> None:
         self.env = env
-        self._embedder = embedder
-        self._vectors: dict[int, VectorFollower] = {}
-        self._composed: dict[tuple[int, str], ComposedFollower] = {}
         self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
@@ -135,7 +119,7 @@ class StoreReader:
             """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, StoreCreated)
         self.root = first.root
-        self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self._chain_at)
+        self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self.chain_at)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -167,99 +151,18 @@ class StoreReader:
 
     def text_lane(self) -> PresentTextLane:
         head = self.head()
-        self._let_go_of_erased()
+        self.let_go_of_erased()
         return PresentTextLane(self.text, head)
 
-    def _let_go_of_erased(self) -> None:
+    def let_go_of_erased(self) -> None:
         """What is held in memory may hold words, and vectors of words, that were erased."""
         if self._generation != self.env.generation:
             self._generation = self.env.generation
             self.close()
 
-    def vector_query(self, text: str, through: int | None) -> VectorQuery | str:
-        """The question as a vector of the default space, or in words why there is none (law 12).
-
-        With ``through``, a space that was opened after that commit is none.
-        """
-        space = self._space(through)
-        if space is None:
-            return NOTHING_EMBEDDED
-        if self._embedder is None:
-            return "the store was opened without an embedder"
-        try:
-            return VectorQuery(space.number, space.row.dimension, query_vector(self._embedder, space, text))
-        except (InputError, ModelUnavailable) as error:
-            return str(error)
-
-    def _space(self, through: int | None) -> OpenSpace | None:
-        """The default space, if it was opened by a commit, or at all."""
-        with self.snapshot() as snapshot:
-            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-        return None if space is None or (through is not None and space.row.seq > through) else space
-
-    def vector_given(self, values: Sequence[float], through: int | None) -> VectorQuery | str:
-        """A vector that the caller made, of the default space, or in words why there is nothing to compare it with.
-
-        ``through`` is as :meth:`vector_query` has it.
-        """
-        space = self._space(through)
-        if space is None:
-            return NOTHING_EMBEDDED
-        return VectorQuery(space.number, space.row.dimension, given_vector(space, values))
-
-    def default_space(self, through: int) -> Space | None:
-        """The default embedding space, if it was opened by a commit."""
-        found = self._space(through)
-        return None if found is None else Space(found.number, found.row.dimension, found.model)
-
-    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
-        """The composed embeddings of the store's present in a space."""
-        self._let_go_of_erased()
-        found = self._composed.get((space, pool))
-        if found is None:
-            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool]))
-        return found
-
-    def vector_lane(self, query: VectorQuery, before: int | None) -> PresentVectorLane:
-        """The index of the query's space; with ``before``, of the worlds that have lower numbers."""
-        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query, before)
-
-    def vectors(self, space: int, dimension: int) -> VectorFollower:
-        """The index of an embedding space."""
-        found = self._vectors.get(space)
-        if found is None:
-            folder = self.env.folder / INDEX_FOLDER / f"vectors-{space}"
-            feed = partial(self._vector_feed, space)
-            found = VectorFollower(folder, self.store_id, dimension, feed, self._chain_at)
-            self._vectors[space] = found
-        return found
-
-    def vector_indexes(self) -> list[VectorFollower]:
-        """The indexes of every embedding space."""
-        with self.snapshot() as snapshot:
-            opened = list(spaces(snapshot.tables))
-        return [self.vectors(number, row.dimension) for number, row in opened]
-
-    def pending_vectors(self) -> int:
-        """How many texts have no vector in the default space yet; counted up to :data:`MAX_PENDING`."""
-        with self.snapshot() as snapshot:
-            space = find_space(snapshot.log, snapshot.tables, DEFAULT_SPACE)
-            return sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, space), MAX_PENDING))
-
     def close(self) -> None:
         """Let go of the indexes' files."""
         self.text.close()
-        for follower in self._vectors.values():
-            follower.close()
-        for composed in self._composed.values():
-            composed.forget()
-
-    def _vector_feed(self, space: int, after: int, through: int) -> Iterator[VectorRow]:
-        for first in range(after, through, FEED_COMMITS):
-            with self.snapshot() as snapshot:
-                last = min(first + FEED_COMMITS, through)
-                rows = list(vector_rows(snapshot.log, snapshot.tables, space, first, last))
-            yield from rows
 
     def _feed(self, after: int, through: int) -> Iterator[TextDocument]:
         for first in range(after, through, FEED_COMMITS):
@@ -268,7 +171,8 @@ class StoreReader:
                 documents = list(text_documents(snapshot.log, snapshot.tables, first, last))
             yield from documents
 
-    def _chain_at(self, seq: int) -> bytes | None:
+    def chain_at(self, seq: int) -> bytes | None:
+        """The chain hash of a commit, if there is such a commit."""
         with self.env.read() as txn:
             log = LmdbLog(txn)
             return log.chain(seq) if seq <= log.head().seq else None

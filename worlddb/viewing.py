@@ -22,7 +22,7 @@ from worlddb.query.spec import Spec
 from worlddb.query.view import View
 from worlddb.query.window import Window
 from worlddb.reconciler.ontology import Ontology
-from worlddb.store import StoreReader
+from worlddb.vectors import VectorReader
 
 
 class Viewing:
@@ -30,7 +30,7 @@ class Viewing:
 
     path: Path
     _env: Environment
-    _reader: StoreReader
+    _reader: VectorReader
     _clock: Clock
     _spec: Spec
     _ontology: Ontology

@@ -329,6 +329,25 @@ class TakenOver(Event, frozen=True, tag="taken_over"):
     absent: list[int]
 
 
+class SpaceChosen(Event, frozen=True, tag="space_chosen"):
+    """From this commit on texts are compared by their vectors in a space; its name is in the blob ``body``."""
+
+    space: int
+    body: int
+    details: int
+
+
+class SpaceDropped(Event, frozen=True, tag="space_dropped"):
+    """From this commit on a space takes no vectors and has no index; its name is in the blob ``body``.
+
+    Its vectors stay in the log, for views of the commits before.
+    """
+
+    space: int
+    body: int
+    details: int
+
+
 AnyEvent = (
     StoreCreated
     | Created
@@ -357,4 +376,6 @@ AnyEvent = (
     | TakenOver
     | Tuned
     | Untuned
+    | SpaceChosen
+    | SpaceDropped
 )

@@ -34,6 +34,7 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
+from worlddb.projections.tables.space_changes import apply_space_chosen, apply_space_dropped
 from worlddb.projections.tables.supposed import apply_nothing, apply_supposed
 from worlddb.projections.tables.tunings import apply_tuned, apply_untuned
 from worlddb.projections.tables.vectors import apply_embedded, apply_embedded_through, apply_space_opened
@@ -295,4 +296,6 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.TakenOver: apply_nothing,
     ev.Tuned: apply_tuned,
     ev.Untuned: apply_untuned,
+    ev.SpaceChosen: apply_space_chosen,
+    ev.SpaceDropped: apply_space_dropped,
 }

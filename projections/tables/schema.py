@@ -35,6 +35,8 @@
 | ``forms`` | u64 node, u32 checksum of a form | u32 keys of the blocks that it is in |
 | ``blocks`` | u32 key, u32 checksum of a form, u64 node | the form, see :mod:`.matching` |
 | ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
+| ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
+| | ``02``, u32 space | u64 seq that dropped it |
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ TABLES: Final = (
     "forms",
     "blocks",
     "tunings",
+    "space_changes",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -91,6 +94,7 @@ PREFIX_BYTES: Final = {
     "bookmarks": 16,
     "forms": 8,
     "blocks": 4,
+    "space_changes": 1,
 }
 """How much of a key names the group that is scanned together."""
 

@@ -56,3 +56,9 @@ def vector_place(tables: Tables, space: int, node: int, version: int) -> VectorP
     """Where the vector of a version is; ``None`` if it has none in the space."""
     stored = tables.vectors.get(VECTOR_KEY.pack(space, node, version))
     return None if stored is None else VectorPlace._make(VECTOR.unpack(stored))
+
+
+def vectors_of(tables: Tables, space: int) -> Iterator[tuple[int, int, VectorPlace]]:
+    """(node, version, place) of every vector of a space, by node."""
+    for key, value in tables.vectors.scan(SPACE_KEY.pack(space)):
+        yield *VECTOR_KEY.unpack(key)[1:], VectorPlace._make(VECTOR.unpack(value))

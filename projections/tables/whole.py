@@ -122,6 +122,7 @@ class WholeTables:
             self._forms,
             self._blocks,
             self.tunings,
+            self.space_changes,
         ) = self._all.values()
 
     def paid(self, table: Table) -> Table:

@@ -20,6 +20,8 @@ _KINDS: Final[dict[str, str]] = {
     "space": "vectors",
     "embedded": "vectors",
     "embedded_through": "vectors",
+    "space_chosen": "vectors",
+    "space_dropped": "vectors",
 }
 """What kind of change an event is that only one history has; all others are ``registered``."""
 

@@ -21,6 +21,8 @@ class VectorQuery(NamedTuple):
     space: int
     dimension: int
     vector: Matrix
+    name: str
+    """What the space is called."""
 
 
 class VectorLane(Protocol):

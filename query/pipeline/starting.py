@@ -98,7 +98,10 @@ def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
     """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
     reader, seq = window.reader, window.place.moment.seq
     by_text = start.chosen == "text"
-    query = reader.vector_query(start.text or "", seq) if by_text else reader.vector_given(start.vector or (), seq)
+    if by_text:
+        query = reader.vector_query(start.text or "", seq, exact=True)
+    else:
+        query = reader.vector_given(start.vector or (), seq, exact=True)
     if isinstance(query, str):
         return Ranked({}, True, query)
     return Ranked(nearest_worlds(window, query, start.world, start.k, pool), True, "")
@@ -106,7 +109,7 @@ def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
 
 def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     exact = start.exact or window.place.is_confined
-    query = window.reader.vector_given(start.vector or (), window.place.moment.seq if exact else None)
+    query = window.reader.vector_given(start.vector or (), window.place.moment.seq, exact=exact)
     if isinstance(query, str):
         return Ranked({}, exact, query)
     lane: VectorLane | None = None if exact else window.present_vectors(query)

@@ -10,7 +10,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reclustered import reclustered_through
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Command, Embed, Recluster
-from worlddb.reconciler.embedding import find_space
+from worlddb.reconciler.spaces import find_space
 
 
 def fitted(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:

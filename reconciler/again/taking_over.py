@@ -23,6 +23,7 @@ from worlddb.reconciler.draft import Draft
 
 _NAME_NOTHING: Final = frozenset({"nonce", "digest", "bundle", "store_id", "world_hash"})
 """Bytes of events that name neither a world nor an edge nor a proposal."""
+_OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.SpaceChosen | ev.SpaceDropped
 
 
 def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
@@ -40,9 +41,7 @@ def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
                 return f"the key of the edge {short(event.edge)} is another edge's"
             if event.type == CONTAINS and _leads_back(ours, event):
                 return f"{short(event.target)} contains {short(event.source)}"
-    spaces_named = {
-        event.space for event in events.events if isinstance(event, ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough)
-    }
+    spaces_named = {event.space for event in events.events if isinstance(event, _OF_SPACES)}
     for number in sorted(spaces_named):
         if _space(theirs, number, seq - 1) != _space(ours, number, seq - 1):
             return f"the embedding space {number} is not as it was"

@@ -21,9 +21,10 @@ from worlddb.projections.tables.schema import LAYOUT
 from worlddb.projections.tables.supposed import described, identity_of
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces
-from worlddb.reconciler.embedding import DEFAULT_SPACE, find_space, pending
+from worlddb.reconciler.embedding import pending
 from worlddb.reconciler.health.symptom import Symptom, on
 from worlddb.reconciler.ontology import Ontology
+from worlddb.reconciler.spaces import space_in_use
 
 Progress = Callable[[int, int], None]
 
@@ -160,7 +161,7 @@ def vectors_pending(env: Environment) -> Iterator[Symptom]:
     count = 0
     with env.read() as txn:
         log, known = LmdbLog(txn), Tables(txn)
-        for _ in pending(log, known, find_space(log, known, DEFAULT_SPACE)):
+        for _ in pending(log, known, space_in_use(log, known)):
             count += 1
             if count > MANY_PENDING:
                 break

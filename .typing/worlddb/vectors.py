@@ -1,0 +1,1 @@
+../../worlddb/vectors.py

@@ -1,0 +1,99 @@
+"""The embedding models that an open store can run, and which of them belongs to which embedding space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from worlddb.log.model.errors import ModelUnavailable
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler.embedder import Embedder
+from worlddb.reconciler.embedding import check_model, refuse_changed, some_stored
+from worlddb.reconciler.spaces import OpenSpace
+from worlddb.reconciler.static_embedder import MODEL as STATIC_MODEL
+from worlddb.reconciler.static_embedder import StaticEmbedder
+
+DEFAULT_EMBEDDER: Final = StaticEmbedder()
+"""One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
+
+SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER}
+"""By the name that a space has recorded: the models that need no more than this release to be run again."""
+
+
+class Models:
+    """The models of a handle. ``given`` is the caller's; without one, each space is filled by the model that made it.
+
+    Several threads may use it.
+    """
+
+    def __init__(self, given: Embedder | None, *, shipped: bool) -> None:
+        self._given = given
+        self._shipped = shipped
+        self._known: dict[str, Embedder] = {} if given is None else {given.model: given}
+        self._trusted: set[int] = set()
+
+    @property
+    def any(self) -> bool:
+        """True if there may be a model: without one, nothing is embedded."""
+        return self._given is not None or self._shipped
+
+    def add(self, embedder: Embedder) -> None:
+        """Remember a model that came later: one that the store was moved to."""
+        self._known[embedder.model] = embedder
+
+    def trust(self, space: int) -> None:
+        """Say that the vectors of a space are of this very process's model."""
+        self._trusted.add(space)
+
+    def to_fill(self, space: OpenSpace | None) -> Embedder:
+        """The model that gives texts their vectors in a space, or in the first one of a store.
+
+        Raises:
+            InputError: the space was made by another model than the caller's.
+            ModelUnavailable: there is none, or none that made the space.
+        """
+        if self._given is None and not self._shipped:
+            raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
+        if space is None:
+            return DEFAULT_EMBEDDER if self._given is None else self._given
+        known = self._known.get(space.model)
+        if known is None and self._given is not None:
+            check_model(space, self._given)
+        return self._of(space)
+
+    def to_ask(self, space: OpenSpace) -> Embedder:
+        """The model that questions to a space are embedded by.
+
+        Raises:
+            ModelUnavailable: this process does not have it.
+        """
+        if self._given is None and not self._shipped:
+            raise ModelUnavailable("the store was opened without an embedder")
+        return self._of(space)
+
+    def see_that_it_is_the_same(self, env: Environment, space: OpenSpace, embedder: Embedder) -> None:
+        """Compare once a vector of the space with what the model gives now; see :func:`refuse_changed`.
+
+        Raises:
+            InputError: it is another model under the same name.
+            ModelUnavailable: the model is not there, or failed.
+        """
+        if space.number in self._trusted:
+            return
+        with env.read() as txn:
+            kept = some_stored(LmdbLog(txn), Tables(txn), space)
+        refuse_changed(space, embedder, kept)
+        self._trusted.add(space.number)
+
+    def _of(self, space: OpenSpace) -> Embedder:
+        found = self._known.get(space.model) or SHIPPED.get(space.model)
+        if found is None:
+            raise ModelUnavailable(
+                f"The embedding space {space.name!r:.80} was made by {space.model!r:.80}, which this process does not"
+                " have",
+                "Open the store with that embedder, or move to another one: `reembed`",
+            )
+        check_model(space, found)
+        return found

@@ -1,0 +1,147 @@
+"""Reading by meaning: which embedding space answers, a question as a vector of it, and the indexes of the spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from worlddb.log.model.errors import InputError, ModelUnavailable
+from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.projections.indexes.composed import ComposedFollower
+from worlddb.projections.indexes.feed import vector_rows
+from worlddb.projections.indexes.folder import locked, reset
+from worlddb.projections.indexes.pooling import POOLS
+from worlddb.projections.indexes.vector_rows import VectorRow
+from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.projections.indexes.view import IndexUnwritable
+from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
+from worlddb.query.snapshot import Space
+from worlddb.reconciler.embedding import given_vector, pending, query_vector
+from worlddb.reconciler.models import Models
+from worlddb.reconciler.spaces import OpenSpace, all_spaces, space_in_use
+from worlddb.store import FEED_COMMITS, StoreReader
+
+MAX_PENDING: Final = 1_000
+"""How far texts without a vector are counted."""
+NOTHING_EMBEDDED: Final = "no text has been embedded yet; call embed()"
+
+
+class VectorReader(StoreReader):
+    """As a :class:`StoreReader`, with the models that embed questions and the indexes of vectors."""
+
+    def __init__(self, env: Environment, models: Models) -> None:
+        self._models = models
+        self._vectors: dict[int, VectorFollower] = {}
+        self._composed: dict[tuple[int, str], ComposedFollower] = {}
+        super().__init__(env)
+
+    # -- which space answers
+
+    def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:
+        """The question as a vector of the space that answers as of a commit, or in words why there is none (law 12).
+
+        Where the answer comes from present indexes anyway, the present space answers if that of the commit was dropped,
+        was not there yet, or its model is not here.
+        """
+        why = NOTHING_EMBEDDED
+        for space in self._answering(seq, exact=exact):
+            try:
+                embedder = self._models.to_ask(space)
+                self._models.see_that_it_is_the_same(self.env, space, embedder)
+                vector = query_vector(embedder, space, text)
+            except (InputError, ModelUnavailable) as error:
+                why = str(error)
+            else:
+                return VectorQuery(space.number, space.row.dimension, vector, space.name)
+        return why
+
+    def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
+        """A vector that the caller made, of the space that answers as of a commit, or in words why there is none."""
+        for space in self._answering(seq, exact=exact)[:1]:
+            return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name)
+        return NOTHING_EMBEDDED
+
+    def space_at(self, seq: int) -> Space | None:
+        """The embedding space that answers as of a commit, if there was one."""
+        found = self._answering(seq, exact=True)
+        return Space(found[0].number, found[0].row.dimension, found[0].model) if found else None
+
+    def _answering(self, seq: int, *, exact: bool) -> list[OpenSpace]:
+        with self.snapshot() as snapshot:
+            then = space_in_use(snapshot.log, snapshot.tables, seq)
+            now = None if exact else space_in_use(snapshot.log, snapshot.tables)
+        if exact or now is None:
+            return [] if then is None else [then]
+        return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]
+
+    def pending_vectors(self, space: int) -> int:
+        """How many texts have no vector in a space yet; counted up to :data:`MAX_PENDING`."""
+        with self.snapshot() as snapshot:
+            found = next((each for each in all_spaces(snapshot.log, snapshot.tables) if each.number == space), None)
+            return sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+
+    # -- indexes
+
+    def vector_lane(self, query: VectorQuery, before: int | None) -> PresentVectorLane:
+        """The index of the query's space; with ``before``, of the worlds that have lower numbers."""
+        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query, before)
+
+    def vectors(self, space: int, dimension: int) -> VectorFollower:
+        """The index of an embedding space."""
+        found = self._vectors.get(space)
+        if found is None:
+            feed = partial(self._vector_feed, space)
+            found = VectorFollower(self._folder(space), self.store_id, dimension, feed, self.chain_at)
+            self._vectors[space] = found
+        return found
+
+    def vector_indexes(self) -> list[VectorFollower]:
+        """The indexes of the spaces that there are; what is left of those of dropped ones is removed."""
+        with self.snapshot() as snapshot:
+            found = list(all_spaces(snapshot.log, snapshot.tables))
+        for space in found:
+            if space.dropped is not None:
+                self._forget(space.number)
+        return [self.vectors(space.number, space.row.dimension) for space in found if space.dropped is None]
+
+    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
+        """The composed embeddings of the store's present in a space."""
+        self.let_go_of_erased()
+        found = self._composed.get((space, pool))
+        if found is None:
+            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool]))
+        return found
+
+    def close(self) -> None:
+        """Let go of the indexes' files."""
+        super().close()
+        for follower in self._vectors.values():
+            follower.close()
+        for composed in self._composed.values():
+            composed.forget()
+
+    def _forget(self, space: int) -> None:
+        """Delete the index of a dropped space; the next call tries again if another process is at it."""
+        follower = self._vectors.pop(space, None)
+        if follower is not None:
+            follower.close()
+        folder = self._folder(space)
+        if folder.exists():
+            try:
+                with locked(folder, 0.0):
+                    reset(folder)
+            except (IndexUnwritable, OSError):
+                pass
+
+    def _folder(self, space: int) -> Path:
+        return self.env.folder / INDEX_FOLDER / f"vectors-{space}"
+
+    def _vector_feed(self, space: int, after: int, through: int) -> Iterator[VectorRow]:
+        for first in range(after, through, FEED_COMMITS):
+            with self.snapshot() as snapshot:
+                last = min(first + FEED_COMMITS, through)
+                rows = list(vector_rows(snapshot.log, snapshot.tables, space, first, last))
+            yield from rows
