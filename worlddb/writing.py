@@ -13,6 +13,7 @@ from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt
 from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.space_writing import SpaceWriting
 
 Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
 
@@ -24,16 +25,13 @@ class Pending(NamedTuple):
     position: int
 
 
-class Writing:
+class Writing(SpaceWriting):
     """Every command as a method. References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
 
     _ontology: Ontology
-
-    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
-        raise InputError("This object takes no commands", "Use worlddb.open(path)")
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
@@ -258,21 +256,6 @@ class Writing:
         """
         command = cmd.Bookmark(name=name, at=_time(at, "at"), seq=seq, move=move, why=why)
         return self._execute([command], idempotency_key)
-
-    def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Let another embedding space answer: one that has vectors for all that the present one has them for.
-
-        ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
-        receipt's ``ref`` is the chain hash of the commit that opened the space.
-        """
-        return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
-
-    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Give an embedding space up that does not answer any more: its index is deleted, and it takes no vectors.
-
-        Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
-        """
-        return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
 
     def register(
         self,

@@ -1,0 +1,1 @@
+../../worlddb/space_writing.py
