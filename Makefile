@@ -5,6 +5,7 @@
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
 #   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
+#   make conformance          the MCP server before the protocol's own tools; needs npm, and fetches them into .venv/npm
 #   make format               write the code as `make check` wants it
 #   make links                the links that type checkers follow, after adding a file to worlddb/
 #   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
@@ -31,7 +32,7 @@ BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak format links clean anew
+.PHONY: help demo test check bench soak conformance format links clean anew
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -45,6 +46,12 @@ test: $(STAMP)
 soak: $(STAMP)
 	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(KILLS),--kills $(KILLS)) $(TESTS)
+
+# By version: a newer suite has further scenarios, and what is expected of them is a change of its own.
+conformance: $(STAMP)
+	@npm install --prefix .venv/npm --no-audit --no-fund --loglevel error \
+		node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16
+	@$(PY) -m pytest -m "soak or not soak" -rs tests/test_mcp_conformance.py
 
 check: $(STAMP)
 	@$(PY) -m ruff format --check .

@@ -7,7 +7,6 @@ from typing import Final
 
 import anyio
 from anyio import from_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 PERCENT: Final = 100
 
@@ -16,18 +15,17 @@ Report = Callable[[float, float], Awaitable[None]]
 
 
 class Progress:
-    """Tells of each further percent of one call.
+    """Tells in percent how far one call is.
 
     The work runs in a thread, perhaps with the store locked, and a client may be slow to read: so the thread leaves
-    what there is to tell and goes on, and what comes faster than it is read is left out.
+    what there is to tell and goes on, and what is outdated before it can be sent is not sent.
     """
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._told = 0
-        self._left: MemoryObjectSendStream[int]
-        self._found: MemoryObjectReceiveStream[int]
-        self._left, self._found = anyio.create_memory_object_stream[int](1)
+        self._reached = self._told = -1
+        self._ended = False
+        self._news = anyio.Event()
 
     def step(self, done: int, total: int) -> None:
         """Called by the work, in its thread.
@@ -37,22 +35,24 @@ class Progress:
         """
         from_thread.check_cancelled()
         percent = PERCENT * done // total if total else PERCENT
-        if percent > self._told:
-            self._told = percent
-            from_thread.run_sync(self._leave, percent)
+        if percent > self._reached:
+            self._reached = percent
+            from_thread.run_sync(self._wake)
 
     async def tell(self) -> None:
-        """Send what is left to be told, until it is cancelled."""
-        async for percent in self._found:
-            await self._report(percent, PERCENT)
+        """Send what there is to tell, until the work has ended and nothing is left."""
+        while self._told < self._reached or not self._ended:
+            if self._told == self._reached:
+                await self._news.wait()
+                self._news = anyio.Event()
+            else:
+                self._told = self._reached
+                await self._report(self._told, PERCENT)
 
-    def close(self) -> None:
-        """There is nothing more to tell."""
-        self._left.close()
-        self._found.close()
+    def end(self) -> None:
+        """The work has ended; what is left is still told."""
+        self._ended = True
+        self._wake()
 
-    def _leave(self, percent: int) -> None:
-        try:
-            self._left.send_nowait(percent)
-        except anyio.WouldBlock:
-            pass
+    def _wake(self) -> None:
+        self._news.set()

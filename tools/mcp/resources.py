@@ -5,7 +5,7 @@ Every line of a memory's own text is marked, so that no text can be taken for wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -22,6 +22,8 @@ MARK: Final = "    | "
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 
+Variables = Mapping[str, str | list[str]]
+
 
 class Content(NamedTuple):
     """What a resource holds."""
@@ -31,14 +33,13 @@ class Content(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A family of resources. ``show`` gives the record of one, ``tell`` the lines of its text."""
+    """A family of resources; ``read`` is given what stands in the address for the names in braces."""
 
     uri: UriTemplate
     name: str
     title: str
     description: str
-    show: Callable[[Desk, View, World], msgspec.Struct]
-    tell: Callable[..., Iterator[str]]
+    read: Callable[[Desk, Variables], Content]
 
 
 def world_uri(ref: str) -> str:
@@ -46,24 +47,18 @@ def world_uri(ref: str) -> str:
     return f"worlddb://world/{ref}"
 
 
-def read(desk: Desk, uri: str) -> Content:
+def read(desk: Desk, templates: Sequence[Template], uri: str) -> Content:
     """What a resource holds now.
 
     Raises:
         InputError: nothing that the server sees has this address.
+        ValidationError: there is no such form of it.
     """
-    for template in TEMPLATES:
+    for template in templates:
         found = template.uri.match(uri)
         if found is not None:
-            given = msgspec.convert(found, Shown)
-            view = desk.view()
-            world = view.get(given.id, include_superseded=True)
-            assert world is not None, "a known world has a newest version"
-            shown = template.show(desk, view, world)
-            if given.format == "json":
-                return Content(msgspec.json.encode(shown).decode(), JSON)
-            return Content("\n".join(template.tell(shown)) + "\n", TEXT)
-    known = ", ".join(str(template.uri) for template in TEMPLATES)
+            return template.read(desk, found)
+    known = ", ".join(str(template.uri) for template in templates)
     raise InputError(f"There is no resource {uri!r:.100}", f"Read one of: {known}")
 
 
@@ -74,7 +69,26 @@ def listed(desk: Desk) -> list[World]:
     return list(islice(scopes, MAX_PAGE))
 
 
+def _found(desk: Desk, given: Shown) -> tuple[View, World]:
+    view = desk.view()
+    world = view.get(given.id, include_superseded=True)
+    assert world is not None, "a known world has a newest version"
+    return view, world
+
+
+def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Content:
+    if given.format == "json":
+        return Content(msgspec.json.encode(shown).decode(), JSON)
+    return Content("\n".join(lines) + "\n", TEXT)
+
+
 # -- worlds
+
+
+def _read_world(desk: Desk, variables: Variables) -> Content:
+    given = msgspec.convert(variables, Shown)
+    shown = _show_world(desk, *_found(desk, given))
+    return _content(given, shown, _tell_world(shown))
 
 
 def _show_world(desk: Desk, view: View, world: World) -> results.Inside:
@@ -107,8 +121,11 @@ def _tell_world(shown: results.Inside) -> Iterator[str]:
 # -- timelines
 
 
-def _show_timeline(desk: Desk, view: View, world: World) -> results.Versions:
-    return reading.versions(view, world.ref)
+def _read_timeline(desk: Desk, variables: Variables) -> Content:
+    given = msgspec.convert(variables, Shown)
+    view, world = _found(desk, given)
+    shown = reading.versions(view, world.ref)
+    return _content(given, shown, _tell_timeline(shown))
 
 
 def _tell_timeline(shown: results.Versions) -> Iterator[str]:
@@ -159,15 +176,13 @@ TEMPLATES: Final = (
         "world",
         "A world",
         "A memory or a scope in full, who wrote it and how it came here, and the first 50 worlds inside.",
-        _show_world,
-        _tell_world,
+        _read_world,
     ),
     Template(
         UriTemplate.parse("worlddb://timeline/{id}{?format}"),
         "timeline",
         "A timeline",
         "Every version of a memory and of those that it replaced or was replaced by, on both axes of time.",
-        _show_timeline,
-        _tell_timeline,
+        _read_timeline,
     ),
 )

@@ -38,7 +38,7 @@ from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool
 from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.progress import Progress
-from worlddb.tools.mcp.prompts import PROMPTS, written
+from worlddb.tools.mcp.prompts import PROMPTS, Prompt, written
 from worlddb.tools.mcp.stdin import Lines
 from worlddb.tools.mcp.stdout import Answers, claimed
 
@@ -56,6 +56,10 @@ class MemoryServer(MCPServer[Any]):
     The schemas are those of the tools' own types, so listing and calling are answered here; the rest is the SDK's.
     """
 
+    tools: tuple[Tool, ...] = TOOLS
+    templates: tuple[resources.Template, ...] = resources.TEMPLATES
+    prompts: tuple[Prompt, ...] = PROMPTS
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(
             "worlddb", title="WorldDB memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -68,7 +72,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_tools(self) -> list[ListedTool]:
         """Every tool with its schemas."""
-        return [listing.tool(tool) for tool in TOOLS]
+        return [listing.tool(tool) for tool in self.tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -79,7 +83,7 @@ class MemoryServer(MCPServer[Any]):
             MCPError: there is no such tool.
             ToolError: the arguments are wrong, or the store said no; the text says what to do.
         """
-        tool = next((tool for tool in TOOLS if tool.name == name), None)
+        tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
         try:
@@ -113,8 +117,7 @@ class MemoryServer(MCPServer[Any]):
                 # Raised in here it would come out as a group of one.
                 ended = error
             finally:
-                beside.cancel_scope.cancel()
-                progress.close()
+                progress.end()
         if isinstance(ended, Exception):
             raise ended
         return ended
@@ -130,7 +133,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_resource_templates(self) -> list[ListedTemplate]:
         """The families of resources."""
-        return [listing.template(template) for template in resources.TEMPLATES]
+        return [listing.template(template) for template in self.templates]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
@@ -141,7 +144,7 @@ class MemoryServer(MCPServer[Any]):
             ResourceNotFoundError: nothing that the server sees has this address.
         """
         try:
-            found = await self._in_thread(resources.read, str(uri))
+            found = await self._in_thread(resources.read, self.templates, str(uri))
         except msgspec.ValidationError as error:
             raise ResourceNotFoundError(f"invalid_arguments: {error}") from error
         except InputError as error:
@@ -152,7 +155,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_prompts(self) -> list[ListedPrompt]:
         """Every prompt with its arguments."""
-        return [listing.prompt(prompt) for prompt in PROMPTS]
+        return [listing.prompt(prompt) for prompt in self.prompts]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -162,7 +165,7 @@ class MemoryServer(MCPServer[Any]):
         Raises:
             MCPError: there is no such prompt, or the arguments are wrong.
         """
-        prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
+        prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
         if prompt is None:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name[:100]}")
         try:

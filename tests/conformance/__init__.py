@@ -1,0 +1,1 @@
+"""What the conformance suite of the Model Context Protocol needs: a server with its fixtures, and what is expected."""
