@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 
 class LoggedBlobs:
-    """The blobs of a commit that is in the log, decoded when asked for."""
+    """The blobs of a commit that is in the log, decoded when asked for; one that was changed is a damaged store."""
 
     def __init__(self, log: LmdbLog, seq: int, events: Events) -> None:
         self._log = log
@@ -51,7 +51,7 @@ class LoggedBlobs:
 
     def _decoded(self, position: int) -> Blob | None:
         stored = self._log.blob(self._seq, position)
-        return None if stored is None else codec.decode_blob(stored, self._seq)
+        return None if stored is None else codec.written_blob(stored, self._events.blob(position), self._seq)
 
 
 def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:

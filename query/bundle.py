@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.commit import Events
 from worlddb.log.model.errors import DamagedStore, UnknownReference
-from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.projections.tables.asof import alias_known, version_validity
 from worlddb.projections.tables.lookup import find_node
@@ -352,7 +352,9 @@ class _Group:
         if position == ev.NONE:
             return b""
         stored = self._snapshot.log.blob(seq, position)
-        found = self._told.events(self._snapshot, seq).blob(position) if stored is None else blob_id(stored)
+        found = self._told.events(self._snapshot, seq).blob(position)
+        if stored is not None:
+            codec.written_blob(stored, found, seq)
         if found not in self._told.blobs:
             self._told.blobs.add(found)
             self._told.page_bytes += 0 if stored is None else len(stored)

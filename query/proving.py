@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.bundle import ProofFrame
 from worlddb.log.model.checkpoint import OwnCheckpoint, Standing, origin_of, read_checkpoint
@@ -303,7 +304,11 @@ def _details_of(snapshot: Snapshot, edge: bytes, row: EdgeRow) -> tuple[int, int
 
 
 def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
-    """The stored bytes of the body, or of the edge's details; ``None`` if there are none, or none any more."""
+    """The stored bytes of the body, or of the edge's details; ``None`` if there are none, or none any more.
+
+    Raises:
+        DamagedStore: they are not what was written.
+    """
     tables = snapshot.tables
     if goal.edge is None:
         newest = newest_version(tables, goal.node, goal.seq)
@@ -312,4 +317,7 @@ def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
         place = tables.place_of(goal.edge)
         blob = None if place is None else _details_of(snapshot, goal.edge, tables.edge(place))
     stored = None if blob is None else snapshot.log.blob(*blob)
-    return None if stored is None else stored.hex()
+    if blob is None or stored is None:
+        return None
+    codec.written_blob(stored, snapshot.log.events(blob[0]).blob(blob[1]), blob[0])
+    return stored.hex()

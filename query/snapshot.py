@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
@@ -28,20 +28,20 @@ class Snapshot(NamedTuple):
     tables: Tables
 
     def body(self, row: VersionRow) -> Body | None:
-        """The body of a version, or ``None`` once erased."""
-        found = self._blob(row.seq, row.position)
+        """The body of a version, or ``None`` once erased.
+
+        Raises:
+            DamagedStore: it is not what was written.
+        """
+        stored = None if row.position == NONE else self.log.blob(row.seq, row.position)
+        found = None if stored is None else codec.written_blob(stored, row.body, row.seq)
         return found if isinstance(found, Body) else None
 
     def details(self, seq: int, position: int) -> Details:
         """The details that a command left in a commit; empty ones if it left none or they were erased."""
-        found = self._blob(seq, position)
+        stored = None if position == NONE else self.log.blob(seq, position)
+        found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, Details) else NO_DETAILS
-
-    def _blob(self, seq: int, position: int) -> Any:
-        if position == NONE:
-            return None
-        stored = self.log.blob(seq, position)
-        return None if stored is None else codec.decode_blob(stored, seq)
 
 
 class Space(NamedTuple):

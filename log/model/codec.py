@@ -10,6 +10,7 @@ from worlddb.log.model.blobs import Blob
 from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore, NewerFormat
 from worlddb.log.model.events import FORMAT
+from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.upcasting import upcast
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
@@ -73,6 +74,22 @@ def _upcast(stored: bytes, seq: int) -> bytes:
 def decode_blob(stored: bytes, seq: int) -> Blob:
     """A blob of commit ``seq``; raises as :func:`decode_header`."""
     return _decode(_BLOB, stored, "blob", seq)
+
+
+def written_blob(stored: bytes, identifier: bytes, seq: int) -> Blob:
+    """A blob of commit ``seq`` whose bytes have the id that the log names for them.
+
+    Raises:
+        DamagedStore: they have another, or cannot be decoded.
+        NewerFormat: as :func:`decode_header`.
+    """
+    if blob_id(stored) != identifier:
+        raise DamagedStore(
+            f"A text of commit {seq} is not what was written",
+            "Run `worlddb verify`, and restore the store from a backup",
+            seq=seq,
+        )
+    return decode_blob(stored, seq)
 
 
 def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: int) -> T:
