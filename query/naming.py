@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.lookup import find_node
+from worlddb.projections.tables.lookup import NOTHING_YET, find_node
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised
 from worlddb.query import build, records
 from worlddb.query.find import Wanted, find
@@ -37,8 +37,10 @@ def named_node(sight: Sight, spec: Spec, ref: Any, *, unify: bool = False) -> in
     except AmbiguousReference:
         raise
     except InputError as error:
-        if not isinstance(given, str) or not sight.place.moment.seq or name_digest(given) == NO_NAME:
+        if not isinstance(given, str) or name_digest(given) == NO_NAME:
             raise
+        if not sight.place.moment.seq:
+            raise UnknownReference("Nothing had been committed yet", NOTHING_YET) from None
         no_reference = error
     found = _called(sight, spec, given, unify, include_superseded=False)
     found = found or _called(sight, spec, given, unify, include_superseded=True)

@@ -16,7 +16,7 @@ from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import Moment, edge_known
-from worlddb.projections.tables.lookup import find_edge
+from worlddb.projections.tables.lookup import NOTHING_YET, find_edge
 from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, identity, lineage, records, stats
 from worlddb.query.blame import Blame, blame
@@ -257,7 +257,7 @@ class View(Queryable, Ruled):
             node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
             if found is None:
-                raise UnknownReference("Nothing had been committed yet", "Look at a later view")
+                raise UnknownReference("Nothing had been committed yet", NOTHING_YET)
             return found[1][:HASH_BYTES].hex()
 
     def conflicts(self, ref: Any, *, during: Span | None = None, overlaps: Span | None = None) -> list[records.Edge]:

@@ -172,8 +172,8 @@ def test_a_view_before_the_first_commit_says_so_and_names_no_world(db):
         with pytest.raises(worlddb.UnknownReference, match="Nothing had been committed yet") as raised:
             read(root)
         assert root not in str(raised.value)
-    with pytest.raises(worlddb.InputError, match="is not a reference"):
-        early.get("no hex")
+    with pytest.raises(worlddb.UnknownReference, match="Nothing had been committed yet"):
+        early.get("a name")
 
 
 @pytest.mark.parametrize(

@@ -138,3 +138,20 @@ def test_a_receipt_is_written_into_a_new_file_and_checked_later(run: Here, small
     assert run("erase", small.lisbon, "--reason", "r", "--yes", "--receipt", again).code == 0
     assert not again.exists(), "nothing was left to erase"
     assert run.json("head")["seq"] == before["seq"]
+
+
+def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: Here, small: Small) -> None:
+    with worlddb.open(run.store) as db:
+        first = db.create("Person", "Ann Lee", content="the former one", valid_from="2020-01-01").ref
+        db.retire(first, at="2021-01-01")
+        second = db.create("Person", "Ann Lee", content="the present one", resolve=False).ref
+    told = run("erase", "Ann Lee", "--reason", "request 9", "--yes")
+    assert told.code == 2 and first[:12] in told.err and second[:12] in told.err
+    done = run.json("erase", second[:12], second, "--reason", "request 9", "--yes")
+    assert [world["lineage"] for world in done["receipt"]["worlds"]] == [second]
+
+
+def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works(run: Here, small: Small, tmp_path):
+    (tmp_path / "receipt.json").write_text("{}")
+    told = run("erase", small.lisbon, "--reason", "x", "--yes", "--receipt", tmp_path / "receipt.json")
+    assert told.code == 2 and "Choose another name" in told.err and "--overwrite" not in told.err

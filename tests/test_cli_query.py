@@ -118,3 +118,18 @@ def test_a_mistyped_operator_is_a_usage_error_that_says_what_there_is(run, wrong
 def test_a_world_that_is_not_there_is_the_answer_no(run):
     assert run("query", "--seed", "Nobody").code == 1
     assert run("query", "--connected", "causes:out:Nobody").code == 1
+
+
+def test_an_edge_type_that_nobody_registered_is_said_to_be_none(run, small):
+    told = run("query", "--seed", "Search team", "--traverse", "contain:2", "--connected", "supersede")
+    assert told.code == 0
+    assert "no edge type 'contain'; did you mean contains?" in told.err
+    assert "no edge type 'supersede'; did you mean supersedes?" in told.err
+    assert not run("query", "--seed", "Search team", "--traverse", "contains:2").err
+
+
+def test_a_question_of_a_time_before_the_first_commit_names_the_other_axis(run):
+    for asked in (("query", "--text", "office"), ("recall", "office")):
+        assert "--valid TIME" in run(*asked, "--ingested", "1999-01-01").out
+    assert "--valid TIME" in run("show", "Sarah Chen", "--ingested", "1999-01-01").err
+    assert "ends at commit" in run("log", "--from", "5000").out

@@ -133,3 +133,20 @@ def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "worlddb-store") as db:
         found = db.view().get(ref)
         assert found is not None and found.content == "two\nlines 東京"
+
+
+def test_what_was_retired_is_stated_again_as_a_world_of_its_own(run: Here) -> None:
+    old = made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
+    assert run("retire", "Office", "--at", "2025-01-01").code == 0
+    new = run.json("reassert", "Office", "--content", "in Lisbon again", "--valid-from", "2025-06-01", "--why", "moved")
+    shown = run.json("show", new["ref"])
+    assert new["ref"] != old and shown["content"] == "in Lisbon again"
+    assert [(edge["type"], edge["target"]) for edge in shown["edges"]] == [("derived_from", old)]
+    assert run("reassert", new["ref"]).code == 3, "what holds need not be stated again"
+
+
+def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: Here) -> None:
+    made(run, "Person", "Katherine Jones")
+    assert not run.json("create", "Person", "Catherine Jones")["proposals"]
+    assert len(run.json("create", "Person", "Kathrine Jones", "--resolve", "all")["proposals"]) >= 1
+    assert not run.json("create", "Person", "Katherine Jones", "--resolve", "none")["proposals"]

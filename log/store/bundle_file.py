@@ -45,7 +45,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         UnavailableError: it cannot be written there.
     """
     if path.exists() and not (overwrite and path.is_file()):
-        raise InputError(f"{str(path)!r:.200} exists already", "Choose another name, or allow it to be overwritten")
+        raise InputError(f"{str(path)!r:.200} exists already", "Choose another name, or replace it with overwrite")
     try:
         with NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as made:
             try:

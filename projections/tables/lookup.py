@@ -14,6 +14,14 @@ _SHOWN_CANDIDATES: Final = 8
 
 T = TypeVar("T")
 
+NOTHING_YET: Final = "Look at a later view; what was true at a time, by what is known now, is asked with valid="
+_REMEDIES: Final = {
+    "world": "Look it up by name with find",
+    "edge": "The edges of a world are listed with it",
+    "proposal": "Look it up in the list of proposals",
+    "world or edge": "Look a world up by name with find; its edges are listed with it",
+}
+
 
 def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
     """The node that a full lineage id or a unique prefix of one stands for, as known at commit ``seq``.
@@ -25,7 +33,7 @@ def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
     """
     if seq == 0:
         _range(ref)
-        raise UnknownReference("Nothing had been committed yet", "Look at a later view")
+        raise UnknownReference("Nothing had been committed yet", NOTHING_YET)
     if type(ref) is bytes and len(ref) == LINEAGE_BYTES:
         node = tables.node_of(ref)
         if node is not None and tables.node(node).created <= seq:
@@ -62,9 +70,7 @@ def _only(ref: bytes | str, candidates: Iterator[tuple[T, bytes]], what: str) ->
         if len(found) > _SHOWN_CANDIDATES:
             break
     if not found:
-        raise UnknownReference(
-            f"No {what} has the reference {_text(ref)}", "Look it up by name with find", ref=_text(ref)
-        )
+        raise UnknownReference(f"No {what} has the reference {_text(ref)}", _REMEDIES[what], ref=_text(ref))
     if len(found) > 1:
         names = [short(identifier) for _, identifier in found[:_SHOWN_CANDIDATES]]
         more = ", and more" if len(found) > _SHOWN_CANDIDATES else ""

@@ -43,17 +43,18 @@ class TrieDescent(Descent):
 
     def members(self, lineage: bytes) -> Iterator[Differing]:
         left, right = self._sides
-        if left.roots(lineage)[0] != right.roots(lineage)[0]:
-            nodes = left.member_nodes(lineage), right.member_nodes(lineage)
-            for key, one, other in difference(*nodes, LINEAGE_BYTES, HASH_BYTES):
-                yield Differing(key, one is not None, other is not None)
+        nodes = left.member_nodes(lineage), right.member_nodes(lineage)
+        for key, one, other in difference(*nodes, LINEAGE_BYTES, HASH_BYTES):
+            for side, told in ((left, one), (right, other)):
+                if told is not None:
+                    side.has_hash(key, told)
+            yield Differing(key, one is not None, other is not None)
 
     def edges(self, lineage: bytes) -> Iterator[Differing]:
         left, right = self._sides
-        if left.roots(lineage)[1] != right.roots(lineage)[1]:
-            nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
-            for key, one, other in difference(*nodes, HASH_BYTES, 0):
-                yield Differing(key, one is not None, other is not None)
+        nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
+        for key, one, other in difference(*nodes, HASH_BYTES, 0):
+            yield Differing(key, one is not None, other is not None)
 
 
 class EventDescent(Descent):

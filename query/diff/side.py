@@ -135,8 +135,8 @@ class LogSide(Side, Protocol):
     def entries(self, seq: int, ref: str | None = None) -> Iterator[Entry]:
         """The events of a commit, as a person reads them; with ``ref`` only those that name it."""
 
-    def roots(self, lineage: bytes) -> tuple[bytes, bytes]:
-        """The roots of the tries of a world's members and interior edges, both of which its hash covers."""
+    def has_hash(self, lineage: bytes, world_hash: bytes) -> None:
+        """Take note of a world's hash, which a container's trie has told: it need not be looked up."""
 
     def member_nodes(self, lineage: bytes) -> NodeStore:
         """The trie of a world's members: lineage to world hash."""

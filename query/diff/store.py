@@ -30,7 +30,6 @@ from worlddb.projections.tables.schema import (
     NodeRow,
     VersionRow,
 )
-from worlddb.projections.tables.settle import roots_of
 from worlddb.projections.tables.supposed import described as described_supposition
 from worlddb.projections.tables.supposed import identity_of
 from worlddb.query.diff.rows import described
@@ -115,10 +114,18 @@ class StoreSide(LogSide):
         return commit_entries(self._log, seq, ref)
 
     def hash(self, lineage: bytes) -> bytes:
-        return self._hashed(lineage)[:HASH_BYTES]
+        found = self._hashes.get(lineage)
+        if found is None:
+            known = self._known(lineage)
+            row = None if known is None else self._tables.hash_row(known[0], self.seq)
+            found = b"" if row is None else row[1][:HASH_BYTES]
+            self.has_hash(lineage, found)
+        return found
 
-    def roots(self, lineage: bytes) -> tuple[bytes, bytes]:
-        return roots_of(self._hashed(lineage))
+    def has_hash(self, lineage: bytes, world_hash: bytes) -> None:
+        if len(self._hashes) >= _KEPT_WORLDS:
+            self._hashes.clear()
+        self._hashes[lineage] = world_hash
 
     def member_nodes(self, lineage: bytes) -> NodeStore:
         return CountedNodes(self._tables.members(self._node(lineage)).nodes, self._trie_reads)
@@ -247,18 +254,6 @@ class StoreSide(LogSide):
     def _looked_up(self, lineage: bytes) -> tuple[int, NodeRow] | None:
         node = self._tables.node_of(lineage)
         return None if node is None else (node, self._tables.node(node))
-
-    def _hashed(self, lineage: bytes) -> bytes:
-        """The stored world hash with its roots, read once; empty if there is no such world."""
-        found = self._hashes.get(lineage)
-        if found is None:
-            known = self._known(lineage)
-            row = None if known is None else self._tables.hash_row(known[0], self.seq)
-            found = b"" if row is None else row[1]
-            if len(self._hashes) >= _KEPT_WORLDS:
-                self._hashes.clear()
-            self._hashes[lineage] = found
-        return found
 
     def _newest(self, lineage: bytes) -> SeenVersion | None:
         known = self._known(lineage)

@@ -205,6 +205,10 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     at: At | None = None
     superseded: bool = False
 
+    def edge_types(self) -> tuple[str, ...]:
+        """The types of edges that its operators name, each once."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in _edge_types(step)))
+
     @classmethod
     def of(
         cls,
@@ -286,3 +290,9 @@ def _check_vector(vector: tuple[float, ...]) -> None:
         raise InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers")
     if not any(vector):
         raise InputError("vector is zero everywhere, so that nothing is near it", "Give one that has a direction")
+
+
+def _edge_types(step: Step) -> tuple[str, ...]:
+    if isinstance(step, steps.Traverse):
+        return step.types
+    return (step.type,) if isinstance(step, steps.WhereConnected) else ()

@@ -150,8 +150,10 @@ def count(text: str) -> int:
     return int(text[:18])
 
 
-def refuse_existing(file: str, *, overwrite: bool) -> None:
+def refuse_existing(file: str, *, overwrite: bool | None) -> None:
     """Keep what is there under a name that is to be written, and keep out of stores.
+
+    ``overwrite`` is ``None`` for what is never replaced.
 
     Raises:
         InputError: something is there, and nobody said that it may be replaced; or the file would lie in a store.
@@ -162,4 +164,5 @@ def refuse_existing(file: str, *, overwrite: bool) -> None:
                 f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside of the store"
             )
     if not overwrite and os.path.lexists(file):
-        raise InputError(f"{file!r:.200} exists already", "Choose another name, or replace it with --overwrite")
+        remedy = "Choose another name" if overwrite is None else "Choose another name, or replace it with --overwrite"
+        raise InputError(f"{file!r:.200} exists already", remedy)

@@ -9,7 +9,7 @@ import worlddb
 from worlddb.tools.cli import stores
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.page import Page, counted
 
 
 def _backup_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def _backup(args: Namespace, out: Output) -> int:
     document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
 
     def write(page: Page) -> None:
-        new = f"{made.commits:,} commits copied" if made.commits else "it was up to date"
+        new = f"{counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
         if not made.scrubbed:
             out.hint("Erased texts may still lie in its files, since it is in use: run this again when it is not.")

@@ -43,7 +43,7 @@ def _erase(args: Namespace, out: Output) -> int:
         raise UsageError("The following argument is required: --reason", "Give the reference under which it is done")
     with stores.existing(args, author=args.author) as db:
         view = db.view()
-        refs = [stores.world_of(view, text) for text in args.refs]
+        refs = list(dict.fromkeys(stores.only_world_of(view, text) for text in args.refs))
         plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere)
         if args.dry_run:
             out.answer(_planned(plan), lambda page: _write_plan(page, db, plan))
@@ -88,7 +88,7 @@ def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
     if name is None:
         yield None
         return
-    arguments.refuse_existing(name, overwrite=False)
+    arguments.refuse_existing(name, overwrite=None)
     path = Path(name)
     with path.open("x", encoding="utf-8") as file:
         try:
@@ -123,7 +123,7 @@ def _planned(plan: ErasurePlan) -> dict[str, Any]:
 
 def _write_plan(page: Page, db: Database, plan: ErasurePlan) -> None:
     view = db.view()
-    page.line(f"would erase {plan.texts:,} texts of {len(plan.worlds):,} worlds:")
+    page.line(f"would erase {counted(plan.texts, 'text')} of {counted(len(plan.worlds), 'world')}:")
     for ref in plan.worlds[:_SHOWN]:
         page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
     if len(plan.worlds) > _SHOWN:

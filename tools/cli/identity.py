@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Final
 
-from worlddb import Database, Proposal, Receipt, UnknownReference, View
+from worlddb import AmbiguousReference, Database, InputError, Proposal, Receipt, UnknownReference, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import BUSY, DONE, Command
 from worlddb.tools.cli.output import Output
@@ -74,7 +74,9 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
         with stores.existing(args, author=args.author) as db:
             try:
                 receipt = decide(db, args.proposal, args.why)
-            except UnknownReference as error:
+            except InputError as error:
+                if isinstance(error, AmbiguousReference):
+                    raise
                 raise UnknownReference(error.message, "List them with `worlddb proposals --status all`") from None
             receipt.raise_if_refused()
             view = db.view()

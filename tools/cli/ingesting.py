@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, InputError, Turn
+from worlddb import Database, InputError, MalformedFile, Turn
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
@@ -148,12 +148,16 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
         path = Path(folder) / "standard input"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        if args.conversation is None and format_of(path, args.format).load_as is not None:
-            raise UsageError(
-                "Standard input has no name that its conversation could be known by",
-                "Give one with --conversation NAME",
-            )
-        yield [path]
+        try:
+            if args.conversation is None and format_of(path, args.format).load_as is not None:
+                raise UsageError(
+                    "Standard input has no name that its conversation could be known by",
+                    "Give one with --conversation NAME",
+                )
+            yield [path]
+        except MalformedFile as error:
+            details = {**error.details, "file": _STDIN}
+            raise MalformedFile(error.message.replace(str(path), path.name), error.remedy, **details) from None
 
 
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:

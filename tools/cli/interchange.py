@@ -15,7 +15,7 @@ from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.page import Page, counted
 from worlddb.tools.cli.proving import add_keys, given_keys, head_given, read_file
 
 _BUNDLE: Final = "bundle"
@@ -62,7 +62,10 @@ def _export(args: Namespace, out: Output) -> int:
         document = _written(db, args, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
 
     def write(page: Page) -> None:
-        page.line(f"{document['worlds']:,} worlds as of commit {view.seq} ({wire.moment(view.ingested)}) in {args.out}")
+        page.line(
+            f"{counted(document['worlds'], 'world')} as of commit {view.seq} ({wire.moment(view.ingested)})"
+            f" in {args.out}"
+        )
         if args.format == _BUNDLE:
             page.line(f"world {document['world']}, hash {document['hash']}")
             page.line(f"bundle {document['bundle']}")
@@ -104,7 +107,7 @@ def _import(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         _write_bundle(page, bundle, head is not None)
         if receipt.events:
-            page.line(f"{receipt.events:,} events in commit {receipt.seq}, root {receipt.root}")
+            page.line(f"{counted(receipt.events, 'event')} in commit {receipt.seq}, root {receipt.root}")
         else:
             page.line("all of it was there already, nothing was written")
         for note in receipt.notes:
@@ -119,7 +122,7 @@ def _import(args: Namespace, out: Output) -> int:
 def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     page.line(
         ("holds", "good"),
-        f"  {bundle.worlds:,} worlds of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
+        f"  {counted(bundle.worlds, 'world')} of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
         f" ({wire.moment(bundle.ingested_at)})",
     )
     page.line(f"world {bundle.world}, hash {bundle.world_hash}")
@@ -129,7 +132,9 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     if proved:
         page.line(("proved", "good"), "  the head stands for this world hash")
     elif bundle.proof_size:
-        page.line((f"its proof is for a head of {bundle.proof_size:,} commits, and was held against none", "dim"))
+        page.line(
+            (f"its proof is for a head of {counted(bundle.proof_size, 'commit')}, and was held against none", "dim")
+        )
 
 
 def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:

@@ -43,6 +43,8 @@ def _log(args: Namespace, out: Output) -> int:
                     sys.stdout.flush()
         else:
             _write_log(out.page, entries)
+            if first > db.head().seq and not args.follow:
+                out.hint(f"The log ends at commit {db.head().seq:,}.")
     return DONE
 
 

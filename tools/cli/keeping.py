@@ -11,7 +11,7 @@ from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page
+from worlddb.tools.cli.page import Page, counted
 from worlddb.tools.cli.proving import add_keys, given_keys, read_file
 from worlddb.tools.cli.stepping import step_through
 from worlddb.tools.cli.supposing import add_without, suppose
@@ -59,7 +59,10 @@ def _verify(args: Namespace, out: Output) -> int:
     }
 
     def write(page: Page) -> None:
-        counts = f"{found.commits:,} commits, {found.events:,} events, {found.blobs:,} blobs"
+        counts = ", ".join(
+            counted(number, what)
+            for number, what in ((found.commits, "commit"), (found.events, "event"), (found.blobs, "blob"))
+        )
         if found.supposes:
             page.line(("hypothetical", "warn"), f"  {found.supposes}")
         if found.ok:

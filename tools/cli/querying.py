@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -108,9 +109,22 @@ def _query(args: Namespace, out: Output) -> int:
             "view": wire.view(view),
         }
         out.answer(document, lambda page: _write(page, view, answer, explain=args.explain))
+        for text in _unknown_types(view, query):
+            out.warn(text)
+        for hint in () if answer.nodes else stores.why_empty(view):
+            out.hint(hint)
         if answer.note:
             out.hint(f"note: {answer.note.replace('exact=True', '--exact')}")
     return DONE
+
+
+def _unknown_types(view: View, query: Query) -> Iterator[str]:
+    """Warnings of edge types that nobody has registered: a slip of the pen finds nothing, and looks like an answer."""
+    known = {found.name for found in view.edge_types()} | set(view.missing_edge_types)
+    for name in query.edge_types():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            yield f"There is no edge type {name[:80]!r}{f'; did you mean {near[0]}?' if near else ''}"
 
 
 def _from_file(args: Namespace) -> Query:

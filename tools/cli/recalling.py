@@ -47,6 +47,8 @@ def _recall(args: Namespace, out: Output) -> int:
                 _write_hit(page, view, number, hit, explain=args.explain)
             if not found.hits:
                 page.line("Nothing in this view answers that.")
+                for hint in stores.why_empty(view):
+                    out.hint(hint)
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
             if found.note and found.hits:

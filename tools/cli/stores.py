@@ -16,6 +16,7 @@ from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
 
 DEFAULT_FOLDER: Final = "worlddb-store"
+_SHOWN: Final = 8
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
@@ -120,6 +121,8 @@ def world_of(view: View, text: str) -> str:
     try:
         return view.reference_of(text)
     except UnknownReference as error:
+        for hint in why_empty(view):
+            raise UnknownReference(error.message, hint) from None
         raise UnknownReference(
             error.message, "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`"
         ) from None
@@ -127,6 +130,28 @@ def world_of(view: View, text: str) -> str:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {_described(view, world)}" for world in candidates if world is not None)
         raise AmbiguousReference(f"{text!r} fits several worlds:{listed}", error.remedy, **error.details) from None
+
+
+def only_world_of(view: View, text: str) -> str:
+    """As :func:`world_of`, but a name that several worlds have fits several even if only one of them is valid."""
+    ref = world_of(view, text)
+    others = [world for world in view.find(name=text, include_superseded=True) if world.ref != ref]
+    if others and not ref.startswith(text.strip().lower()):
+        found = [view.get(ref, include_superseded=True), *others[:_SHOWN]]
+        listed = "".join(f"\n    {_described(view, world)}" for world in found if world is not None)
+        raise AmbiguousReference(
+            f"{text!r} fits several worlds:{listed}",
+            "Give the reference of one of them, or those of all",
+            candidates=[world.ref for world in found if world is not None],
+        )
+    return ref
+
+
+def why_empty(view: View) -> tuple[str, ...]:
+    """A hint for a person to whom an early view showed nothing; empty for any other view."""
+    return (
+        () if view.seq else ("Nothing had been committed by then. What was true at a time is asked with --valid TIME.",)
+    )
 
 
 def world_or_edge(view: View, text: str) -> str:

@@ -1,4 +1,4 @@
-"""``worlddb create``, ``revise``, ``retire``, ``move``, ``link`` and ``unlink``: single writes, each one commit."""
+"""``worlddb create revise retire reassert move link unlink``: single writes, each one commit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, one_line
 
 _FROM_STDIN: Final = "-"
+_RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "none": False}
 _AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
 
 
@@ -51,6 +52,12 @@ def _create_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
     parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
     parser.add_argument("--key", metavar="KEY", help="finds the same world again: a changed text is a revision of it")
+    parser.add_argument(
+        "--resolve",
+        choices=tuple(_RESOLVING),
+        default="exact",
+        help="propose worlds that it may be: by equal names (default), by all that is alike, or none",
+    )
     _add_text(parser)
     _add_common(parser)
 
@@ -67,6 +74,7 @@ def _create(args: Namespace, out: Output) -> int:
             aliases=args.alias,
             world=world,
             key=args.key,
+            resolve=_RESOLVING[args.resolve],
             why=args.why,
             idempotency_key=args.idempotency_key,
             **times,
@@ -110,6 +118,21 @@ def _retire(args: Namespace, out: Output) -> int:
         ref = stores.world_or_edge(db.view(), args.ref)
         receipt = db.retire(ref, at=args.at, why=args.why, idempotency_key=args.idempotency_key)
         return _written(db, out, receipt)
+
+
+def _reassert_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="what was retired or superseded: a reference, or its first digits")
+    _add_text(parser)
+    _add_common(parser)
+
+
+def _reassert(args: Namespace, out: Output) -> int:
+    content = _content(args)
+    times = _times(args)
+    with stores.existing(args, author=args.author) as db:
+        ref = stores.world_of(db.view(), args.ref)
+        receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
+        return _written(db, out, receipt, has_text=True)
 
 
 def _move_arguments(parser: ArgumentParser) -> None:
@@ -262,6 +285,13 @@ COMMANDS = (
         _retire_arguments,
         _retire,
         (("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),),
+    ),
+    Command(
+        "reassert",
+        "state again what was retired or superseded, as a world of its own that is derived from it",
+        _reassert_arguments,
+        _reassert,
+        (('reassert 3fa9c2d1 --why "it was true after all"', "prints the new world's reference"),),
     ),
     Command(
         "move",
