@@ -54,6 +54,7 @@ def test_the_commands_are_those_that_are_promised():
             "create",
             "revise",
             "retire",
+            "reassert",
             "move",
             "link",
             "unlink",

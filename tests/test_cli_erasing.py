@@ -148,7 +148,7 @@ def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: Here, s
     told = run("erase", "Ann Lee", "--reason", "request 9", "--yes")
     assert told.code == 2 and first[:12] in told.err and second[:12] in told.err
     done = run.json("erase", second[:12], second, "--reason", "request 9", "--yes")
-    assert [world["lineage"] for world in done["receipt"]["worlds"]] == [second]
+    assert [world["ref"] for world in done["receipt"]["worlds"]] == [second]
 
 
 def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works(run: Here, small: Small, tmp_path):
