@@ -22,6 +22,7 @@ from worlddb.log.model.interval import Interval
 from worlddb.projections.tables import asof
 from worlddb.projections.tables.tables import Tables
 from worlddb.query import build
+from worlddb.reconciler import neighbourhood
 
 SEEN: Counter[str] = Counter()
 """What the whole run did, so that it can be asserted that it did something."""
@@ -98,6 +99,12 @@ class EngineAndModel(RuleBasedStateMachine):
     )
     def identify(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
+
+    @rule(handle=st.integers(0, 1))
+    def look_again(self, handle: int) -> None:
+        """Who is who, in the background; what is proposed is accepted, rejected and undone as all proposals are."""
+        self.session.look_again(handle)
+        SEEN["look again"] += 1
 
     @rule(recipe=draw.commands, handle=st.integers(0, 1), keyed=st.booleans())
     def anything(self, recipe: Recipe, handle: int, keyed: bool) -> None:
@@ -210,7 +217,7 @@ NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
 ]
-KEEPING = ["batch", "retry", "reopen", "rebuild", "replay"]
+KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
 
 ERRORS = ["InvalidInterval", "UnknownReference", "UnknownEdgeType"]
@@ -268,6 +275,7 @@ CANARIES = {
         "version_validity",
         lambda tables, node, number, row, seq: Interval(row.valid_from, row.valid_to),
     ),
+    "another look that looks at nothing that is new": (neighbourhood, "_named", lambda event: ()),
     "a proposal that forgets earlier decisions": (
         build,
         "decision_at",

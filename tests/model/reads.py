@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.model.attempt import normal
 from tests.model.names import Names
+from tests.model.reclustering import shown
 from tests.model.state import ROOT, Edge, State, Version
 from worlddb import Valid
 
@@ -220,7 +221,7 @@ class Reads:
                 "source_name": self.state.worlds[known.source].newest.name,
                 "target": self.names.refs[known.target],
                 "target_name": self.state.worlds[known.target].newest.name,
-                "evidence": known.evidence,
+                "evidence": shown(known.evidence, self.state, self.names.refs),
                 "why": known.why,
                 "seq": known.seq,
                 "decided": known.decided,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
+from tests.model import reclustering
 from tests.model.attempt import Attempt
 from tests.model.commands import Command, Known, Nobody, Nth
 from tests.model.compare import Compared
@@ -64,6 +65,8 @@ class Session:
         self.next_number = 1
         self.retries: dict[str, Retry] = {}
         self.pinned: list[View] = []
+        self.looked = 1
+        """The commit up to which somebody has looked again at who is who."""
         self._ends: dict[str, int] = {}
 
     # -- the store
@@ -225,6 +228,33 @@ class Session:
             self._ask([other], False, key, handle)
         assert self.db(handle).head() == before
         self.seen["retry"] += 1
+
+    # -- another look at who is who
+
+    def look_again(self, handle: int) -> None:
+        """Let a handle recluster, and hold what it proposes against the model."""
+        done = self.db(handle).recluster()
+        assert not done.busy and done.pending == 0
+        assert done.commits == (1 if done.proposals else 0)
+        assert self.db(self.another(handle)).head().seq == self.head + done.commits
+        before = self.head
+        if done.commits:
+            self.learn_look(handle)
+        assert reclustering.missing(self.states[self.looked], self.state) == []
+        self.looked = before
+
+    def learn_look(self, handle: int) -> None:
+        """Let the model be what the engine has become by a look that has proposed something."""
+        seq, db = self.head + 1, self.db(handle)
+        assert db.head().seq == seq
+        staged = [each for each in db.view().proposals(status=None) if each.seq == seq]
+        assert staged and all(entry.author == reclustering.AUTHOR for entry in db.log(seq))
+        now = max(self.clock.value, self.times[-1] + 1)
+        attempt = Attempt(self.state, seq, now, reclustering.AUTHOR, self.next_number)
+        numbers = self.names.numbers
+        reclustering.take_in(attempt, [(numbers[each.source], numbers[each.target], each.evidence) for each in staged])
+        self._advance(attempt, handle)
+        self.seen["proposed by another look"] += len(staged)
 
     # -- reading
 

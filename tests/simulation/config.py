@@ -40,7 +40,7 @@ FAULTS = (DIES, STOPS, COMES, READS, BACKWARDS)
 
 CHORES = (
     *("rebuild the tables", "rebuild all", "reopen", "replay", "back up"),
-    *("verify", "lose the indexes", "catch up", "snapshot"),
+    *("verify", "lose the indexes", "catch up", "snapshot", "look again"),
 )
 """What whoever keeps the store does now and then."""
 

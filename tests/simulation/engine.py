@@ -79,6 +79,10 @@ class Engine(Session):
             return work()
         except Ended as ended:
             self.recover(ended, handle)
+            if self.db().head().seq > self.head:
+                # Of all that is done beside writing, another look at who is who is what writes to the log.
+                assert ended.durable
+                self.learn_look(handle)
             self.check_present()
             return f"{ended}, and began anew"
         finally:

@@ -79,6 +79,11 @@ class Keeper:
     def _snapshot(self) -> None:
         self._db().snapshot(seq=self._rng.randint(1, self._engine.head))
 
+    def _look_again(self) -> None:
+        """Who is who, by the work in the background."""
+        self._engine.look_again(self._rng.randrange(len(self._engine.handles)))
+        self._engine.check_present()
+
 
 CHORES: dict[str, Callable[[Keeper], None]] = {
     "rebuild the tables": Keeper._rebuild_tables,
@@ -90,4 +95,5 @@ CHORES: dict[str, Callable[[Keeper], None]] = {
     "lose the indexes": Keeper._lose_the_indexes,
     "catch up": Keeper._catch_up,
     "snapshot": Keeper._snapshot,
+    "look again": Keeper._look_again,
 }
