@@ -64,6 +64,7 @@ def test_the_commands_are_those_that_are_promised():
             "history",
             "children",
             "hash",
+            "timeline",
             "blame",
             "types",
             *("tune", "untune", "tunings"),

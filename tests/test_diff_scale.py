@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from tests.test_report import BROWSERS, in_browser, read
+from tests.pages import BROWSERS, in_browser, read
 from worlddb import Turn
 from worlddb.tools.cli.main import main
 from worlddb.tools.reports.difference import render
@@ -67,10 +67,9 @@ def check(folder: Path, worlds: int) -> None:
     page = render(found, "memory", "suspect")
     read(page)
     assert "<del>450</del>" in page and "<ins>950</ins>" in page
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     assert main(["diff", str(folder / "memory"), str(folder / "suspect"), "--html", str(folder / "report.html")]) == 1
-    if browser is not None:
-        shown = in_browser(browser, folder, "--dump-dom")
+    if any(map(shutil.which, BROWSERS)):
+        shown = in_browser(folder, "report.html", "--dump-dom")
         assert "<h1>One world was altered behind the engine’s back.</h1>" in shown
         assert "the deposit" in shown and "<ins>950</ins>" in shown
 

@@ -4,72 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import worlddb
 from tests.faults import forge
+from tests.pages import HOSTILE, read
 from tests.running import small_store
 from tests.test_diff_altered import forged_text, text_of
 from worlddb.tools.cli.main import main
-from worlddb.tools.reports.difference import MAX_WORLDS, pieces, render, visible
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-HOSTILE = (
-    "</table></article></main></body><script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "{{ 7 * 7 }}{% raw %}",
-    '" onmouseover="alert(1)" \'',
-    "]]>--><!--",
-    "&lt;b&gt; &amp;",
-    "\x1b[31mred\x1b[0m\x00 \u202egnp.exe",
-    "../../../../etc/passwd",
-    "javascript:alert(1)",
-)
-VOID = {"meta", "br", "link", "img", "input", "hr"}
-
-
-class Structure(HTMLParser):
-    """Elements in their order, with what must not be on a page that stands on its own."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.elements: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append(tag)
-        self.attributes.extend((name, value or "") for name, value in attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
-def read(page: str) -> Structure:
-    """The page as a strict reader finds it: well-formed, and in need of nothing else."""
-    found = Structure()
-    found.feed(page)
-    found.close()
-    assert not found.open
-    assert page.startswith("<!DOCTYPE html>")
-    assert not {"script", "iframe", "object", "embed", "img", "link", "form", "base"} & set(found.elements)
-    names = {name for name, _ in found.attributes}
-    assert not {"src", "href", "style", "srcset", "action"} & names
-    assert not [name for name in names if name.startswith("on")]
-    assert "@import" not in page and "url(" not in page
-    assert ("content", next(v for n, v in found.attributes if v.startswith("default-src 'none'"))) in found.attributes
-    return found
+from worlddb.tools.reports.difference import MAX_WORLDS, pieces, render
+from worlddb.tools.reports.pages import visible
 
 
 @pytest.fixture
@@ -169,27 +115,3 @@ def test_the_command_writes_the_page_whole_or_not_at_all(
         assert main(["diff", str(a), str(b), "--html", str(wrong), "--overwrite"]) == 2
         assert "cannot be written" in capsys.readouterr().err
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".report")]
-
-
-def test_a_browser_shows_the_page(altered: tuple[worlddb.Difference, Path, Path], tmp_path: Path) -> None:
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
-        pytest.skip("there is no Chromium here; the other tests have read the page without one")
-    found, a, b = altered
-    (tmp_path / "report.html").write_text(render(found, str(a), str(b)), "utf-8")
-    shown = in_browser(browser, tmp_path, "--dump-dom")
-    assert "<h1>One world was altered behind the engine’s back.</h1>" in shown
-    assert "<del>Lisbon</del>" in shown and "<ins>Madrid</ins>" in shown
-    in_browser(browser, tmp_path, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1100,1400")
-    assert (tmp_path / "page.png").stat().st_size > 20_000
-
-
-def in_browser(browser: str, folder: Path, *asked: str) -> str:
-    """What Chromium prints when it opens the report in a folder with a profile of its own."""
-    quiet = ("disable-gpu", "disable-quic", "no-first-run", "disable-background-networking")
-    settings = ("headless", "no-sandbox", *quiet, "disable-component-update", "disable-sync", "hide-scrollbars")
-    command = [browser, *(f"--{name}" for name in settings), f"--user-data-dir={folder / 'profile'}", *asked]
-    done = subprocess.run(
-        [*command, (folder / "report.html").as_uri()], capture_output=True, timeout=120, check=True, cwd=folder
-    )
-    return done.stdout.decode()

@@ -130,6 +130,16 @@ def add_spans(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def add_between(parser: argparse.ArgumentParser) -> None:
+    """``--between``, for commands that show a history."""
+    parser.add_argument(
+        "--between",
+        metavar="A..B",
+        type=span,
+        help="only versions of which something was learned from A on and before B",
+    )
+
+
 def span(text: str) -> tuple[str | None, str | None]:
     """Two times with ``..`` between them, for ``type=``."""
     start, dots, end = text.partition("..")

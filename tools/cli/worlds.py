@@ -165,12 +165,7 @@ def _brief(view: View, ref: str) -> dict[str, Any]:
 def _history_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     parser.add_argument("--timeline", action="store_true", help="draw it: valid time across, ingest time down")
-    parser.add_argument(
-        "--between",
-        metavar="A..B",
-        type=arguments.span,
-        help="only versions of which something was learned from A on and before B",
-    )
+    arguments.add_between(parser)
     arguments.add_spans(parser)
     arguments.add_moment(parser)
     arguments.add_confine(parser)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import unicodedata
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference, InputError, format_time
+from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.tools.reports.events import Event, Told, by_commit, own_events
+from worlddb.tools.reports.pages import rendered, visible, write_page
 
 MAX_WORLDS: Final = 1000
 """How many worlds a page shows; a browser opens it at once."""
@@ -58,30 +55,17 @@ def write_report(found: Difference, a: str, b: str, file: Path) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    page = render(found, a, b)
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        unfinished.write_text(page, "utf-8")
-        os.replace(unfinished, file)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise InputError(f"The report cannot be written: {error}", "Name a file in a directory that exists") from error
+    write_page(render(found, a, b), file)
 
 
 def render(found: Difference, a: str, b: str) -> str:
     """The page as text; ``a`` and ``b`` are what the two sides are called."""
-    environment = Environment(
-        loader=PackageLoader("worlddb.tools.reports", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(time=_time, safe_text=visible, problem=record_problem)
     listed = zip(found.worlds, own_events(found.worlds), strict=True)
     own = [(change, events) for change, events in listed if change.changes]
     shown = [_world(change, events, found) for change, events in own[:MAX_WORLDS]]
-    return environment.get_template("difference.html.j2").render(
+    return rendered(
+        "difference.html.j2",
+        problem_of=record_problem,
         found=found,
         sides=_sides(found, a, b),
         verdict=verdict(found),
@@ -176,20 +160,3 @@ def pieces(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
             if text:
                 made.append(Piece(text, tag != "equal"))
     return ours, theirs
-
-
-def visible(text: str) -> str:
-    """The text without what would be invisible or turn the text around it: shown as escapes instead."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_shown(character) for character in text)
-
-
-def _shown(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
-        return character
-    return character.encode("unicode_escape", "surrogatepass").decode()
-
-
-def _time(micros: int) -> str:
-    return format_time(micros).replace("T", " ").replace("Z", " UTC")

@@ -1,0 +1,127 @@
+"""The geometry of a lineage on both time axes: when it is true across, when that was learned down, in rectangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from worlddb import FOREVER, Learned, format_time
+
+ROWS_HEIGHT: Final = 1_400
+"""How high all rows are together, in pixels, where there are many."""
+ROW_LEAST, ROW_MOST = 7, 46
+LAST_ROW: Final = 40
+"""The last row at least, where what is known now has its words."""
+_LEFT, _RIGHT = 3.0, 93.0
+"""Between these, in percent, lie the instants; outside is for what has no beginning or no end."""
+_LEAST_GAP: Final = 3.0
+_GAPS: Final = 55.0
+"""How much of the width may be spent on making instants distinct, in percent."""
+_LABEL_APART: Final = 30
+"""Pixels between two labels of rows."""
+_NARROW_APART, _WIDE_APART = 36.0, 13.0
+"""Percent between two labels of instants on a narrow page, and on a wide one."""
+
+
+class Box(NamedTuple):
+    """What was held of a version from one commit to another: across in percent, down in pixels.
+
+    ``until`` is the commit that corrected it, if one did; ``is_point`` if it was true at no time.
+    """
+
+    step: Learned
+    until: Learned | None
+    left: float
+    width: float
+    top: float
+    height: float
+    is_point: bool
+
+
+class Tick(NamedTuple):
+    """An instant on the axis; ``kind`` says on which pages it has a label: ``all``, ``wide`` or ``none``."""
+
+    at: float
+    time: int
+    kind: str
+
+
+class Row(NamedTuple):
+    """A commit, and whether there is room for its label."""
+
+    top: float
+    seq: int
+    time: int
+    is_labelled: bool
+
+
+class Picture(NamedTuple):
+    """All that is drawn. ``asked`` is where the valid time lies that is asked about."""
+
+    boxes: tuple[Box, ...]
+    ticks: tuple[Tick, ...]
+    rows: tuple[Row, ...]
+    asked: float
+    height: float
+
+
+def picture(steps: Sequence[Learned], asked: int) -> Picture:
+    """The geometry of the steps, which are in log order."""
+    rows = _rows(steps)
+    height = (rows[-1].top if rows else 0.0) + LAST_ROW
+    ends = {end for step in steps for end in (step.valid.start, step.valid.end) if is_finite(end)}
+    columns = spread([*ends, asked])
+    tops = {row.seq: row.top for row in rows}
+    later: dict[int, Learned] = {}
+    boxes: list[Box] = []
+    for step in reversed(steps):
+        until = later.get(step.number)
+        left = columns.get(step.valid.start, 0.0)
+        right = columns.get(step.valid.end, 100.0)
+        bottom = height if until is None else tops[until.seq]
+        is_point = step.valid.start == step.valid.end
+        boxes.append(
+            Box(step, until, left, 0.0 if is_point else right - left, tops[step.seq], bottom - tops[step.seq], is_point)
+        )
+        later[step.number] = step
+    return Picture(tuple(boxes[::-1]), _ticks({end: columns[end] for end in ends}), rows, columns[asked], height)
+
+
+def is_finite(instant: int) -> bool:
+    """False for the ends of an interval that has none there."""
+    return instant < FOREVER and format_time(instant) != "always"
+
+
+def spread(instants: Iterable[int]) -> Mapping[int, float]:
+    """Where instants lie, in percent: in order, distinct, and else in proportion to the time between them."""
+    ordered = sorted(set(instants))
+    gaps = max(1, len(ordered) - 1)
+    least = min(_LEAST_GAP, _GAPS / gaps)
+    spare = (_RIGHT - _LEFT) - least * gaps
+    whole = max(1, ordered[-1] - ordered[0])
+    return {each: _LEFT + least * place + spare * (each - ordered[0]) / whole for place, each in enumerate(ordered)}
+
+
+def _rows(steps: Sequence[Learned]) -> tuple[Row, ...]:
+    commits = list(dict.fromkeys((step.seq, step.ingested_at) for step in steps))
+    height = min(ROW_MOST, max(ROW_LEAST, ROWS_HEIGHT / max(1, len(commits))))
+    rows: list[Row] = []
+    free = 0.0
+    for place, (seq, time) in enumerate(commits):
+        top = place * height
+        rows.append(Row(top, seq, time, top >= free))
+        if top >= free:
+            free = top + _LABEL_APART
+    return tuple(rows)
+
+
+def _ticks(columns: Mapping[int, float]) -> tuple[Tick, ...]:
+    """Labels where there is room: the first, the last, and what lies far enough from those that have one."""
+    places = sorted(columns.items(), key=lambda found: found[1])
+    kinds = dict.fromkeys(columns, "none")
+    for kind, apart in (("all", _NARROW_APART), ("wide", _WIDE_APART)):
+        for time, at in (*places[:1], *places[-1:], *places):
+            taken = (columns[other] for other, given in kinds.items() if given != "none")
+            if kinds[time] == "none" and all(abs(at - each) >= apart for each in taken):
+                kinds[time] = kind
+    return tuple(Tick(at, time, kinds[time]) for time, at in places)

@@ -1,0 +1,58 @@
+"""What every report has in common: how its template is filled in, how text is made visible, how the file appears."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from worlddb import InputError, format_time
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page as text. Whatever was remembered is escaped; a missing value is an error."""
+    environment = Environment(
+        loader=PackageLoader("worlddb.tools.reports", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(time=shown_time, safe_text=visible)
+    return environment.get_template(template).render(**values)
+
+
+def write_page(page: str, file: Path) -> None:
+    """Write a page; the file appears when it is whole.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        unfinished.write_text(page, "utf-8")
+        os.replace(unfinished, file)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise InputError(f"The report cannot be written: {error}", "Name a file in a directory that exists") from error
+
+
+def visible(text: str) -> str:
+    """The text without what would be invisible or turn the text around it: shown as escapes instead."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+def shown_time(micros: int) -> str:
+    """A time as pages have it; an open end is a word."""
+    return format_time(micros).replace("T", " ").replace("Z", " UTC")
