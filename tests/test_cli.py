@@ -76,7 +76,7 @@ def test_the_commands_are_those_that_are_promised():
         *("erase", "check-receipt"),
         *("head", "keygen", "cosign", "prove", "check-proof"),
         *("diff", "proposals", "recluster", "accept", "reject", "undo"),
-        *("export", "import", "mcp", "completion"),
+        *("export", "import", "mcp", "key", "completion"),
     )
     assert tuple(command.name for command in COMMANDS) == promised
 

@@ -291,3 +291,22 @@ def test_a_durability_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="commit, group"):
         worlddb.open(tmp_path / "store", durability="never")  # type: ignore[arg-type]
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("durability", ["commit", "group"])
+def test_handles_of_other_authors_write_under_their_own_names_from_many_threads(
+    tmp_path: Path, durability: worlddb.database.Durability
+) -> None:
+    with worlddb.open(tmp_path / "store", author="host", durability=durability, embedder=None) as db:
+        handles = [db.signed(f"guest-{number}") for number in range(4)]
+        with ThreadPoolExecutor(8) as pool:
+            tasks = [pool.submit(handle.create, "Note", handle.author) for handle in handles for _ in range(10)]
+            assert all(task.result(PATIENCE_SECONDS).outcome for task in tasks)
+        db.create("Note", "host")
+        found = list(db.view().find(type="Note"))
+        assert len(found) == 41 and all(note.name == note.author for note in found)
+        assert db.author == "host" and db.verify(deep=True).ok
+    with pytest.raises(worlddb.StoreClosed):
+        handles[0].create("Note", "late")
+    with pytest.raises(InputError):
+        handles[0].signed("")

@@ -21,9 +21,8 @@ from tests.test_docs import text_of
 from tests.test_docs_facts import rows, section
 from tests.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError
-from worlddb.tools.mcp import connections, guards, http, listening
+from worlddb.tools.mcp import connections, guards, http, keys, listening, rates, tenants
 from worlddb.tools.mcp.guards import WholeBody
-from worlddb.tools.mcp.http import MAX_BODY_BYTES
 from worlddb.tools.mcp.listening import Address, address_of
 
 MODES = ("legacy", "auto")
@@ -153,7 +152,10 @@ def test_giant_bodies_are_cut_off_with_and_without_a_length(server: Served) -> N
     head = head_of(server.store)
     piece = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
     begin = request(body=b"", Transfer_Encoding="chunked", Content_Length="")
-    for raw in (request(body=b"x" * (8 * MAX_BODY_BYTES)), begin + piece * (MAX_BODY_BYTES // 65_536 + 2)):
+    for raw in (
+        request(body=b"x" * (8 * tenants.MAX_BODY_BYTES)),
+        begin + piece * (tenants.MAX_BODY_BYTES // 65_536 + 2),
+    ):
         assert send(server, raw).status in (413, 0)
     assert " 413 " in server.log.read_text()
     assert head_of(server.store) == head
@@ -307,11 +309,15 @@ def test_every_limit_is_on_the_page() -> None:
     told = [row[1].split()[0].replace(",", "") for row in rows(section(text_of("docs/mcp.md"), "## Limits over HTTP"))]
     assert [int(number) for number in told] == [
         http.MAX_HEAD_BYTES,
-        MAX_BODY_BYTES,
+        tenants.MAX_BODY_BYTES,
         2 * connections.HEAD_SECONDS,
         guards.BODY_SECONDS,
         http.MAX_CONNECTIONS,
-        http.MAX_SESSIONS,
-        http.SESSION_SECONDS,
+        tenants.MAX_SESSIONS,
+        tenants.SESSION_SECONDS,
         listening.UNREAD_SECONDS,
+        rates.PER_SECOND,
+        rates.AT_ONCE,
+        tenants.MAX_THREADS,
+        keys.MAX_KEYS,
     ]

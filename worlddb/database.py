@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -31,7 +32,7 @@ from worlddb.reconciler.extraction import Extractor, Ingest
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology, given_handlers
 from worlddb.reconciler.outcome import Note, Receipt
-from worlddb.reconciler.pipeline import Progress, Writer, create_store, execute
+from worlddb.reconciler.pipeline import Progress, Task, Writer, create_store, execute
 from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.turns import Turn
 from worlddb.replaying import Replaying
@@ -111,6 +112,18 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         if any(isinstance(command, cmd.DropSpace) for command in commands):
             self._reader.vector_indexes()
         return receipt
+
+    def signed(self, author: str) -> Database:
+        """The same open store, with another author for what is written through it.
+
+        It shares everything with this handle, and closing either closes both.
+        """
+        other = copy(self)
+        other.author = checked_text(author, "author", MAX_AUTHOR_BYTES, empty=False)
+        # Writes that share a transaction are those of one writer, so each author has a queue of its own.
+        group = None if self._writer.group is None else Group[Task, Receipt](self._writer.group.timeout_seconds)
+        other._writer = self._writer._replace(author=other.author, group=group)
+        return other
 
     def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
         """Many commands, one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.

@@ -46,7 +46,7 @@ class Group(Generic[Request, Answer]):
     """A queue of callers, one of whom is at work."""
 
     def __init__(self, timeout_seconds: float) -> None:
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._lock = threading.Lock()
         self._waiting: list[_Place[Request, Answer]] = []
         self._busy = False
@@ -72,14 +72,14 @@ class Group(Generic[Request, Answer]):
         return place.answer()
 
     def _await_turn(self, place: _Place[Request, Answer]) -> None:
-        if place.called.wait(self._timeout_seconds):
+        if place.called.wait(self.timeout_seconds):
             return
         with self._lock:
             taken = place not in self._waiting
             if not taken and not place.leads:
                 self._waiting.remove(place)
                 raise WriterBusy(
-                    f"Other threads of this process were writing for {self._timeout_seconds:g} s",
+                    f"Other threads of this process were writing for {self.timeout_seconds:g} s",
                     "Try again. Nothing was written, reads go on",
                 )
         # What is being served has time limits of its own, and always ends with an answer.

@@ -24,6 +24,7 @@ from worlddb.tools.cli import (
     interchange,
     journal,
     keeping,
+    keys,
     moments,
     proving,
     querying,
@@ -66,6 +67,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *identity.COMMANDS,
     *interchange.COMMANDS,
     *serving.COMMANDS,
+    *keys.COMMANDS,
     completion.completion(lambda: COMMANDS),
 )
 """Every command, in the order in which help lists them."""

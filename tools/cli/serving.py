@@ -13,17 +13,19 @@ from worlddb import Database, UnavailableError
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.keys import add_key_file, key_file
 from worlddb.tools.cli.output import Output
+from worlddb.tools.mcp.keys import KeyFile
 from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
 
-_HTTP_ONLY: Final = ("no_keys", "allow_host", "allow_origin")
+_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin")
 _OPEN: Final = (
     "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
     " speaks TLS in front of it, and name what clients call it with --allow-host"
 )
 _WHY_KEYS: Final = (
-    "Every program and every user of this machine can reach a port, also one of the loopback interface;"
-    " to let them all in, say so: --no-keys"
+    "Make one: `worlddb key add NAME --world REF --write`. Every program and every user of this machine can reach a"
+    " port, also one of the loopback interface; to let them all in, say so: --no-keys"
 )
 
 
@@ -46,7 +48,9 @@ def _arguments(parser: ArgumentParser) -> None:
         const=DEFAULT_ADDRESS,
         help=f"listen there (default: {DEFAULT_ADDRESS}) instead of on standard input",
     )
-    http.add_argument("--no-keys", action="store_true", help="let every program of this machine in, without a key")
+    who = http.add_mutually_exclusive_group()
+    add_key_file(who)
+    who.add_argument("--no-keys", action="store_true", help="let every program of this machine in, without a key")
     http.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="another name that clients call it by"
     )
@@ -76,29 +80,41 @@ def _serve_http(args: Namespace, out: Output) -> int:
     with _opened(args) as db, listen(address) as listener:
         at = bound(listener)
         url = f"http://{at.shown}:{at.port}{PATH}"
+        keys = _keys(args, db)
 
         def ready() -> None:
             if out.json:
-                out.document({"url": url, "keys": not args.no_keys})
+                out.document({"url": url, "keys": keys is not None})
                 sys.stdout.flush()
             if not at.is_loopback:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        serve_http(db, args.world, listener, Admitted(args.allow_host, args.allow_origin), ready)
+        serve_http(db, args.world, listener, Admitted(keys, args.allow_host, args.allow_origin), ready)
     out.warn("worlddb mcp: stopped")
     return DONE
 
 
 def _check_openness(args: Namespace, address: Address) -> None:
     """See that nobody opens a store to others without having said so."""
-    if not args.no_keys:
-        raise UsageError("There are no keys to tell clients by", _WHY_KEYS)
-    if not address.is_loopback:
+    if args.no_keys and not address.is_loopback:
         raise UsageError(
             f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
-            "Listen at 127.0.0.1",
+            "Make keys with `worlddb key add`, or listen at 127.0.0.1",
         )
+    if args.world is not None and not args.no_keys:
+        raise UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
+
+
+def _keys(args: Namespace, db: Database) -> KeyFile | None:
+    """The file of keys, which has to hold some now; ``None`` if none are wanted."""
+    if args.no_keys:
+        return None
+    file = key_file(args)
+    ring = file.ring(db.head().store_id)
+    if ring is None or not ring.keys:
+        raise UsageError(f"There are no keys to tell clients by in {file.path}", _WHY_KEYS)
+    return file
 
 
 @contextmanager
@@ -127,7 +143,8 @@ COMMANDS = (
         (
             ("mcp", "what a client starts; it ends when the client closes the pipe"),
             ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
-            ("mcp --http --no-keys", f"at http://{DEFAULT_ADDRESS}{PATH}, for every program of this machine"),
+            ("mcp --http", f"at http://{DEFAULT_ADDRESS}{PATH}, for whoever has a key (see `worlddb key`)"),
+            ("mcp --http 8767 --no-keys", "at another port, for every program of this machine"),
         ),
     ),
 )

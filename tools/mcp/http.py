@@ -9,25 +9,21 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import uvicorn
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 
 from worlddb import Database
 from worlddb.tools.mcp.connections import PatientProtocol, QuietServer
-from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.guards import ACCESS_LOG, AccessLog, OwnNamesOnly, WholeBody
+from worlddb.tools.mcp.keys import KeyFile
 from worlddb.tools.mcp.listening import PATH, bound, names_of
-from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
+from worlddb.tools.mcp.tenants import Tenants
 
-MAX_BODY_BYTES: Final = MAX_LINE_BYTES
 MAX_HEAD_BYTES: Final = 16_384
-MAX_SESSIONS: Final = 200
-SESSION_SECONDS: Final = 1800.0
-"""How long a session is kept that nobody asks anything of."""
 MAX_CONNECTIONS: Final = 500
 IDLE_SECONDS: Final = 15
 """How long a connection is kept open for the next request."""
@@ -36,8 +32,10 @@ FAREWELL_SECONDS: Final = 5
 
 
 class Admitted(NamedTuple):
-    """Who may ask, beside those who name the address itself: further names of the server, and origins of pages."""
+    """Who may ask: whoever has one of the keys, or everybody if there is no file of keys; by which further names of the
+    server, beside the address itself; and pages of which origins."""
 
+    keys: KeyFile | None
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
 
@@ -47,15 +45,15 @@ def serve_http(
 ) -> None:
     """Answer over HTTP until the process is told to end (SIGINT, SIGTERM).
 
-    ``ready`` is called when requests are about to be taken.
+    Without keys everybody sees ``world``, or all; with them each sees the world of its key. ``ready`` is called when
+    requests are about to be taken.
 
     Raises:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
     """
     _log_to_stderr()
-    app = application(MemoryServer(Desk(db, world)), listener, admitted)
     config = uvicorn.Config(
-        app,
+        application(Tenants(db, world, admitted.keys), listener, admitted),
         http=PatientProtocol,
         ws="none",
         lifespan="on",
@@ -72,35 +70,26 @@ def serve_http(
     server.run(sockets=[listener])
 
 
-def application(memory: MemoryServer, listener: socket.socket, admitted: Admitted) -> Starlette:
-    """The whole of it as an ASGI application."""
-    sessions = sessions_of(memory)
+def application(tenants: Tenants, listener: socket.socket, admitted: Admitted) -> Starlette:
+    """The whole of it as an ASGI application. Names and origins are checked first, then keys, then the body."""
     own = names_of(bound(listener))
+    names = {
+        "hosts": [*own, *admitted.hosts],
+        "origins": [*(f"http://{name}" for name in own), *admitted.origins],
+    }
+    around = [Middleware(AccessLog), Middleware(OwnNamesOnly, **names)]
+    endpoint: RequireAuthMiddleware | Tenants = tenants
+    if admitted.keys is not None:
+        around += [
+            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(tenants)),
+            Middleware(AuthContextMiddleware),
+        ]
+        endpoint = RequireAuthMiddleware(tenants, required_scopes=[])
     return Starlette(
-        routes=[Route(PATH, endpoint=StreamableHTTPASGIApp(sessions))],
-        middleware=[
-            Middleware(AccessLog),
-            Middleware(
-                OwnNamesOnly,
-                hosts=[*own, *admitted.hosts],
-                origins=[*(f"http://{name}" for name in own), *admitted.origins],
-            ),
-            Middleware(WholeBody),
-        ],
-        lifespan=lambda _: sessions.run(),
+        routes=[Route(PATH, endpoint=endpoint)],
+        middleware=[*around, Middleware(WholeBody)],
+        lifespan=lambda _: tenants.run(),
     )
-
-
-def sessions_of(memory: MemoryServer) -> StreamableHTTPSessionManager:
-    """What holds the sessions of a server's clients."""
-    memory.streamable_http_app(
-        max_request_body_size=MAX_BODY_BYTES,
-        session_idle_timeout=SESSION_SECONDS,
-        max_sessions=MAX_SESSIONS,
-        # Checked for every request before it comes here.
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
-    return memory.session_manager
 
 
 def _log_to_stderr() -> None:

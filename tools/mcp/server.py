@@ -60,18 +60,23 @@ class MemoryServer(MCPServer[Any]):
     templates: tuple[resources.Template, ...] = resources.TEMPLATES
     prompts: tuple[Prompt, ...] = PROMPTS
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(
+        self, desk: Desk, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
+    ) -> None:
+        """``tools`` are those that may be used here, if not all; ``threads`` are shared with other servers."""
         super().__init__(
             "worlddb", title="WorldDB memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
         )
         self._desk = desk
+        self.tools = self.tools if tools is None else tools
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
+        self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
 
     # -- tools
 
     async def list_tools(self) -> list[ListedTool]:
-        """Every tool with its schemas."""
+        """Every tool that may be used here, with its schemas."""
         return [listing.tool(tool) for tool in self.tools]
 
     async def call_tool(
@@ -123,7 +128,8 @@ class MemoryServer(MCPServer[Any]):
         return ended
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
-        return await anyio.to_thread.run_sync(work, self._desk, *given, limiter=self._at_once)
+        async with self._at_once:
+            return await anyio.to_thread.run_sync(work, self._desk, *given, limiter=self._threads)
 
     # -- resources
 

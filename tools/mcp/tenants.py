@@ -1,0 +1,167 @@
+"""A server for each key: its own world, its own tools, its own sessions, and nothing that another key's clients share.
+
+That a session, a page or a notification of one key could reach another's is not prevented by checks: there is nothing
+in which they could meet but the store, which each sees through a desk of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from math import ceil
+from typing import Final
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope, Send
+
+from worlddb import Database, UnknownReference, WorldDBError
+from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.guards import problem
+from worlddb.tools.mcp.keys import Key, KeyFile, Ring
+from worlddb.tools.mcp.rates import Bucket
+from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
+
+MAX_BODY_BYTES: Final = MAX_LINE_BYTES
+MAX_SESSIONS: Final = 200
+"""Of one key."""
+SESSION_SECONDS: Final = 1800.0
+"""How long a session is kept that nobody asks anything of."""
+MAX_THREADS: Final = 16
+"""How many calls of all keys run at the same time."""
+LOOK_SECONDS: Final = 2.0
+"""How often it is looked whether a key was taken back whose clients ask nothing and only listen."""
+
+_LOG: Final = logging.getLogger("worlddb.mcp.keys")
+
+
+class Tenant:
+    """The server of one key."""
+
+    def __init__(self, server: MemoryServer, now: float) -> None:
+        server.streamable_http_app(
+            max_request_body_size=MAX_BODY_BYTES,
+            session_idle_timeout=SESSION_SECONDS,
+            max_sessions=MAX_SESSIONS,
+            # Checked for every request before it comes here.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        self.sessions: StreamableHTTPSessionManager = server.session_manager
+        self.bucket = Bucket(now)
+        self.ended = anyio.Event()
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Hold its sessions until it is ended."""
+        async with self.sessions.run():
+            task_status.started()
+            await self.ended.wait()
+
+
+class Tenants:
+    """The servers of all keys, or the one server if there are none. It is also what checks a key (a token verifier)."""
+
+    def __init__(self, db: Database, world: str | None, keys: KeyFile | None) -> None:
+        self._db = db
+        self._keys = keys
+        self._store = db.head().store_id
+        self._threads = anyio.CapacityLimiter(MAX_THREADS)
+        self._everybody = None if keys is not None else MemoryServer(Desk(db, world), threads=self._threads)
+        self._trouble = ""
+        self._tenants: dict[Key | None, Tenant] = {}
+        self._tasks: TaskGroup | None = None
+        self._making = anyio.Lock()
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """What has to be around the time in which requests are answered."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            tasks.start_soon(self._look_after)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Whose key it is, as the SDK asks it. Nothing that leaves this module has the key itself."""
+        ring = self._ring()
+        key = None if ring is None else ring.find(token)
+        if key is None or await self._tenant(key) is None:
+            return None
+        return AccessToken(token="", client_id=key.name, scopes=[key.right], claims={"digest": key.digest})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request to the server of its key."""
+        tenant = await self._tenant(self._key_of(scope))
+        if tenant is None:
+            await problem(401, "The key was taken back")(scope, receive, send)
+            return
+        wait = tenant.bucket.take(anyio.current_time())
+        if wait:
+            told = "Too many requests; try again later"
+            await problem(429, told, Retry_After=ceil(wait))(scope, receive, send)
+            return
+        await tenant.sessions.handle_request(scope, receive, send)
+
+    def _ring(self) -> Ring | None:
+        """The keys as they are now. While they cannot be read there are none, and nobody is let in."""
+        if self._keys is None:
+            return None
+        try:
+            ring, trouble = self._keys.ring(self._store), ""
+        except (WorldDBError, OSError) as error:
+            ring, trouble = None, str(error)
+        if trouble and trouble != self._trouble:
+            _LOG.warning("nobody is let in: %s", trouble)
+        self._trouble = trouble
+        return ring
+
+    def _key_of(self, scope: Scope) -> Key | None:
+        user = scope.get("user")
+        ring = self._ring()
+        if not isinstance(user, AuthenticatedUser) or ring is None:
+            return None
+        digest = (user.access_token.claims or {}).get("digest")
+        return next((key for key in ring.keys if key.digest == digest), None)
+
+    async def _tenant(self, key: Key | None) -> Tenant | None:
+        """The server of a key, made when it is first asked for; ``None`` if its world is not there."""
+        if key is None and self._everybody is None:
+            return None
+        if key not in self._tenants:
+            async with self._making:
+                if key not in self._tenants:
+                    await self._begin(key)
+        return self._tenants.get(key)
+
+    async def _begin(self, key: Key | None) -> None:
+        try:
+            server = self._everybody if key is None else await anyio.to_thread.run_sync(self._server_of, key)
+        except UnknownReference:
+            return
+        assert server is not None and self._tasks is not None
+        tenant = Tenant(server, anyio.current_time())
+        await self._tasks.start(tenant.run)
+        self._tenants[key] = tenant
+
+    def _server_of(self, key: Key) -> MemoryServer:
+        desk = Desk(self._db.signed(key.name), key.world)
+        tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
+        return MemoryServer(desk, tools=tools, threads=self._threads)
+
+    async def _look_after(self) -> None:
+        """End the servers of keys that were taken back, with the streams that are open to their clients."""
+        while self._keys is not None:
+            await anyio.sleep(LOOK_SECONDS)
+            ring = self._ring()
+            known = frozenset(() if ring is None else ring.keys)
+            for key in [key for key in self._tenants if key not in known]:
+                self._tenants.pop(key).ended.set()
