@@ -66,7 +66,8 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
     if not texts:
         return np.zeros((0, embedder.dimension), dtype=np.float32)
     try:
-        given = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+        with np.errstate(over="ignore"):  # What is too large becomes infinite, and is found below.
+            given = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
     except WorldDBError:
         raise
     except Exception as error:

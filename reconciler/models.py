@@ -10,6 +10,8 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.embedder import Embedder
+from worlddb.reconciler.embedders.minilm import MODEL as MINILM_MODEL
+from worlddb.reconciler.embedders.minilm import MiniLMEmbedder
 from worlddb.reconciler.embedding import check_model, refuse_changed, some_stored
 from worlddb.reconciler.spaces import OpenSpace
 from worlddb.reconciler.static_embedder import MODEL as STATIC_MODEL
@@ -18,8 +20,12 @@ from worlddb.reconciler.static_embedder import StaticEmbedder
 DEFAULT_EMBEDDER: Final = StaticEmbedder()
 """One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
 
-SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER}
-"""By the name that a space has recorded: the models that need no more than this release to be run again."""
+MINILM: Final = MiniLMEmbedder()
+"""One for the process, as the default is."""
+
+SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER, MINILM_MODEL: MINILM}
+"""By the name that a space has recorded: the models that can be run again without being told more of them. Others might
+be fetched from elsewhere, or ask somebody, and are only used when they are named."""
 
 
 class Models:

@@ -40,13 +40,15 @@ _PUBLIC = """
     Considered Contender Likeness Reclustering Tiebreaker Tuning
     BoundQuery Composed POOLS Query Stage Subgraph
     Diagnosis Symptom diagnose
+    CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder SentenceTransformersEmbedder
+    embedder_named
     Embedder Embedding EmbeddingSpace Reembedding FUSIONS LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
-PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS"}
+PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS", "EMBEDDERS"}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")

@@ -254,8 +254,9 @@ def open(
         durability: ``commit``: every write has a transaction and a sync of its own; ``group``: writes that threads ask
             of this handle while another is under way share one, each a commit of its own. Either way a write that has
             returned is on the disk.
-        embedder: the model that gives texts vectors; ``None`` for none. By default that is the model that has filled
-            the space in use, if this release ships it. Nothing is loaded before it is needed.
+        embedder: the model that gives texts vectors, or the name of one (see :data:`EMBEDDERS`); ``None`` for none. By
+            default the model that filled the space in use, if it is one of this release. Nothing is loaded before it is
+            needed.
         resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
         background: after each ``ingest``, a thread of this handle gives new texts their vectors and looks again at who
             is who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called.

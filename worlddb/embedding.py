@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_NAME_BYTES, checked_number, checked_text
 from worlddb.reconciler.catchup import Embedding, Progress, Reembedding, embed_pending, reembed
 from worlddb.reconciler.embedder import Embedder, checked_embedder
+from worlddb.reconciler.embedders.named import embedder_named
 from worlddb.reconciler.models import Models
 from worlddb.reconciler.pipeline import Writer
 from worlddb.reconciler.spaces import EmbeddingSpace, described
@@ -25,9 +25,11 @@ def models_of(embedder: Embedder | str | None) -> Models:
     """
     if embedder is None or embedder == AUTO:
         return Models(None, shipped=embedder is not None)
-    if isinstance(embedder, str):
-        raise InputError(f"The embedder is {embedder!r:.80}", f"Give an embedder, {AUTO!r} or None")
-    return Models(checked_embedder(embedder), shipped=True)
+    return Models(_embedder(embedder), shipped=True)
+
+
+def _embedder(given: Embedder | str) -> Embedder:
+    return checked_embedder(embedder_named(given) if isinstance(given, str) else given)
 
 
 class Embeds:
@@ -56,7 +58,7 @@ class Embeds:
 
     def reembed(
         self,
-        to: Embedder,
+        to: Embedder | str,
         *,
         space: str | None = None,
         limit: int | None = None,
@@ -66,8 +68,9 @@ class Embeds:
 
         Nothing else is touched. The space in use goes on answering until then, and is kept afterwards: see
         :meth:`drop_space`. What was embedded is committed batch by batch, so the same call goes on where it was
-        stopped, or where ``limit`` texts were done. ``space`` names the space; by default it is called after the model,
-        or is the newest one of that model. A space that was left can be returned to in the same way.
+        stopped, or where ``limit`` texts were done. ``to`` is an embedder, or the name of one as ``open`` takes it.
+        ``space`` names the space; by default it is called after the model, or is the newest one of that model. A space
+        that was left can be returned to in the same way.
 
         Raises:
             InputError: the space of that name was made by another model, the model changed under its name, or gave what
@@ -75,7 +78,7 @@ class Embeds:
             ModelUnavailable: the model is not there, or failed; what was embedded before stays.
         """
         name = None if space is None else checked_text(space, "space", MAX_NAME_BYTES, empty=False)
-        done = reembed(self._writer, self._models, checked_embedder(to), name, _checked_limit(limit), progress)
+        done = reembed(self._writer, self._models, _embedder(to), name, _checked_limit(limit), progress)
         self._index_vectors()
         return done
 

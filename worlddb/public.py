@@ -82,6 +82,12 @@ from worlddb.reconciler.again.redeciding import Redecided
 from worlddb.reconciler.backups import BackedUp, Restored
 from worlddb.reconciler.catchup import Embedding, Reembedding
 from worlddb.reconciler.embedder import Embedder
+from worlddb.reconciler.embedders.calling import CallableEmbedder
+from worlddb.reconciler.embedders.endpoint import EndpointEmbedder
+from worlddb.reconciler.embedders.minilm import MiniLMEmbedder
+from worlddb.reconciler.embedders.named import NAMES as EMBEDDERS
+from worlddb.reconciler.embedders.named import embedder_named
+from worlddb.reconciler.embedders.packages import FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
 from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
@@ -104,6 +110,7 @@ from worlddb.writing import Batch, Pending
 
 __all__ = [
     "CHANGE_KINDS",
+    "EMBEDDERS",
     "FOREVER",
     "FUSIONS",
     "HISTORY_RELATIONS",
@@ -125,6 +132,7 @@ __all__ = [
     "Bookmark",
     "BoundQuery",
     "Bundle",
+    "CallableEmbedder",
     "Change",
     "Clock",
     "ClockJump",
@@ -145,6 +153,7 @@ __all__ = [
     "Embedder",
     "Embedding",
     "EmbeddingSpace",
+    "EndpointEmbedder",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -155,6 +164,7 @@ __all__ = [
     "ErasureReceipt",
     "Extraction",
     "Extractor",
+    "FastembedEmbedder",
     "ForkedProcess",
     "HandledEdge",
     "HandlerContext",
@@ -178,6 +188,7 @@ __all__ = [
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",
+    "MiniLMEmbedder",
     "ModelUnavailable",
     "NewerFormat",
     "Node",
@@ -205,6 +216,7 @@ __all__ = [
     "Restored",
     "Rewritable",
     "SeededEntropy",
+    "SentenceTransformersEmbedder",
     "Snapshot",
     "Stage",
     "Staged",
@@ -240,6 +252,7 @@ __all__ = [
     "checked_text",
     "diagnose",
     "diff",
+    "embedder_named",
     "format_time",
     "new_key",
     "open",

@@ -61,6 +61,7 @@ class Known(NamedTuple):
         yield from (["export", world, "--out", str(self.folder / f"{store.name}.bundle")],)
         yield from (["replay", "--until", "12", "--into", str(store.with_name(f"{store.name}-then"))],)
         yield from (["replay", "--without", "5", "--into", str(store.with_name(f"{store.name}-if"))],)
+        yield from (["spaces"], ["embed"], ["reembed", "--to", "static", "--space", "afresh"])
         yield from (["accept", self.proposal], ["reject", self.proposal], ["undo", self.proposal])
         yield from (["bookmark", "after the damage"], ["ingest", str(self.folder / "talk.jsonl")])
         yield from (["verify", "--deep"], ["rebuild"], ["show", world])

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from worlddb import InputError, __version__
+from worlddb import EMBEDDERS, InputError, __version__
 from worlddb.tools.cli.command import Command
 
 DESCRIPTION: Final = "A memory engine for AI agents: every change is an event, and everything else is derived from it."
@@ -151,6 +151,16 @@ def span(text: str) -> tuple[str | None, str | None]:
 def add_author(parser: argparse.ArgumentParser) -> None:
     """``--author``, for commands that write."""
     parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
+
+
+def add_embedder(parser: argparse.ArgumentParser) -> None:
+    """``--embedder``, for commands that compare by meaning or give texts vectors."""
+    parser.add_argument(
+        "--embedder",
+        metavar="NAME",
+        help="the embedding model (default: $WORLDDB_EMBEDDER, else the one that made the store's vectors):"
+        f" {', '.join(EMBEDDERS)}",
+    )
 
 
 def count(text: str) -> int:

@@ -46,7 +46,9 @@ class _MadeWhenWritten:
 
     def opened(self) -> Database:
         if self.db is None:
-            self.db = worlddb.open(stores.folder_of(self._args), author=self._args.author)
+            self.db = worlddb.open(
+                stores.folder_of(self._args), author=self._args.author, embedder=stores.embedder_of(self._args)
+            )
         return self.db
 
     def close(self) -> None:
@@ -71,6 +73,7 @@ def _arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
     parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
+    arguments.add_embedder(parser)
     arguments.add_author(parser)
 
 

@@ -95,7 +95,7 @@ def _import(args: Namespace, out: Output) -> int:
         out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
         _hint(out, bundle, head, keys)
         return DONE
-    with worlddb.open(stores.folder_of(args), author=args.author) as db:
+    with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.world_of(db.view(), args.into)
         receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
         receipt.raise_if_refused()

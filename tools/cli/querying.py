@@ -50,6 +50,7 @@ def _arguments(parser: ArgumentParser) -> None:
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
+    arguments.add_embedder(parser)
 
 
 def _add_operators(parser: ArgumentParser) -> None:

@@ -26,6 +26,7 @@ def _arguments(parser: ArgumentParser) -> None:
     arguments.add_unify(parser)
     arguments.add_superseded(parser)
     arguments.add_spans(parser)
+    arguments.add_embedder(parser)
 
 
 def _recall(args: Namespace, out: Output) -> int:
@@ -51,6 +52,11 @@ def _recall(args: Namespace, out: Output) -> int:
                     out.hint(hint)
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
+            if found.pending:
+                waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
+                out.hint(
+                    f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
+                )
             if found.note and found.hits:
                 out.hint(f"note: {found.note.replace('exact=True', '--exact')}")
 
@@ -63,6 +69,7 @@ def _recall(args: Namespace, out: Output) -> int:
             "note": found.note,
             "unavailable": found.unavailable,
             "pending": found.pending,
+            "space": found.space,
             "view": wire.view(view),
         }
         out.answer(document, write)

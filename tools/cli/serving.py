@@ -39,6 +39,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
     )
+    arguments.add_embedder(parser)
     arguments.add_author(parser)
     http = parser.add_argument_group("over HTTP")
     http.add_argument(
@@ -131,7 +132,12 @@ def _extra() -> Iterator[None]:
 
 
 def _opened(args: Namespace) -> Database:
-    return worlddb.open(stores.folder_of(args), author=args.author, create=args.world is None)
+    return worlddb.open(
+        stores.folder_of(args),
+        author=args.author,
+        create=args.world is None,
+        embedder=stores.embedder_of(args),
+    )
 
 
 COMMANDS = (

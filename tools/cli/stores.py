@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb import AmbiguousReference, Database, InputError, NotAStore, UnknownReference, View, World
+from worlddb import (
+    AmbiguousReference,
+    Database,
+    Embedder,
+    InputError,
+    NotAStore,
+    UnknownReference,
+    View,
+    World,
+    embedder_named,
+)
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
 
@@ -42,6 +52,12 @@ def folder_of(args: Namespace) -> Path:
     return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
 
 
+def embedder_of(args: Namespace) -> Embedder | str:
+    """The embedding model that was named, on the line or in the environment; ``auto`` if none was."""
+    name = getattr(args, "embedder", None) or os.environ.get("WORLDDB_EMBEDDER") or "auto"
+    return name if name == "auto" else embedder_named(name, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
+
+
 def repeated(args: Namespace) -> str:
     """How a command that is proposed to a person begins, so that it is about the same store."""
     return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
@@ -56,7 +72,7 @@ def existing(args: Namespace, *, author: str = "local") -> Database:
     folder = there(
         folder_of(args), "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE` or `create`"
     )
-    return worlddb.open(folder, author=author, create=False)
+    return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
 def existing_at(folder: Path) -> Database:

@@ -201,7 +201,7 @@ def _made_if_missing(args: Namespace) -> Database:
     """The store; one is made for a first world, but not where another world was named, which then cannot be there."""
     if args.world is not None:
         return stores.existing(args, author=args.author)
-    return worlddb.open(stores.folder_of(args), author=args.author)
+    return worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
 
 
 def _times(args: Namespace) -> _Times:

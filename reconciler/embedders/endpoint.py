@@ -1,0 +1,180 @@
+"""An endpoint that speaks OpenAI's protocol of embeddings, as an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
+
+from worlddb.log.model.environment import pause
+from worlddb.log.model.errors import InputError, ModelUnavailable
+from worlddb.log.model.limits import MAX_DIMENSION, checked_amount, checked_number
+from worlddb.reconciler.embedders.adapting import checked_model, dimension_of, no_mean
+from worlddb.reconciler.embedders.posting import Address, Reply, Unanswered, address_of, post
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.embedder import Vectors
+
+TIMEOUT_SECONDS: Final = 30.0
+MAX_RETRIES: Final = 10
+MAX_BATCH_TEXTS: Final = 2_048
+FIRST_WAIT_SECONDS: Final = 0.5
+LONGEST_WAIT_SECONDS: Final = 10.0
+"""Between two attempts: twice as long each time, or as long as the endpoint asks for, but no longer than this."""
+MAX_CHARACTERS: Final = 24_000
+"""How much of a text is sent; models read no more."""
+
+_BYTES_A_NUMBER: Final = 40
+_PASSING: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+"""What an endpoint says that may be otherwise in a moment."""
+
+
+class _Row(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Row]
+
+
+class EndpointEmbedder:
+    """A model behind ``POST <url>/embeddings``, as OpenAI and most local servers have it.
+
+    ``url`` ends before ``/embeddings``, such as ``http://localhost:11434/v1``. ``key`` is sent as a bearer token and is
+    recorded nowhere. An attempt takes ``timeout_seconds`` at most; one that failed and may succeed later is repeated up
+    to ``retries`` times. ``batch_texts`` go into one request. Without a ``dimension`` the endpoint is asked once.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str | None = None,
+        dimension: int | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        retries: int = 2,
+        batch_texts: int = 64,
+    ) -> None:
+        self._address: Address = address_of(url)
+        self._name = checked_model(model)
+        self.model = f"endpoint/{self._name}"
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise InputError("The endpoint's key has characters that no header may have", "Check it for line ends")
+        self._key = key
+        self._seconds = checked_amount(timeout_seconds, "timeout_seconds")
+        if not self._seconds:
+            raise InputError("timeout_seconds is 0", "Give the endpoint some time")
+        self._retries = checked_number(retries, "retries", 0, MAX_RETRIES)
+        self._batch = checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
+        self._given = dimension
+        self._dimension = dimension_of(dimension, self._asked, self.model)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimension.get()
+
+    def mean(self) -> Vectors:
+        """Zeros."""
+        return no_mean(self.dimension)
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        """One row for each text; zeros for one that is blank, which endpoints refuse.
+
+        Raises:
+            ModelUnavailable: the endpoint was not reached, did not answer in time, refused, or answered with something
+                else than an embedding of each text.
+        """
+        import numpy as np
+
+        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        said = [place for place, text in enumerate(texts) if text.strip()]
+        for first in range(0, len(said), self._batch):
+            places = said[first : first + self._batch]
+            rows = self._asked([texts[place] for place in places])
+            if len(rows[0]) != self.dimension:
+                raise InputError(
+                    f"The endpoint gave {len(rows[0])} numbers for a text with the model {self._name!r:.80}, not"
+                    f" {self.dimension}",
+                    "Name the dimension that the model has, or the model that was meant",
+                )
+            with np.errstate(over="ignore"):  # What is too large becomes infinite, which is told of later.
+                found[places] = rows
+        return found
+
+    def __repr__(self) -> str:
+        return f"<EndpointEmbedder {self._name!r} at {self._address.host}>"
+
+    def _asked(self, texts: Sequence[str]) -> list[list[float]]:
+        body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})
+        most = len(texts) * (MAX_DIMENSION if self._given is None else self._given) * _BYTES_A_NUMBER + 65_536
+        wait = FIRST_WAIT_SECONDS
+        for attempt in range(self._retries + 1):
+            try:
+                reply = self._post(body, most)
+            except Unanswered as error:
+                told = f"did not answer: {error}"
+            else:
+                if reply.status == 200:
+                    return self._rows(reply.body, len(texts))
+                told = f"answered with {reply.status}"
+                if reply.status not in _PASSING:
+                    self._refused(reply)
+                wait = _asked_wait(reply, wait)
+            if attempt < self._retries:
+                pause(min(wait, LONGEST_WAIT_SECONDS))
+                wait *= 2
+        attempts = f"{self._retries + 1} attempts" if self._retries else "one attempt"
+        raise ModelUnavailable(
+            f"The endpoint at {self._address.host} {told}, after {attempts}", "Try again later, or look at the endpoint"
+        )
+
+    def _post(self, body: bytes, most_bytes: int) -> Reply:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return post(self._address, "/embeddings", body, headers, seconds=self._seconds, most_bytes=most_bytes)
+
+    def _refused(self, reply: Reply) -> NoReturn:
+        if reply.status in (401, 403):
+            # What it says may hold a part of the key.
+            given = "the key that was given" if self._key else "a request without a key"
+            raise ModelUnavailable(
+                f"The endpoint at {self._address.host} answered with {reply.status} to {given}", "Check the key"
+            )
+        said = " ".join(reply.body[:2_000].decode("utf-8", "replace").split())
+        if self._key:
+            said = said.replace(self._key, "***")
+        raise ModelUnavailable(
+            f"The endpoint at {self._address.host} answered with {reply.status}: {said[:200]}",
+            f"Check its URL and that it has the model {self._name!r:.80}",
+        )
+
+    def _rows(self, body: bytes, count: int) -> list[list[float]]:
+        try:
+            rows = {row.index: row.embedding for row in msgspec.json.decode(body, type=_Answer).data}
+        except (msgspec.DecodeError, ValueError) as error:
+            self._misunderstood(str(error))
+        if set(rows) != set(range(count)):
+            self._misunderstood(f"it has embeddings of {len(rows)} texts, not of {count}")
+        if len({len(row) for row in rows.values()}) != 1 or not rows[0]:
+            self._misunderstood("its embeddings are not of one length")
+        return [rows[place] for place in range(count)]
+
+    def _misunderstood(self, why: str) -> NoReturn:
+        raise ModelUnavailable(
+            f"The endpoint at {self._address.host} did not answer with embeddings: {why}",
+            "Check that its URL ends before /embeddings",
+        )
+
+
+def _asked_wait(reply: Reply, wait: float) -> float:
+    """How long the endpoint asks to wait, if it says so in seconds."""
+    asked = reply.retry_after
+    return float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else wait
