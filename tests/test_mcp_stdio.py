@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,58 @@ def test_a_server_whose_answers_nobody_reads_any_more_ends_though_its_input_is_o
         finally:
             run.kill()
     assert head_of(tmp_path / "store") == 1
+
+
+HEAVY = ("faiss", "numpy", "safetensors", "tantivy", "tokenizers", "wordllama")
+NOISY = """
+import os, sys
+from worlddb.tools.cli.main import main
+from worlddb.tools.mcp.desk import Desk
+
+def view(self, *moment, **more):
+    print("printed by a library")
+    os.write(1, b"written by a library in another language")
+    return quiet(self, *moment, **more)
+
+quiet, Desk.view = Desk.view, view
+sys.exit(main())
+"""
+
+
+def test_what_is_listed_and_read_by_id_waits_for_no_heavy_library(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        made = db.create("Fact", "Ada", content="lives in Riga")
+    code = f"""
+import sys, anyio, worlddb
+from mcp.client.client import Client
+from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.server import MemoryServer
+
+async def work():
+    with worlddb.open({str(tmp_path / "store")!r}) as db:
+        async with Client(MemoryServer(Desk(db))) as client:
+            await client.list_tools()
+            await client.list_resources()
+            await client.list_prompts()
+            await client.call_tool("memory_list", {{}})
+            await client.read_resource("worlddb://world/{made.ref}")
+    print(sorted(set({HEAVY!r}) & set(sys.modules)))
+
+anyio.run(work)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "[]"
+
+
+def test_what_a_library_prints_breaks_no_message(tmp_path: Path) -> None:
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_list", "arguments": {}}}
+    said = "".join(json.dumps(line) + "\n" for line in (HELLO, call))
+    noisy = [sys.executable, "-c", NOISY, *command(tmp_path / "store")[3:]]
+    with subprocess.Popen(noisy, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdin is not None and run.stdout is not None
+        run.stdin.write(said.encode())
+        run.stdin.flush()
+        answers = [json.loads(run.stdout.readline()) for _ in range(2)]
+        out, err = run.communicate(timeout=PATIENCE_SECONDS)
+    assert [told["id"] for told in answers] == [1, 2] and out == b"" and run.returncode == 0
+    assert b"printed by a library" in err and b"in another language" in err
