@@ -7,6 +7,7 @@
 #   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
 #   make conformance          the MCP server before the protocol's own tools; needs npm, and fetches them into .venv/npm
 #   make format               write the code as `make check` wants it
+#   make site                 the documentation as pages for a browser, in build/site/
 #   make links                the links that type checkers follow, after adding a file to worlddb/
 #   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
 #
@@ -32,7 +33,7 @@ BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak conformance format links clean anew
+.PHONY: help demo test check bench soak conformance format site links clean anew
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -66,6 +67,10 @@ bench: $(BENCH_STAMP)
 	@set -e; for name in $(BENCHES); do \
 		echo "== bench.$$name"; $(PY) -m bench.$$name $(if $(SEED),--seed $(SEED)); \
 	done
+
+site: $(STAMP)
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+	@echo "Open build/site/index.html; its search needs a server: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
 links:
 	@for file in worlddb/*.py worlddb/py.typed; do ln -sfn "../../$$file" ".typing/$$file"; done

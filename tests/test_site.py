@@ -1,0 +1,56 @@
+"""The documentation as a site: it is built without a warning, and a browser needs no network to read it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.tidy.tree import ROOT
+from worlddb.tools.cli.main import COMMANDS
+
+ELSEWHERE = re.compile(
+    r"""<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//|<link[^>]*\srel="stylesheet"[^>]*href="(?:https?:)?//"""
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built in a folder of its own; a link that leads nowhere ends the build."""
+    folder = tmp_path_factory.mktemp("site")
+    config = ROOT / "docs" / "site" / "mkdocs.yml"
+    words = ["build", "--quiet", "--strict", "--config-file", str(config), "--site-dir", str(folder)]
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", *words], check=False, capture_output=True, text=True, timeout=300
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_every_page_is_there_and_asks_nothing_of_the_network(site: Path) -> None:
+    pages = {str(path.relative_to(site)): path.read_text("utf-8") for path in site.rglob("*.html")}
+    expected = {f"{page.relative_to(ROOT / 'docs').with_suffix('')}.html" for page in (ROOT / "docs").rglob("*.md")}
+    renamed = {"README.html": "index.html", "decisions/README.html": "decisions/index.html"}
+    assert {renamed.get(page, page) for page in expected} <= pages.keys()
+    assert not [name for name, text in pages.items() if ELSEWHERE.search(text)]
+
+
+def test_the_generated_reference_has_all_that_is_public(site: Path) -> None:
+    library = (site / "library.html").read_text("utf-8")
+    for name in worlddb.__all__:
+        if isinstance(getattr(worlddb, name), type):
+            assert f".{name}" in library, f"{name} has an anchor"
+    commands = (site / "command-line.html").read_text("utf-8")
+    assert not [command.name for command in COMMANDS if f'id="{command.name}"' not in commands]
+
+
+def test_pictures_say_in_words_what_they_show() -> None:
+    pictures = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+    assert len(pictures) >= 4
+    for picture in pictures:
+        text = picture.read_text("utf-8")
+        assert "<title" in text and "<desc" in text and "http" not in text.replace("http://www.w3.org/2000/svg", "")
