@@ -16,6 +16,8 @@ MAY_IMPORT = {
     "tools": {"tools", "worlddb"},
     "bench": {"bench", *ROOMS},
     "tests": {"tests", "bench", *ROOMS},
+    # What makes pages of docstrings and of help.
+    "docs": {"worlddb", "tools"},
 }
 """log <- projections <- {reconciler, query} <- worlddb <- tools; measurements and tests see everything."""
 
