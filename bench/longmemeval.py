@@ -1,6 +1,7 @@
 """Retrieval on LongMemEval: which sessions, or which turns, with the evidence are recalled. No model but the embedder.
 
 Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
+Which sessions answer is asked of recall as such (group=1); those of a baseline are the sessions of its turns.
 At turn level the gold turns are those that are marked has_answer, or all of the answer sessions' if none is. All of
 the variants in bench/_retrieval.py and the baselines in bench/_baselines.py are asked the same in the same run.
 
@@ -35,7 +36,8 @@ from worlddb.tools.importers.longmemeval import parse_date
 GRANULARITIES: Final = ("session", "turn")
 CUTS: Final = (1, 5, 10)
 DEPTH: Final = 100
-"""How many hits are fetched, so that ten sessions are among them."""
+"""How many turns are fetched; of a baseline so that ten sessions are among them."""
+SESSIONS: Final = 10
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -59,7 +61,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Question(NamedTuple):
-    """What is asked, and what counts as found: names of sessions, and of turns."""
+    """What is asked, and what counts as found: names of sessions (:func:`_called`), and of turns."""
 
     record: Record
     sessions: frozenset[str]
@@ -138,7 +140,7 @@ def _question(record: Record) -> Question:
     ]
     marked = {f"{name}:{at}" for name, turns in sessions for at, turn in enumerate(turns) if turn.has_answer}
     every = {f"{name}:{at}" for name, turns in sessions for at, _ in enumerate(turns)}
-    return Question(record, gold, frozenset(marked or every))
+    return Question(record, frozenset(map(_called, gold)), frozenset(marked or every))
 
 
 def measure(questions: list[Question], arguments: argparse.Namespace, panel: Panel | None = None) -> dict[str, Any]:
@@ -158,11 +160,13 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                     for variant, options in VARIANTS.items():
                         chosen = {"lanes": tuple(arguments.lanes)} if variant == "default" else options
                         found = view.recall(text, k=DEPTH, asked=asked_at, **chosen)
+                        groups = view.recall(text, k=SESSIONS, group=1, asked=asked_at, **chosen).groups
                         if variant == "default":
                             began = perf_counter()
                             view.recall(text, asked=asked_at, **chosen)
                             taken.append(1000 * (perf_counter() - began))
-                        scored = _scores(question, [hit.source["id"] for hit in found.hits if hit.type == "Turn"])
+                        turns = [hit.source["id"] for hit in found.hits if hit.type == "Turn"]
+                        scored = _scores(question, turns, [group.name for group in groups if group.type == "Session"])
                         for granularity, scores in scored.items():
                             rows[variant, granularity].append(scores)
                         if variant == "default" and panel is not None:
@@ -170,7 +174,8 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                         if variant == "default":
                             kinds[question.record.question_type].append(scored[arguments.granularity])
                     for name, peer in peers.items():
-                        for granularity, scores in _scores(question, peer.search(text, DEPTH)).items():
+                        turns = peer.search(text, DEPTH)
+                        for granularity, scores in _scores(question, turns, _sessions_of(turns)).items():
                             rows[name, granularity].append(scores)
     variants = {
         variant: {each: summary(rows[variant, each], arguments.seed) for each in GRANULARITIES}
@@ -213,7 +218,7 @@ def _fill(db: Database, questions: list[Question], spent: dict[str, Any]) -> Non
                 Turn(text=turn.content, speaker=turn.role, source={"id": f"{name}:{at}"})
                 for at, turn in enumerate(turns)
             ]
-            db.ingest(said, conversation="haystack", session=name, at=parse_date(date), format="longmemeval")
+            db.ingest(said, conversation="haystack", session=_called(name), at=parse_date(date), format="longmemeval")
             spent["turns"] += len(turns)
     spent["ingest_s"] += perf_counter() - began
     began = perf_counter()
@@ -232,8 +237,17 @@ def _texts(questions: list[Question]) -> dict[str, str]:
     }
 
 
-def _scores(question: Question, turns: list[str]) -> dict[str, dict[str, float]]:
-    sessions = list(dict.fromkeys(turn.rpartition(":")[0] for turn in turns))
+def _sessions_of(turns: list[str]) -> list[str]:
+    """The sessions of some turns, each where the best of its turns is."""
+    return list(dict.fromkeys(_called(turn.rpartition(":")[0]) for turn in turns))
+
+
+def _called(session: str) -> str:
+    """The name of a session in the store: those of the file say which of them have the answer."""
+    return hashlib.sha256(session.encode()).hexdigest()[:16]
+
+
+def _scores(question: Question, turns: list[str], sessions: list[str]) -> dict[str, dict[str, float]]:
     return {
         granularity: {
             **{f"recall_any@{k}": recall_any(names, gold, k) for k in CUTS},

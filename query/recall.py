@@ -7,15 +7,16 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.query import build, records
+from worlddb.query import records
 from worlddb.query.candidates import Gate, Passed, entities_named
 from worlddb.query.fusion import FUSIONS
-from worlddb.query.lanes.text import TextLane, matched
+from worlddb.query.groups import Grouped, grouped
+from worlddb.query.hits import group_of, hit_of
+from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, fused
-from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.spec import Spec
@@ -25,6 +26,8 @@ from worlddb.query.window import Window
 MAX_K: Final = 10_000
 _MORE: Final = 4
 """How many times as many hits as are wanted are looked at, at first, where some may be of one identity."""
+_GROUPED: Final = 64
+"""How many hits are looked at, at first, where groups of them are wanted; or :data:`_MORE` for each group."""
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
     " would give"
@@ -46,13 +49,15 @@ class Request(NamedTuple):
     lanes: tuple[str, ...]
     fusion: str
     asked: int
+    group: int | None = None
 
 
 class _Found(NamedTuple):
-    """The hits, and the lanes that they come from."""
+    """The hits, the lanes that they come from, and the groups of them, if groups are asked for."""
 
     ranked: list[Ranked]
     lanes: tuple[str, ...]
+    groups: list[Grouped] | None = None
 
 
 def recall(window: Window, request: Request) -> records.Recall:
@@ -63,7 +68,8 @@ def recall(window: Window, request: Request) -> records.Recall:
     always exact: how rare a word is in the present index tells of what lies outside.
 
     Raises:
-        InputError: ``k`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or fusion.
+        InputError: ``k`` or ``group`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or
+            fusion.
     """
     _check(request)
     unavailable: dict[str, str] = {}
@@ -84,10 +90,18 @@ def recall(window: Window, request: Request) -> records.Recall:
     vector = None if query is None else window.present_vectors(query)
     with window.sight() as snapshot:
         found = _find_each(window, snapshot, request, text, vector)
-        hits = _hits(window, snapshot, request, found)
-    note = _note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes)
-    pending = window.reader.pending_vectors(query.space) if query is not None else 0
-    return _answer(hits, False, text.indexed, found.lanes, note, unavailable, pending, query)
+        hits, groups = _shown(window, snapshot, request, found)
+    return records.Recall(
+        hits=hits,
+        groups=groups,
+        exact=False,
+        indexed=text.indexed,
+        lanes=found.lanes,
+        note=_note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes),
+        unavailable=unavailable,
+        pending=window.reader.pending_vectors(query.space) if query is not None else 0,
+        space=query.name if query is not None and VECTOR in found.lanes else "",
+    )
 
 
 def _meaning(window: Window, text: str) -> str:
@@ -113,15 +127,36 @@ def _exactly(
             else:
                 unavailable[VECTOR] = NO_VECTORS
         found = _find_each(window, snapshot, request, text, vector)
-        hits = _hits(window, snapshot, request, found)
-    note = _note(window.spec, at_present=False)
-    return _answer(hits, True, text.indexed, found.lanes, note, unavailable, pending, query)
+        hits, groups = _shown(window, snapshot, request, found)
+    return records.Recall(
+        hits=hits,
+        groups=groups,
+        exact=True,
+        indexed=text.indexed,
+        lanes=found.lanes,
+        note=_note(window.spec, at_present=False),
+        unavailable=unavailable,
+        pending=pending,
+        space=query.name if query is not None and VECTOR in found.lanes else "",
+    )
+
+
+def _shown(
+    window: Window, snapshot: Sight, request: Request, found: _Found
+) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
+    """The hits as records, and the groups of them, if groups are asked for."""
+    if found.groups is None:
+        return tuple(hit_of(window, snapshot, request.text, request.choice, ranked) for ranked in found.ranked), ()
+    groups = tuple(group_of(window, snapshot, request.text, request.choice, group) for group in found.groups)
+    return tuple(hit for group in groups for hit in group.hits), groups
 
 
 def _check(request: Request) -> None:
     if not isinstance(request.text, str):
         raise InputError(f"The query is {type(request.text).__name__}, not text", "Give it as str")
     checked_number(request.k, "k", 1, MAX_K)
+    if request.group is not None:
+        checked_number(request.group, "group", 1, MAX_K)
     for lane in request.lanes:
         if lane not in LANES:
             raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
@@ -133,6 +168,8 @@ def _check(request: Request) -> None:
 
 def _find_each(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
     """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
+    if request.group is not None:
+        return _find_groups(window, snapshot, request, text, vector)
     if not window.unify:
         return _find(window, snapshot, request, text, vector)
     asked = request.k
@@ -145,11 +182,31 @@ def _find_each(window: Window, snapshot: Sight, request: Request, text: TextLane
             return found._replace(ranked=best)
 
 
+def _find_groups(
+    window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None
+) -> _Found:
+    """The best groups of candidates; the more candidates are looked at, the fewer groups there are."""
+    asked = min(MAX_K, max(_GROUPED, _MORE * request.k))
+    inside = _inside(window, snapshot, request)
+    while True:
+        found = _find(window, snapshot, request._replace(k=asked), text, vector)
+        classes = Classes(snapshot, window.spec) if window.unify else None
+        groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
+        if len(groups) == request.k or len(found.ranked) < asked or asked == MAX_K:
+            return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
+        asked = min(MAX_K, _MORE * asked)
+
+
+def _inside(window: Window, snapshot: Sight, request: Request) -> int:
+    """The world that is searched."""
+    top = snapshot.place.top
+    return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
+
+
 def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
     """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
-    moment, top = snapshot.place
-    inside = top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
-    gate = Gate(snapshot, inside, request.choice)
+    moment = snapshot.place.moment
+    gate = Gate(snapshot, _inside(window, snapshot, request), request.choice)
     wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
     if wanted.text is not None and vector is None:
         asked, seq = wanted.text, moment.seq
@@ -169,28 +226,6 @@ def _as_ranked(lane: str, passing: Any) -> list[Ranked]:
     return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(found, 1)]
 
 
-def _answer(
-    hits: tuple[records.Hit, ...],
-    exact: bool,
-    indexed: int,
-    lanes: tuple[str, ...],
-    note: str,
-    unavailable: dict[str, str],
-    pending: int,
-    query: VectorQuery | None,
-) -> records.Recall:
-    return records.Recall(
-        hits=hits,
-        exact=exact,
-        indexed=indexed,
-        lanes=lanes,
-        note=note,
-        unavailable=unavailable,
-        pending=pending,
-        space=query.name if query is not None and VECTOR in lanes else "",
-    )
-
-
 def _note(spec: Spec, *, at_present: bool) -> str:
     """What a reader of the answer should know about how it was made."""
     notes = (_STATISTICS if at_present else "", rewrites_unseen(spec))
@@ -201,44 +236,3 @@ def rewrites_unseen(spec: Spec) -> str:
     """In words which registered types change what is shown without their handlers being here; empty if none does."""
     unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
     return _REWRITES.format(", ".join(unseen)) if unseen else ""
-
-
-def _hits(window: Window, snapshot: Sight, request: Request, found: _Found) -> tuple[records.Hit, ...]:
-    return tuple(_hit(window, snapshot, request, ranked) for ranked in found.ranked)
-
-
-def _hit(window: Window, snapshot: Sight, request: Request, found: Ranked) -> records.Hit:
-    node, seen, _ = found.passed
-    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, request.choice.period)
-    containers = containers_at(snapshot.tables, node, window.place.moment)
-    return records.Hit(
-        ref=world.ref,
-        version=world.version,
-        type=world.type,
-        name=world.name,
-        content=world.content,
-        score=round(found.score, 6),
-        lanes=found.ranks,
-        reason=_reason(request.text, world, found),
-        world=snapshot.tables.node(containers[0]).lineage.hex() if containers else "",
-        valid=world.valid,
-        seq=world.seq,
-        ingested_at=world.ingested_at,
-        author=world.author,
-        source=world.source,
-        conflicts=world.conflicts,
-        scores={lane: round(part, 6) for lane, part in found.parts.items()},
-    )
-
-
-def _reason(text: str, world: records.World, found: Ranked) -> str:
-    """In words why a hit was found: the words that it shares, and what else spoke for it."""
-    words = matched(text, world.name, world.content) if TEXT in found.parts else []
-    told = {
-        TEXT: f"text: {', '.join(words)}" if words else "text",
-        VECTOR: "close in meaning",
-        ENTITY: "by or about whom the question is about",
-        "when": "near the time that it names",
-        "before": "after a turn that fits",
-    }
-    return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

@@ -227,6 +227,21 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     scores: dict[str, float]
 
 
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that contains hits of a recall directly: a session with its turns, a document with its paragraphs.
+
+    ``score`` is the soft maximum of the scores of all ``count`` hits in it that were looked at, ``hits`` are the best
+    of those. ``type`` and ``name`` are empty for the outermost world and for one that was erased.
+    """
+
+    ref: str
+    type: str
+    name: str
+    score: float
+    count: int
+    hits: tuple[Hit, ...]
+
+
 class Composed(msgspec.Struct, frozen=True, kw_only=True):
     """What a world is about, as a vector of length 1.
 
@@ -243,7 +258,8 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
-    """The hits, best first, and what the answer rests on.
+    """The hits, best first, and what the answer rests on. If ``groups`` were asked for, they come best first, and the
+    hits are theirs, group after group.
 
     ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
@@ -252,6 +268,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     hits: tuple[Hit, ...]
+    groups: tuple[Group, ...]
     exact: bool
     indexed: int
     lanes: tuple[str, ...]

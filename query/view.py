@@ -321,10 +321,12 @@ class View(Queryable, Ruled):
         asked: TimeLike | None = None,
         during: Span | None = None,
         overlaps: Span | None = None,
+        group: int | None = None,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
         Args:
+            group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
             exact: rank by precisely what the view sees, as a store with the same history would.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum) or ``rrf`` (reciprocal ranks, paper §4.3).
@@ -332,13 +334,13 @@ class View(Queryable, Ruled):
             during, overlaps: of each world what is valid in a span, as :meth:`get` has them.
 
         Raises:
-            InputError: ``k`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or fusion.
+            InputError: ``k`` or ``group`` is not between 1 and 10,000, or there is no such lane or fusion.
         """
         if isinstance(lanes, str):
             raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
         when = self.valid if asked is None else parse_time(asked, "asked")
         choice = Choice(bool(include_superseded), period_of(during, overlaps, include_superseded=include_superseded))
-        return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when))
+        return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group))
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
         """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.

@@ -23,7 +23,7 @@ from worlddb.reconciler.outcome import NOTES
 _PUBLIC = """
     Identity KnownFact OlderTables Upgraded upgrade
     AmbiguousReference Batch Bookmark Change Clock ClockJump Committed Conflict DamagedStore Database Difference Edge
-    Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Head Hit IdempotencyConflict InputError
+    Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
     InvalidInterval
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
     NotAStore Note Pending Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed SeededEntropy Staged

@@ -242,9 +242,25 @@ class Inside:
             ]
             assert found == expected
             assert self.view.recall(query, exact=True) == answer
+        self.groups(QUERIES[0])
         for number in self.inside - {self.top}:
             below = {refs[member] for member in self.reads.inside(number)}
             assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number])} <= below
+            if number % 5 == 0:
+                grouped = self.view.recall(QUERIES[0], world=refs[number], group=2)
+                assert {group.ref for group in grouped.groups} <= below | {refs[number]}
+                assert {hit.ref for hit in grouped} <= below
+
+    def groups(self, query: str) -> None:
+        """Hits are grouped by containers that lie inside, whatever else contains them, each by its name of now."""
+        refs = self.names.refs
+        containers = {refs[number]: set(self.reads.containers(number)) for number in self.inside}
+        for group in self.view.recall(query, group=3).groups:
+            assert group.ref in {refs[number] for number in self.inside}
+            assert 1 <= len(group.hits) <= 3 and group.count >= len(group.hits)
+            assert all(hit.ref == group.ref or group.ref in containers[hit.ref] for hit in group.hits)
+            shown = self.view.get(group.ref, include_superseded=True)
+            assert shown is not None and (group.type, group.name) == (shown.type, shown.name)
 
     def narrowed(self, to: int) -> Inside:
         """The view confined once more; asked of the outer one, so that it cannot be widened on the way."""
@@ -278,6 +294,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.find(world=ref)
     yield lambda ref: view.log(ref=ref)
     yield lambda ref: view.recall(CONTENTS[1], world=ref)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref, group=2)
     yield lambda ref: view.query(seeds=ref).run()
     yield lambda ref: view.query(world=ref).run()
     yield lambda ref: view.query().in_world(ref).run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from worlddb import FUSIONS, LANES, Hit, View
+from worlddb import FUSIONS, LANES, Group, Hit, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
@@ -15,6 +15,12 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
     parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
     parser.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many hits (default: 10)")
+    parser.add_argument(
+        "--group",
+        metavar="N",
+        type=arguments.count,
+        help="the worlds that contain the hits (sessions, documents) in place of single hits, N hits of each",
+    )
     parser.add_argument(
         "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
     )
@@ -40,12 +46,17 @@ def _recall(args: Namespace, out: Output) -> int:
             include_superseded=args.include_superseded,
             lanes=args.lanes,
             fusion=args.fusion,
+            group=args.group,
             **stores.spans_of(args),
         )
 
         def write(page: Page) -> None:
-            for number, hit in enumerate(found.hits, 1):
-                _write_hit(page, view, number, hit, explain=args.explain)
+            for number, group in enumerate(found.groups, 1):
+                _write_group(page, number, group)
+                for hit in group.hits:
+                    _write_hit(page, view, "", hit, indent=3, explain=args.explain)
+            for number, hit in enumerate(() if found.groups else found.hits, 1):
+                _write_hit(page, view, f"{number}. ", hit, indent=0, explain=args.explain)
             if not found.hits:
                 page.line("Nothing in this view answers that.")
                 for hint in stores.why_empty(view):
@@ -63,6 +74,7 @@ def _recall(args: Namespace, out: Output) -> int:
         document = {
             "query": " ".join(args.text),
             "hits": [wire.record(hit) for hit in found.hits],
+            **({} if args.group is None else {"groups": [_told(group) for group in found.groups]}),
             "exact": found.exact,
             "indexed": found.indexed,
             "lanes": list(found.lanes),
@@ -76,16 +88,32 @@ def _recall(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _write_hit(page: Page, view: View, number: int, hit: Hit, *, explain: bool) -> None:
-    title: list[Span] = [f"{number}. ", (wire.short(hit.ref), "ref"), "  "]
+def _told(group: Group) -> dict[str, object]:
+    """A group as JSON; its hits are references, for they are among the hits of the answer."""
+    return wire.record(group) | {"hits": [hit.ref for hit in group.hits]}
+
+
+def _write_group(page: Page, number: int, group: Group) -> None:
+    title: list[Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
+    if group.name:
+        title += [(one_line(group.name, 80), "name"), "  "]
+    told = [group.type] if group.type else []
+    shown = f"hits: {len(group.hits)} of {group.count}"
+    page.line(*title, (", ".join([*told, shown, f"score {group.score:g}"]), "dim"))
+
+
+def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
+    title: list[Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
     if hit.name:
         title += [(one_line(hit.name, 80), "name"), "  "]
     where = stores.name_of(view, hit.world) if hit.world else ""
-    page.line(*title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"))
+    page.line(
+        *title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"), indent=indent
+    )
     if hit.content:
-        page.line(one_line(hit.content), indent=3)
+        page.line(one_line(hit.content), indent=indent + 3)
     for ref in hit.conflicts:
-        page.line(("contradicted by: ", "warn"), _said(view, ref), indent=3)
+        page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
     if explain:
         lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
         page.fields(
@@ -94,7 +122,7 @@ def _write_hit(page: Page, view: View, number: int, hit: Hit, *, explain: bool) 
                 ("source", [wire.provenance(hit.source) or "none given"]),
                 ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),
             ],
-            indent=3,
+            indent=indent + 3,
         )
 
 
@@ -118,6 +146,7 @@ COMMANDS = (
             ('recall "where does Mara live?" --valid 2024-05-01', "what was true then"),
             ("recall lease --overlaps 2024-01-01..2025-01-01", "what was true at some time in 2024"),
             ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
+            ('recall "what have we planned?" --group 3', "the ten best sessions or documents, three hits of each"),
             ('recall deposit --world "The new job" -k 3 --explain', "inside one world, with reasons"),
         ),
     ),

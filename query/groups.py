@@ -1,0 +1,77 @@
+"""Groups of a recall: the worlds that contain the hits, ranked by what all of their hits say together.
+
+Which session answers a question is another question than which turn does. A session in which two turns are near may be
+a better answer than one in which one turn is a little nearer, so a group has a score of its own: the soft maximum of
+its hits' scores. It is the best of them where one stands out, and more where others come close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, log
+from typing import Final, NamedTuple
+
+from worlddb.query.ranking import Ranked
+from worlddb.query.scope import Scope, containers_at
+from worlddb.query.sight import Sight
+from worlddb.query.unify import Classes
+
+SHARPNESS: Final = 20.0
+"""By how much of the best score of all, divided by this, a group gains when it has e times as much; chosen on one half
+of the development questions and judged on the other, see docs/retrieval.md."""
+
+
+class Grouped(NamedTuple):
+    """A world with the hits that it contains directly, best first, and how many of them there are."""
+
+    node: int
+    score: float
+    size: int
+    hits: list[Ranked]
+
+
+def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
+    """The containers of the hits that lie inside a world, or are it, best first; ties by their best hits' order.
+
+    A hit that has other hits inside speaks for its own group too: a title for what stands under it. With ``classes``
+    containers of one identity are one group, and a group has of each identity the best hit.
+    """
+    moment = snapshot.place.moment
+    scope = Scope(snapshot.tables, inside, moment)
+    around = {
+        hit.passed.node: [each for each in containers_at(snapshot.tables, hit.passed.node, moment) if scope.sees(each)]
+        for hit in ranked
+    }
+    containing = {container for containers in around.values() for container in containers}
+    found: dict[int, Grouped] = {}
+    held: set[tuple[int, int]] = set()
+    for hit in ranked:
+        node = hit.passed.node
+        of_its_own = [node] if node in containing else []
+        for container in (*of_its_own, *around[node]):
+            group = _identity(classes, container)
+            if (group, _identity(classes, node)) not in held:
+                held.add((group, _identity(classes, node)))
+                found.setdefault(group, Grouped(container, 0.0, 0, [])).hits.append(hit)
+    most = max((hit.score for hit in ranked), default=0.0)
+    scored = [
+        group._replace(score=soft_maximum((hit.score for hit in group.hits), most), size=len(group.hits))
+        for group in found.values()
+    ]
+    return sorted(scored, key=lambda group: -round(group.score, 6))
+
+
+def _identity(classes: Classes | None, node: int) -> int:
+    """What stands for a node and for all that are one with it."""
+    return node if classes is None else min(classes.members(node))
+
+
+def soft_maximum(scores: Iterable[float], most: float) -> float:
+    """The logarithm of the sum of the scores' exponentials, in units of ``most`` (the best of all scores) divided by
+    :data:`SHARPNESS`. It is at least the highest score, and by ln n units more where n are equally high."""
+    given = list(scores)
+    best = max(given)
+    if most <= 0:
+        return best
+    unit = most / SHARPNESS
+    return best + unit * log(sum(exp((score - best) / unit) for score in given))

@@ -1,0 +1,66 @@
+"""What a recall shows: hits and groups of them as records, each hit with the reason that it was found."""
+
+from __future__ import annotations
+
+from worlddb.projections.tables.asof import newest_version
+from worlddb.query import build, records
+from worlddb.query.groups import Grouped
+from worlddb.query.lanes.text import matched
+from worlddb.query.period import Choice
+from worlddb.query.ranking import ENTITY, TEXT, VECTOR, Ranked
+from worlddb.query.scope import containers_at
+from worlddb.query.sight import Sight
+from worlddb.query.window import Window
+
+
+def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ranked) -> records.Hit:
+    """A candidate that was ranked, as a record."""
+    node, seen, _ = found.passed
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
+    containers = containers_at(snapshot.tables, node, window.place.moment)
+    return records.Hit(
+        ref=world.ref,
+        version=world.version,
+        type=world.type,
+        name=world.name,
+        content=world.content,
+        score=round(found.score, 6),
+        lanes=found.ranks,
+        reason=_reason(text, world, found),
+        world=snapshot.tables.node(containers[0]).lineage.hex() if containers else "",
+        valid=world.valid,
+        seq=world.seq,
+        ingested_at=world.ingested_at,
+        author=world.author,
+        source=world.source,
+        conflicts=world.conflicts,
+        scores={lane: round(part, 6) for lane, part in found.parts.items()},
+    )
+
+
+def group_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Grouped) -> records.Group:
+    """A group as a record, under the name that its world has in the version that the view shows, else the newest."""
+    tables, moment = snapshot.tables, window.place.moment
+    seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
+    body = None if seen is None else snapshot.body(seen.row)
+    return records.Group(
+        ref=tables.node(found.node).lineage.hex(),
+        type="" if body is None else body.type,
+        name="" if body is None else body.name,
+        score=round(found.score, 6),
+        count=found.size,
+        hits=tuple(hit_of(window, snapshot, text, choice, hit) for hit in found.hits),
+    )
+
+
+def _reason(text: str, world: records.World, found: Ranked) -> str:
+    """In words why a hit was found: the words that it shares, and what else spoke for it."""
+    words = matched(text, world.name, world.content) if TEXT in found.parts else []
+    told = {
+        TEXT: f"text: {', '.join(words)}" if words else "text",
+        VECTOR: "close in meaning",
+        ENTITY: "by or about whom the question is about",
+        "when": "near the time that it names",
+        "before": "after a turn that fits",
+    }
+    return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"
