@@ -31,23 +31,22 @@ class Grouped(NamedTuple):
 
 
 def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
-    """The containers of the hits that lie inside a world, or are it, best first; ties by their best hits' order.
+    """The containers of the hits, as far as they lie inside the world that is searched, best first; ties by the order
+    of their best hits.
 
-    A hit that has other hits inside speaks for its own group too: a title for what stands under it. With ``classes``
-    containers of one identity are one group, and a group has of each identity the best hit.
+    What lies directly in the world that is searched stands for itself. A hit that has other hits inside speaks for its
+    own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
+    group has of each identity the best hit.
     """
     moment = snapshot.place.moment
     scope = Scope(snapshot.tables, inside, moment)
-    around = {
-        hit.passed.node: [each for each in containers_at(snapshot.tables, hit.passed.node, moment) if scope.sees(each)]
-        for hit in ranked
-    }
+    nodes = [hit.passed.node for hit in ranked]
+    around = {node: list(filter(scope.holds, containers_at(snapshot.tables, node, moment))) for node in nodes}
     containing = {container for containers in around.values() for container in containers}
     found: dict[int, Grouped] = {}
     held: set[tuple[int, int]] = set()
-    for hit in ranked:
-        node = hit.passed.node
-        of_its_own = [node] if node in containing else []
+    for node, hit in zip(nodes, ranked, strict=True):
+        of_its_own = [node] if node in containing or not around[node] else []
         for container in (*of_its_own, *around[node]):
             group = _identity(classes, container)
             if (group, _identity(classes, node)) not in held:

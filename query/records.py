@@ -230,8 +230,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """A world that contains hits of a recall directly: a session with its turns, a document with its paragraphs.
 
-    ``score`` is the soft maximum of the scores of all ``count`` hits in it that were looked at, ``hits`` are the best
-    of those. ``type`` and ``name`` are empty for the outermost world and for one that was erased.
+    A hit that lies directly in the world that was searched is a group of its own. ``score`` is the soft maximum of the
+    scores of all ``count`` hits in it that were looked at, ``hits`` are the best of those. ``type`` and ``name`` are
+    empty for a world that was erased.
     """
 
     ref: str

@@ -80,6 +80,12 @@ def test_a_title_speaks_for_what_stands_under_it(db: Database) -> None:
     assert (best.ref, [hit.name for hit in best.hits]) == (topic.ref, ["first", "Herons in winter"])
 
 
+def test_what_lies_directly_in_the_world_that_is_searched_stands_for_itself(db: Database) -> None:
+    for name in "ab":
+        db.create("Fact", name, content="the heron flies")
+    assert named(db.view().recall("heron", group=3, lanes=["text"])) == ["a", "b"]
+
+
 def test_more_is_looked_at_until_there_are_as_many_groups_as_are_asked_for(db: Database) -> None:
     db.ingest([Turn(speaker="user", text=f"heron heron heron {n}") for n in range(300)], session="long")
     db.ingest([Turn(speaker="user", text="once I saw a heron beside a lot of other birds by the sea")], session="short")
@@ -109,7 +115,7 @@ def test_nothing_outside_of_the_world_that_is_searched_is_a_group(db: Database) 
         db.view().recall("barks at the cat", world=inner, lanes=["text"], group=1),
         db.view(world=inner).recall("barks at the cat", lanes=["text"], group=1),
     ):
-        assert [(group.ref, [each.ref for each in group.hits]) for group in found.groups] == [(inner.ref, [hit.ref])]
+        assert [(group.ref, [each.ref for each in group.hits]) for group in found.groups] == [(hit.ref, [hit.ref])]
 
 
 def test_containers_of_one_identity_are_one_group() -> None:
