@@ -1,7 +1,7 @@
 """The resolver: who a candidate might already be. Its matches only ever stage proposals (paper §3.1).
 
-The exact tier looks for equal names or aliases, case-folded and normalised, of one type and in one scope. The others
-score what blocking brings up; see ``resolving/`` for the scores, the guards and the verdict.
+The exact tier looks for equal names or aliases, case-folded and normalised, of compatible types and in one scope. The
+others score what blocking brings up; see ``resolving/`` for the scores, the guards and the verdict.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
+from worlddb.reconciler.kinds import are_compatible
 from worlddb.reconciler.references import node_ref
 from worlddb.reconciler.resolving.given_names import SHORTEST, others_for
 from worlddb.reconciler.resolving.scores import Likeness, likeness
@@ -61,7 +62,7 @@ class Candidate(NamedTuple):
 
 
 def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
-    """The earliest open world of the same type inside the command's world that has its name, or else an alias of it."""
+    """The earliest open world of a compatible type inside the command's world that has its name, or else an alias."""
     found = next(_holders(ctx, _candidate(ctx, command)), None)
     return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
 
@@ -197,7 +198,7 @@ def _candidate(ctx: Context, command: Create) -> Candidate:
 
 
 def _holders(ctx: Context, candidate: Candidate) -> Iterator[tuple[int, str]]:
-    """Open worlds of the type in the scope that have the name, then those that have an alias of it, in log order."""
+    """Open worlds of compatible types in the scope that have the name, then those with an alias of it, in log order."""
     seen: set[int] = set()
     for name in candidate.names:
         digest = name_digest(name)
@@ -243,12 +244,14 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
 
 
 def _is_open(ctx: Context, node: int, candidate: Candidate) -> bool:
-    """True if a world is of the type, neither ended nor erased, inside the scope, and not known to be another one."""
+    """True if a world is of a compatible type, open, not erased, inside the scope, and not known to be another one."""
     row = ctx.tables.node(node)
     if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
         return False
     kind = ctx.tables.version(node, row.versions).type
-    if kind != type_digest(candidate.type) or not any(kind) or not ctx.inside(node, candidate.world):
+    if not any(kind) or not ctx.inside(node, candidate.world):
+        return False
+    if kind != type_digest(candidate.type) and not are_compatible(ctx, candidate.type, node, candidate.world):
         return False
     return candidate.node is None or not is_apart(ctx, node, candidate.node)
 

@@ -208,11 +208,11 @@ def test_cosine_is_of_the_direction() -> None:
 
 
 def test_thresholds_are_configuration_by_type_and_the_ones_used_are_in_the_record(tmp_path: Path) -> None:
-    by_type = {"Person": Thresholds(fuzzy=0.99, phonetic=1.0)}
+    by_type = {"Place": Thresholds(fuzzy=0.99, phonetic=1.0)}
     with worlddb.open(tmp_path / "store", resolver=by_type) as db:
-        for kind in ("Person", "Entity"):
+        for kind in ("Place", "Entity"):
             db.create(kind, "Sarah Chen")
-        assert not db.create("Person", "Sara Chen", resolve="all").proposals
+        assert not db.create("Place", "Sara Chen", resolve="all").proposals
         assert db.create("Entity", "Sara Chen", resolve="all").proposals
         assert db.proposals()[0].evidence["thresholds"]["fuzzy"] == 0.92
     assert Resolving(Thresholds(fuzzy=0.5)).of("any").fuzzy == 0.5
