@@ -15,6 +15,7 @@ from worlddb.query.period import Choice
 from worlddb.query.records import Composed
 from worlddb.query.scope import members_below
 from worlddb.query.sight import Sight
+from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
         found = None if whole is None else follower.level(whole.log, whole.tables, sight.place.moment)
         if found is None:
             found = _seen(sight, query, pool)
-        inside = sight.place.top if world is None else named_node(sight, window.spec, world)
+        inside = sight.place.top if world is None else named_node(sight, window.spec, world, unify=window.unify)
+        classes = Classes(sight, window.spec) if window.unify else None
         gate = Gate(sight, inside, Choice())
         scores = cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
@@ -76,7 +78,7 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
             node = int(found.nodes[place])
             if len(best) == k:
                 break
-            if gate.seen(node) is not None:
+            if gate.seen(node) is not None and (classes is None or classes.is_new(node)):
                 best[node] = round(float(scores[place]), 6)
     return best
 

@@ -43,7 +43,7 @@ class Window:
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
-        earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec)
+        earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)
         earlier._also_at = self.place.moment
         with earlier.sight() as sight:
             earlier.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)

@@ -13,7 +13,6 @@ from worlddb.projections.tables.asof import SeenVersion, versions_as_of
 from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.lineage import is_learned
-from worlddb.query.naming import named_node
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.walk import Ground, Trail
 from worlddb.query.scope import Scope, containers_at
@@ -99,7 +98,8 @@ def _traverse(step: steps.Traverse, selection: Selection) -> str:
         depth += 1
         further: list[int] = []
         for node in level:
-            for face in ground.one_with(node):
+            # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
+            for face in sorted(ground.one_with(node)):
                 for arrival in ground.arrivals(face, step.types, step.direction):
                     walked += 1
                     selection.trail.add(arrival)
@@ -147,7 +147,7 @@ def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Int
 
 def _where_connected(step: steps.WhereConnected, selection: Selection) -> str:
     ground = selection.ground
-    to = None if step.to is None else set(ground.one_with(named_node(ground.sight, ground.spec, step.to)))
+    to = None if step.to is None else set(ground.one_with(ground.named(step.to)))
 
     def connected(node: int) -> bool:
         arrivals = ground.arrivals(node, (step.type,), step.direction)
@@ -165,7 +165,7 @@ def _where_connected(step: steps.WhereConnected, selection: Selection) -> str:
 def _in_world(step: steps.InWorld, selection: Selection) -> str:
     ground = selection.ground
     sight = ground.sight
-    world = named_node(sight, ground.spec, step.world)
+    world = ground.named(step.world)
     around = ground.scope
     scope = Scope(sight.tables, world, sight.place.moment)
     selection.keep(lambda node, seen: seen if scope.holds(node) and around.sees(node) else None)

@@ -50,8 +50,9 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
     found = ranked(window, query.start, superseded=query.superseded)
     with window.sight() as sight:
         top = sight.place.top
-        inside = top if query.start.world is None else named_node(sight, window.spec, query.start.world)
-        selection = Selection(Ground(sight, window.spec, inside, superseded=query.superseded))
+        world = query.start.world
+        inside = top if world is None else named_node(sight, window.spec, world, unify=window.unify)
+        selection = Selection(Ground(sight, window.spec, inside, superseded=query.superseded, unified=window.unify))
         note = begin(query.start, found, selection)
         watch.done(str(query.start), 0, len(selection.found), note)
         for step in query.steps:

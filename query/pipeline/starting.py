@@ -14,6 +14,7 @@ from worlddb.query.period import Choice
 from worlddb.query.pipeline.operators import Selection
 from worlddb.query.pipeline.value import Start
 from worlddb.query.recall import NO_VECTORS, Request, recall
+from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 
 _SKIPPED: Final = {
@@ -63,7 +64,7 @@ def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
     ground = selection.ground
     left_out = 0
     for ref in seeds:
-        node = named_node(ground.sight, ground.spec, ref)
+        node = ground.named(ref)
         seen = ground.seen(node) if ground.scope.sees(node) else None
         if seen is None:
             left_out += 1
@@ -115,7 +116,7 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     lane: VectorLane | None = None if exact else window.present_vectors(query)
     with window.sight() as sight:
         top = sight.place.top
-        inside = top if start.world is None else named_node(sight, window.spec, start.world)
+        inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
         if lane is None:
             seen = window.exact_vectors(sight, query, choice)
             if not len(seen.vectors):
@@ -123,5 +124,7 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
             lane = ExactVectorLane(seen, query)
         nearest = lane
         passing = Gate(sight, inside, choice).passing(lambda limit, nodes: nearest.search(limit=limit, nodes=nodes))
-        scores = {passed.node: round(passed.score, 6) for passed in islice(passing, start.k)}
+        classes = Classes(sight, window.spec) if window.unify else None
+        new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
+        scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}
     return Ranked(scores, exact, "")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from worlddb.projections.tables.asof import SeenVersion, edge_known, edge_seen
 from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query import identity
+from worlddb.query.naming import named_node
 from worlddb.query.ontology import holds
 from worlddb.query.period import Choice
 from worlddb.query.scope import Scope
@@ -32,14 +33,15 @@ class Ground:
     is. So each step out of a world is one that was written down in it, however far the walk has come.
     """
 
-    def __init__(self, sight: Sight, spec: Spec, inside: int, *, superseded: bool) -> None:
+    def __init__(self, sight: Sight, spec: Spec, inside: int, *, superseded: bool, unified: bool = False) -> None:
         self.sight = sight
         self.spec = spec
         self.superseded = superseded
         self._shows_closed = superseded or not spec.hides_closed
         self._choice = Choice(self._shows_closed)
         self._classes: dict[int, tuple[int, ...]] = {}
-        self.unified = False
+        self.unified = unified
+        """True if worlds that accepted proposals make one count as one: from the start in a view that sees them so."""
         self.stay_inside(inside)
 
     def stay_inside(self, world: int) -> None:
@@ -63,10 +65,19 @@ class Ground:
             self._classes[node] = known
         return known
 
+    def named(self, ref: str) -> int:
+        """The node of a world that a query names; a name that worlds of one identity share is no ambiguity."""
+        return named_node(self.sight, self.spec, ref, unify=self.unified)
+
     def arrivals(self, node: int, types: Sequence[str], direction: str) -> Iterator[Arrival]:
-        """Where the edges of a world lead, in log order; without types, those of every type but ``contains``."""
+        """Where the edges of a world lead, in log order; without types, those of every type but ``contains``.
+
+        Where worlds that are one count as one, the edges that make them so lead nowhere.
+        """
         moment = self.sight.place.moment
         for place, row in self._edges(node, types, direction):
+            if self.unified and self.sight.tables.type_name(place.type) in self.spec.identity_types:
+                continue
             if not (edge_known(row, moment.seq) if self._shows_closed else self._is_seen(place, row)):
                 continue
             forwards = place.source == node
