@@ -16,6 +16,7 @@ from worlddb.log.model.ids import short
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.classes import refuse_joined_by_import
 from worlddb.reconciler.context import Context
+from worlddb.reconciler.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts
 from worlddb.reconciler.handler import AcyclicHandler
 
 _SHOWN: Final = 20
@@ -56,6 +57,26 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
                 + _chain(told),
                 "Move one of them first",
             )
+
+
+def record_what_both_conflict_in(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
+    """Record the conflicts of functional relations between edges of a bundle and edges that were here, and end those
+    that what the bundle closes or retracts had caused here; true if any was written or ended."""
+    before = len(ctx.draft.events)
+    for event in events:
+        if not isinstance(event, ev.Linked | ev.EdgeClosed | ev.Unlinked):
+            continue
+        place = ctx.tables.place_of(event.edge)
+        row = None if place is None else ctx.tables.edge(place)
+        if place is None or row is None:
+            continue
+        edge = ctx.handled(place, row)
+        if not isinstance(event, ev.Linked):
+            if row.seq < ctx.draft.seq:
+                end_conflicts(ctx, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None)
+        elif edge.type not in NEVER_FUNCTIONAL and (scope := ctx.scopes.functional(edge.type, row.home)) is not None:
+            record_conflicts(ctx, edge, scope, before=ctx.draft.seq)
+    return len(ctx.draft.events) > before
 
 
 def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> None:

@@ -51,6 +51,7 @@ class Merge:
         self.filled: list[bytes] = []
         self.left_erased: list[bytes] = []
         self.left_rejected: list[bytes] = []
+        self.left_waiting: list[bytes] = []
         self.without_text: list[bytes] = []
         self.memberships: list[ev.Linked] = []
         self._gone_apart: set[bytes] = set()
@@ -66,10 +67,11 @@ class Merge:
             self._world(world, made, later)
         proposals = [(frame, world) for world in worlds for frame in world.proposals]
         told = {frame.proposal for frame, _ in proposals}
+        waiting = self._waiting({frame.proposal for frame, _ in proposals if frame.decisions})
         for world in worlds:
             later.extend(self._retractions(world, told))
         for frame, world in sorted(proposals, key=lambda each: each[0].order):
-            if not self._was_rejected_here(frame, told):
+            if not self._was_rejected_here(frame, told) and not self._waits_already(frame, waiting):
                 later.extend(self._proposal(frame, world.frame.lineage))
         edges = [(frame, world) for world in worlds for frame in world.edges]
         for edge, world in sorted(edges, key=lambda each: each[0].order):
@@ -264,6 +266,26 @@ class Merge:
             self.left_rejected.append(latest)
             return True
         return False
+
+    def _waiting(self, decided: set[bytes]) -> dict[frozenset[bytes], bytes]:
+        """The pairs about which somebody here has still to decide, but for what the bundle says is decided."""
+        if not any(not frame.decisions for world in self._contents.worlds for frame in world.proposals):
+            return {}
+        return {
+            frozenset(self._tables.node(end).lineage for end in (row.source, row.target)): proposal
+            for proposal, row in self._tables.all_proposals()
+            if row.status == PENDING and proposal not in decided
+        }
+
+    def _waits_already(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
+        """True if the bundle proposes what somebody has to decide about anyway: one question is enough."""
+        if frame.decisions:
+            return False
+        first = waiting.setdefault(frozenset((frame.source, frame.target)), frame.proposal)
+        if first == frame.proposal or self._tables.proposal(frame.proposal) is not None:
+            return False
+        self.left_waiting.append(first)
+        return True
 
     def _proposal(self, frame: fr.ProposalFrame, home: bytes) -> Iterator[ev.AnyEvent]:
         row = self._tables.proposal(frame.proposal)

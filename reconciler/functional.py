@@ -18,16 +18,19 @@ RELATION: Final = "functional"
 """The property of a recorded conflict that names the functional relation that it comes from."""
 
 
-def record_conflicts(ctx: Context, edge: HandledEdge, scope: int) -> None:
+def record_conflicts(ctx: Context, edge: HandledEdge, scope: int, *, before: int | None = None) -> None:
     """Record that the targets of two edges contradict each other, for as long as both edges are valid.
 
     The edge that was written is compared with every other one of its type and source that the same registration, that
-    of the world ``scope``, governs. Nothing is closed or hidden: which of the two holds is for somebody to say.
+    of the world ``scope``, governs; with ``before`` only with those of commits before that one. Nothing is closed or
+    hidden: which of the two holds is for somebody to say.
     """
     written = _validity(edge)
     for other in list(ctx.edges(edge.source, edge.type)):
         both = written.intersect(_validity(other))
         if other.id == edge.id or other.target == edge.target or both.is_empty:
+            continue
+        if before is not None and other.seq >= before:
             continue
         if ctx.scopes.functional(edge.type, other.home) == scope:
             conflict = _recorded(ctx, edge.target, other.target, both)

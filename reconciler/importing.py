@@ -15,7 +15,11 @@ from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
-from worlddb.reconciler.bundle_laws import refuse_containment_cycles, refuse_what_both_break
+from worlddb.reconciler.bundle_laws import (
+    record_what_both_conflict_in,
+    refuse_containment_cycles,
+    refuse_what_both_break,
+)
 from worlddb.reconciler.bundle_merge import Merge
 from worlddb.reconciler.bundle_tunings import ArrivingTunings
 from worlddb.reconciler.bundle_types import ArrivingTypes
@@ -70,7 +74,9 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     _adopt(ctx, events)
     types.register()
     tunings.set()
-    _compare_hash(ctx, contents, all_new)
+    is_as_it_was = _compare_hash(ctx, contents, all_new)
+    if record_what_both_conflict_in(ctx, events) and is_as_it_was:
+        ctx.note("knows_more", world)
     _note_left(ctx, merge)
     return world
 
@@ -203,19 +209,23 @@ def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
 # -- what is told
 
 
-def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> None:
-    """What is new comes out as it went in. Where this store knows more, its hash is another one, and is told so."""
+def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
+    """What is new comes out as it went in. Where this store knows more, its hash is another one, and is told so.
+
+    True if it is the same.
+    """
     ctx.draft.applier.settle()
     node = ctx.tables.node_of(contents.heading.world)
     stored = None if node is None else ctx.tables.current_hash(node)
     if stored is not None and stored[:HASH_BYTES] == contents.heading.world_hash:
-        return
+        return True
     if all_new:
         raise InvalidBundle(
             f"The world {short(contents.heading.world)} of the bundle would have another hash here than it states",
             "Nothing was written; this is a defect of the program that made the bundle, or of this one",
         )
     ctx.note("knows_more", contents.heading.world)
+    return False
 
 
 def _note_left(ctx: Context, merge: Merge) -> None:
@@ -225,3 +235,5 @@ def _note_left(ctx: Context, merge: Merge) -> None:
         ctx.note("texts_missing", *merge.without_text[:_LISTED])
     if merge.left_rejected:
         ctx.note("stays_rejected", *merge.left_rejected[:_LISTED])
+    if merge.left_waiting:
+        ctx.note("waits_here", *merge.left_waiting[:_LISTED])

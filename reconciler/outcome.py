@@ -63,6 +63,7 @@ NOTES = {
     "tunings_differ": "for {} other thresholds of the resolver hold here, and stay so; see view.tunings()",
     "stays_rejected": "{} was rejected here; what the bundle proposes about the same pair was left out",
     "not_embedded": "it is written, but its texts have no vectors yet and nobody was looked for by their meaning: {}",
+    "waits_here": "{} waits for a decision here; what the bundle proposes about the same pair was left out",
     "proposal_staged": "{} was staged: review it with proposals, accept or reject",
 }
 

@@ -185,3 +185,88 @@ def test_what_was_superseded_there_ends_in_versions_too_that_only_this_store_has
     assert pair.here.import_bundle(pair.folder / "two.bundle")
     assert [version.valid.end for version in pair.here.view().history(one)] == [day(1), day(5)]
     assert refusal(pair.here.revise(one, content="again")) == "ended"
+
+
+class Employs(worlddb.PlainHandler):
+    name = "employs"
+
+
+def conflicts(db: Database, ref: str) -> list[tuple[str, str]]:
+    return [(edge.source, edge.target) for edge in db.view(valid=day(99)).conflicts(ref)]
+
+
+@pytest.fixture
+def functional(pair: Pair) -> Pair:
+    """The same, where each of the worlds has one employer."""
+    pair.there.register(Employs(), functional=True, world=pair.team)
+    pair.here.register(Employs(), functional=True, world=pair.team)
+    return pair
+
+
+def test_a_second_target_that_arrives_is_recorded_as_a_conflict_with_the_one_that_is_here(functional: Pair) -> None:
+    one, two, three, four = functional.refs
+    functional.here.link(one, "employs", two)
+    functional.there.link(one, "employs", three)
+    functional.there.link(four, "employs", three)
+    receipt = functional.brought()
+    assert {note.code for note in receipt.notes} == {"functional_conflict", "knows_more"}
+    assert conflicts(functional.here, two) == conflicts(functional.here, three) == [(three, two)]
+    (edge,) = functional.here.view().conflicts(two)
+    assert edge.properties == {"functional": "employs"}
+    assert functional.brought().events == 0
+    assert functional.here.verify(deep=True).ok
+    assert functional.here.redecide().differing == ()
+
+
+def test_a_conflict_with_what_arrived_ends_when_a_bundle_closes_or_retracts_that(functional: Pair) -> None:
+    one, two, three, four = functional.refs
+    functional.here.link(one, "employs", two)
+    arriving = functional.there.link(one, "employs", three).ref
+    functional.brought()
+    functional.there.unlink(arriving)
+    functional.there.link(one, "employs", four)
+    receipt = functional.brought()
+    assert {"conflict_ended", "functional_conflict"} <= {note.code for note in receipt.notes}
+    assert conflicts(functional.here, two) == [(four, two)]
+    functional.there.retire(functional.there.view().edges(one, type="employs")[0].ref, at=day(5))
+    functional.brought()
+    assert conflicts(functional.here, two) == []
+    assert functional.here.verify(deep=True).ok
+
+
+def test_edges_that_arrive_together_were_judged_where_they_come_from(functional: Pair, tmp_path: Path) -> None:
+    one, two, three, _ = functional.refs
+    functional.there.link(one, "employs", two)
+    functional.there.link(one, "employs", three)
+    receipt = functional.brought()
+    assert receipt.notes == () and conflicts(functional.here, two) == [(three, two)]
+    with worlddb.open(tmp_path / "third") as third:
+        third.import_bundle(functional.folder / "team.bundle")
+        assert conflicts(third, two) == [(three, two)]
+        assert third.view().hash(functional.team) == functional.there.view().hash(functional.team)
+
+
+def test_what_waits_for_a_decision_here_is_not_proposed_a_second_time(pair: Pair) -> None:
+    one, two, three, _ = pair.refs
+    mine = pair.here.link(one, "same_as", two).ref
+    theirs = pair.there.link(two, "same_as", one).ref
+    pair.there.link(two, "same_as", three)
+    receipt = pair.brought()
+    assert [(note.code, note.refs) for note in receipt.notes] == [("waits_here", (mine,))]
+    waiting = {frozenset((each.source, each.target)): each.ref for each in pair.here.proposals()}
+    assert len(pair.here.proposals()) == 2 and waiting[frozenset((one, two))] == mine
+    assert pair.brought().events == 0
+    pair.there.reject(theirs)
+    pair.brought()
+    assert {each.ref: each.status for each in pair.here.proposals(status=None)}[theirs] == "rejected"
+
+
+def test_what_a_bundle_proposes_anew_after_it_has_decided_what_waits_here_is_taken_in(pair: Pair) -> None:
+    one, two, *_ = pair.refs
+    first = pair.there.link(one, "same_as", two).ref
+    pair.brought()
+    pair.there.reject(first)
+    pair.there.revise(one, content="something new")
+    again = pair.there.link(one, "same_as", two).ref
+    assert pair.brought().notes == ()
+    assert {each.ref: each.status for each in pair.here.proposals(status=None)} == {first: "rejected", again: "pending"}

@@ -79,11 +79,18 @@ def broken(db: Database, refs: list[str]) -> list[str]:
     return found
 
 
+def pairs_waiting(db: Database) -> Counter[frozenset[str]]:
+    """How many proposals wait for a decision about each pair."""
+    return Counter(frozenset((each.source, each.target)) for each in db.proposals())
+
+
 def sent(source: Database, target: Database, top: str, file: Path) -> Receipt:
     """What comes of a bundle; a second time nothing does."""
     source.export(top, file, overwrite=True)
-    before = target.head()
+    before, waiting = target.head(), pairs_waiting(target)
     receipt = target.import_bundle(file)
+    for pair, count in pairs_waiting(target).items():
+        assert count <= max(1, waiting[pair]), "a bundle asks what somebody has to decide about anyway"
     if receipt:
         assert target.import_bundle(file).events == 0
     else:
