@@ -100,6 +100,10 @@ class EngineAndModel(RuleBasedStateMachine):
     def identify(self, recipe: Recipe, handle: int, keyed: bool) -> None:
         self._write([recipe], handle=handle, keyed=keyed)
 
+    @rule(recipe=st.one_of(draw.tune, draw.tune, draw.untune), handle=st.integers(0, 1), keyed=st.booleans())
+    def set_thresholds(self, recipe: Recipe, handle: int, keyed: bool) -> None:
+        self._write([recipe], handle=handle, keyed=keyed)
+
     @rule(handle=st.integers(0, 1))
     def look_again(self, handle: int) -> None:
         """Who is who, in the background; what is proposed is accepted, rejected and undone as all proposals are."""
@@ -204,14 +208,14 @@ class EngineAndModel(RuleBasedStateMachine):
 
 METHODS = [
     *("create", "revise", "retire", "reassert", "link", "unlink"),
-    *("move", "alias", "unalias", "erase", "accept", "reject", "undo"),
+    *("move", "alias", "unalias", "erase", "accept", "reject", "undo", "tune", "untune"),
 ]
 REFUSALS = [
     *("ended", "closed", "root_is_permanent", "not_ended", "already_member", "containment_cycle"),
     *("self_reference", "already_decided", "already_unlinked", "last_container", "already_in_conflict"),
     *("already_proposed", "supersedes_cycle", "precedes_cycle", "causes_cycle", "derived_from_cycle"),
     *("subtype_of_cycle", "not_a_member", "is_a_proposal", "already_same", "rejected_before", "root_is_unique"),
-    "erased",
+    *("erased", "not_tuned"),
 ]
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),

@@ -6,10 +6,11 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from tests.model.commands import Command, Known
-from tests.model.draft import Bad, Draft
+from tests.model.draft import Bad
 from tests.model.edge_rules import TYPES, Refuse, default_start, refuse
 from tests.model.erasing import reached
 from tests.model.state import ROOT, Edge, Proposal, Version, World
+from tests.model.tuning import Tuning
 from worlddb import (
     AmbiguousReference,
     InvalidInterval,
@@ -36,7 +37,7 @@ class Texts(NamedTuple):
     aliases: tuple[str, ...]
 
 
-class Attempt(Draft):
+class Attempt(Tuning):
     """The commands, a method each: what it comes to, as a number."""
 
     def run(self, commands: list[Command]) -> None:

@@ -69,4 +69,6 @@ _POSITIONAL = {
     "accept": ("proposal",),
     "reject": ("proposal",),
     "undo": ("proposal",),
+    "tune": ("thresholds",),
+    "untune": (),
 }

@@ -24,6 +24,11 @@ def all_fields(records: Any) -> list[Any]:
     return [fields(record) for record in records]
 
 
+def _flat(known: tuple[tuple[int, str], tuple[float, int]]) -> tuple[Any, ...]:
+    """World, type, score and commit of a setting."""
+    return *known[0], *known[1]
+
+
 class Compared:
     """One view, and what the model says about it."""
 
@@ -96,5 +101,9 @@ class Compared:
         assert all_fields(both) == self.reads.find(name="ada", type="Person", world=world, include_superseded=True)
 
     def identities(self) -> None:
+        set_here = [(known.world, known.type, known.fuzzy, known.seq) for known in self.view.tunings()]
+        assert sorted(set_here) == sorted(
+            (self.names.refs[world], *rest) for world, *rest in map(_flat, self.state.tunings.items())
+        )
         for status in (None, "pending", "accepted", "rejected", "undone"):
             assert all_fields(self.view.proposals(status=status)) == self.reads.proposals(status)

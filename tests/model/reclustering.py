@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.model.attempt import Attempt, normal
 from tests.model.state import ROOT, Proposal, State
+from tests.model.tuning import holding
 
 AUTHOR = "worlddb.recluster"
 MOST = 3
@@ -36,6 +37,7 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
     chosen = sorted(few)[:MOST]
     if not chosen:
         return [], {}
+    fuzzy, tuned = holding(state, number, known.newest.type)
     return chosen, {
         "tier": "exact",
         "name": few[chosen[0]],
@@ -43,8 +45,9 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
         "decision": "resolved" if len(few) == 1 else "ambiguous",
         "considered": [{"number": other, "scores": {"exact": 1.0}} for other in sorted(few)],
         "considered_in_all": len(few),
-        "thresholds": THRESHOLDS,
+        "thresholds": THRESHOLDS | {"fuzzy": fuzzy},
         "by": AUTHOR,
+        **({} if tuned is None else {"tuned": tuned}),
     }
 
 
@@ -94,12 +97,13 @@ def shown(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[
         {"ref": refs[each["number"]], "name": state.worlds[each["number"]].newest.name, "scores": each["scores"]}
         for each in evidence["considered"]
     ]
-    return evidence | {"considered": considered}
+    tuned = {"tuned": refs[evidence["tuned"]]} if "tuned" in evidence else {}
+    return evidence | {"considered": considered} | tuned
 
 
 def _plain(evidence: dict[str, Any]) -> dict[str, Any]:
     """All but whom it names; those are compared when views are."""
-    return evidence | {"considered": len(evidence["considered"])}
+    return evidence | {"considered": len(evidence["considered"]), "tuned": "tuned" in evidence}
 
 
 def _apart(state: State, one: int, other: int) -> bool:

@@ -88,6 +88,8 @@ class State:
     proposals: dict[int, Proposal] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
     edge_keys: dict[str, int] = field(default_factory=dict)
+    tunings: dict[tuple[int, str], tuple[float, int]] = field(default_factory=dict)
+    """(world, type) to the least fuzzy score that was set, and the commit that set it."""
 
     def copy(self) -> State:
         return State(
@@ -97,6 +99,7 @@ class State:
             dict(self.proposals),
             dict(self.keys),
             dict(self.edge_keys),
+            dict(self.tunings),
         )
 
     def edges_of(self, type_name: str) -> Iterator[tuple[int, Edge]]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.model.commands import Command, Known, Nobody, Nth, Reference
 from tests.model.edge_rules import TYPES
 from tests.model.state import ROOT, Edge, Proposal, State
+from worlddb import Thresholds
 from worlddb.log.model.environment import RELEASED_AT
 
 TICK = 1_000
@@ -177,6 +178,10 @@ erase = recipe("erase", {"refs": worlds, "reason": st.just("request 114")}, {"ev
 accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
 reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)
 undo = recipe("undo", {"proposal": picks("accepted proposal")}, WHY)
+
+_tuned = {"world": worlds, "type": st.sampled_from(["Person", "Tool"]), **WHY}
+tune = recipe("tune", {"thresholds": st.sampled_from([Thresholds(fuzzy=0.95), Thresholds(fuzzy=0.97)])}, _tuned)
+untune = recipe("untune", {}, _tuned)
 
 
 def link(type_names: st.SearchStrategy[Any]) -> st.SearchStrategy[Recipe]:
