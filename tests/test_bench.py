@@ -51,6 +51,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         ("--nodes", "60", "--candidates", "20", "--scanned", "5", "--batch", "10", "--namesakes", "20"),
         {"p50_ms", "p95_ms", "recall", "batch_per_s"},
     ),
+    "serving": (
+        ("--runs", "1", "--memories", "20", "--calls", "2"),
+        {"start_p50_ms", "start_cpu_ms", "sdk_cpu_ms", "calls"},
+    ),
     "diff": (
         (*SMALL, "--changes", "2", "--repeat", "1"),
         {"ms", "worlds_visited", "trie_nodes_visited"},

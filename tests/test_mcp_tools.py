@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from worlddb import InputError, UnknownReference
 from worlddb.tools.mcp.arguments import MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.desk import Desk, Label
 from worlddb.tools.mcp.prompts import PROMPTS
 from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.results import READ, SHOWN
@@ -192,6 +193,32 @@ def test_the_pages_of_a_list_are_of_one_moment_and_leave_nothing_out(db: worlddb
     hits = call(desk, "memory_recall", query="note", limit=4)
     rest = call(desk, "memory_recall", query="note", limit=4, cursor=hits["next_cursor"])
     assert len({memory["id"] for memory in hits["memories"] + rest["memories"]}) == 7
+
+
+class Spied:
+    """A view, and how much was looked up in it at a time."""
+
+    def __init__(self, view: worlddb.View) -> None:
+        self.view, self.limits = view, list[int]()
+
+    def find(self, *, limit: int, **wanted: Any) -> list[worlddb.World]:
+        self.limits.append(limit)
+        return self.view.find(limit=limit, **wanted)
+
+
+def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_all(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    with db.batch() as tx:
+        scope = desk.write_scope(tx, db.view(), Label("user", "ada"))
+        for number in range(10 * MAX_PAGE):
+            tx.create("Fact", "", content=f"note {number}", world=scope, resolve=False)
+    view: Any = Spied(desk.view())
+    view.containers = view.view.containers
+    first = list(islice(desk.inside(view, [tx.receipt.refs[0]]), MAX_PAGE))
+    assert [world.ref for world in first] == list(tx.receipt.refs[1 : MAX_PAGE + 1])
+    assert view.limits == [MAX_PAGE + 1]
+    for scopes in (None, [tx.receipt.refs[0]]):
+        assert [world.ref for world in desk.inside(view, scopes)] == list(tx.receipt.refs[1:])
 
 
 def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -120,15 +121,23 @@ def _keys(args: Namespace, db: Database) -> KeyFile | None:
 
 @contextmanager
 def _extra() -> Iterator[None]:
-    """Where libraries are imported that may not be installed."""
+    """Where libraries are imported that may not be installed, and are large.
+
+    What they make stays for as long as the server runs: the cycle collector, which would look through all of it again
+    and again, waits until they are there and then leaves it out.
+    """
+    gc.disable()
     try:
         yield
+        gc.freeze()
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
         raise MissingExtra(
             "The MCP server needs the official Python SDK, which is not installed", "pip install 'worlddb[mcp]'"
         ) from None
+    finally:
+        gc.enable()
 
 
 def _opened(args: Namespace) -> Database:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from worlddb import Database, InputError, UnavailableError, View, World, format_time
-from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, Scoped
+from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
 
 SCOPE: Final = "Scope"
 _BEGINNING: Final = "0001-01-01"
@@ -126,7 +126,7 @@ class Desk:
         """The memories in some scopes, or all that the server sees; each once, in log order of a scope."""
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
-            for world in view.find(world=scope, include_superseded=include_retired):
+            for world in _found(view, scope, include_retired=include_retired):
                 if world.ref not in seen and not self.is_scope(view, world):
                     seen.add(world.ref)
                     yield world
@@ -157,6 +157,17 @@ class Desk:
             self.db.embed()
         except UnavailableError:
             pass
+
+
+def _found(view: View, scope: str | None, *, include_retired: bool) -> Iterator[World]:
+    """What a scope contains, looked up in parts that grow: a page of it costs nothing for what comes after."""
+    told, wanted = 0, MAX_PAGE + 1
+    while True:
+        found = view.find(world=scope, include_superseded=include_retired, limit=wanted)
+        yield from found[told:]
+        if len(found) < wanted:
+            return
+        told, wanted = wanted, 8 * wanted
 
 
 def labels_of(given: Scoped) -> list[Label]:
