@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from statistics import fmean
@@ -17,7 +17,7 @@ from worlddb.query.lanes.vector import VectorLane
 from worlddb.query.sight import Sight
 
 DEPTH: Final = 64
-"""How many candidates each lane proposes, or twice as many as hits are wanted."""
+"""How many candidates each lane proposes, or twice as many as hits are wanted; see :func:`depth_for`."""
 
 TEXT: Final = "text"
 VECTOR: Final = "vector"
@@ -55,9 +55,15 @@ class Ranked(NamedTuple):
     parts: dict[str, float]
 
 
-def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int, fusion: str) -> list[Ranked]:
-    """The ``k`` best candidates of all lanes together, best first, ties in log order."""
-    depth = max(DEPTH, 2 * k)
+def depth_for(k: int) -> int:
+    """How many candidates each lane proposes where ``k`` hits are wanted."""
+    return max(DEPTH, 2 * k)
+
+
+def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int, fusion: str) -> Iterator[Ranked]:
+    """The candidates of all lanes together, best first, ties in log order; of those after the first ``k`` some that
+    are better may be missing."""
+    depth = depth_for(k)
     moment = snapshot.place.moment
     proposed: dict[str, list[Passed]] = {}
     text, vector = lanes.text, lanes.vector
@@ -86,9 +92,9 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     parts = {node: weighted(evidence[node]) for node in candidates}
     scores = {node: sum(parts[node].values()) for node in candidates} if fusion == CONVEX else reciprocal(ranks)
-    ordered = sorted(scores, key=lambda node: (-round(scores[node], 6), node))[:k]
+    ordered = sorted(scores, key=lambda node: (-round(scores[node], 6), node))
     places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
-    return [
+    return (
         Ranked(
             candidates[node],
             scores[node],
@@ -96,7 +102,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
             parts[node],
         )
         for node in ordered
-    ]
+    )
 
 
 def _by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:

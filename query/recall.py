@@ -16,7 +16,7 @@ from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
-from worlddb.query.ranking import ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, fused
+from worlddb.query.ranking import DEPTH, ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, depth_for, fused
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.spec import Spec
@@ -25,9 +25,9 @@ from worlddb.query.window import Window
 
 MAX_K: Final = 10_000
 _MORE: Final = 4
-"""How many times as many hits as are wanted are looked at, at first, where some may be of one identity."""
-_GROUPED: Final = 64
-"""How many hits are looked at, at first, where groups of them are wanted; or :data:`_MORE` for each group."""
+"""How many times as many hits as are wanted are looked at, where some are of one identity or there are few groups."""
+_GROUPED: Final = 512
+"""For how many hits candidates are looked at, at most, where there are too few groups of them; or 16 for each group."""
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
     " would give"
@@ -185,16 +185,16 @@ def _find_each(window: Window, snapshot: Sight, request: Request, text: TextLane
 def _find_groups(
     window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None
 ) -> _Found:
-    """The best groups of candidates; the more candidates are looked at, the fewer groups there are."""
-    asked = min(MAX_K, max(_GROUPED, _MORE * request.k))
-    inside = _inside(window, snapshot, request)
+    """The best groups of all candidates, of which more are asked for while there are too few groups."""
+    asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
+    inside, before = _inside(window, snapshot, request), -1
     while True:
         found = _find(window, snapshot, request._replace(k=asked), text, vector)
         classes = Classes(snapshot, window.spec) if window.unify else None
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
-        if len(groups) == request.k or len(found.ranked) < asked or asked == MAX_K:
+        if len(groups) == request.k or len(found.ranked) == before or asked == most:
             return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
-        asked = min(MAX_K, _MORE * asked)
+        asked, before = min(most, _MORE * max(asked, DEPTH // 2)), len(found.ranked)
 
 
 def _inside(window: Window, snapshot: Sight, request: Request) -> int:
@@ -204,21 +204,24 @@ def _inside(window: Window, snapshot: Sight, request: Request) -> int:
 
 
 def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
-    """The best candidates of the lanes that are wanted and available. A lane alone is ranked by its own scores."""
+    """The best candidates of the lanes that are wanted and available; all that were looked at where groups of them are
+    wanted. A lane alone is ranked by its own scores."""
     moment = snapshot.place.moment
     gate = Gate(snapshot, _inside(window, snapshot, request), request.choice)
+    several, of_one = (request.k, request.k) if request.group is None else (None, depth_for(request.k))
     wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
     if wanted.text is not None and vector is None:
         asked, seq = wanted.text, moment.seq
         alone = gate.passing(lambda limit, nodes: asked.search(request.text, limit=limit, through=seq, nodes=nodes))
-        return _Found(_as_ranked(TEXT, islice(alone, request.k)), (TEXT,))
+        return _Found(_as_ranked(TEXT, islice(alone, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,):
         alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
-        return _Found(_as_ranked(VECTOR, islice(alone, request.k)), (VECTOR,))
+        return _Found(_as_ranked(VECTOR, islice(alone, of_one)), (VECTOR,))
     named = entities_named(snapshot, request.text, window.spec.identity_types)
     question = Question(request.text, request.asked, named)
     names = tuple(lane for lane, asked in zip(LANES, (wanted.text, vector, wanted.entity), strict=True) if asked)
-    return _Found(fused(snapshot, gate, wanted, question, request.k, request.fusion), names)
+    ranked = fused(snapshot, gate, wanted, question, request.k, request.fusion)
+    return _Found(list(islice(ranked, several)), names)
 
 
 def _as_ranked(lane: str, passing: Any) -> list[Ranked]:
