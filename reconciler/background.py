@@ -8,15 +8,20 @@ from typing import Final
 
 PATIENCE_SECONDS: Final = 30.0
 """How long closing a store waits for the work that is under way, and then for the thread."""
+AGAIN_SECONDS: Final = 1.0
+"""After how long it is tried again what another process is doing: it may have missed what came last."""
 
 
 class Background:
-    """Work that somebody else need not wait for. The thread begins with the first nudge; several nudges are one."""
+    """Work that somebody else need not wait for. The thread begins with the first nudge; several nudges are one.
 
-    def __init__(self, work: Callable[[], None]) -> None:
+    The work says whether it was done: if it was not, because another process is at it, it is tried again by and by.
+    """
+
+    def __init__(self, work: Callable[[], bool]) -> None:
         self._work = work
         self._due = threading.Condition()
-        self._nudged = self._busy = self._closing = False
+        self._nudged = self._busy = self._closing = self._undone = False
         self._thread: threading.Thread | None = None
         self.error: Exception | None = None
         """What went wrong the last time, if it did; the next nudge tries again."""
@@ -37,14 +42,15 @@ class Background:
         return self._closing
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is under way and nothing was nudged for; false if that took longer."""
+        """Wait until all that was nudged for is done, by whomever; false if that took longer."""
         with self._due:
-            return self._due.wait_for(lambda: not self._nudged and not self._busy, seconds)
+            return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
     def finish(self) -> None:
-        """Let what is under way, and what was nudged for, come to its end, and do no more."""
-        self.wait(PATIENCE_SECONDS)
+        """Let what is under way, and what was nudged for, come to its end, and do no more. What another process is at
+        is left to that one."""
         with self._due:
+            self._due.wait_for(lambda: not self._nudged and not self._busy, PATIENCE_SECONDS)
             self._closing = True
             self._due.notify_all()
         if self._thread is not None:
@@ -55,12 +61,12 @@ class Background:
             with self._due:
                 self._busy = False
                 self._due.notify_all()
-                self._due.wait_for(lambda: self._nudged or self._closing)
+                self._due.wait_for(lambda: self._nudged or self._closing, AGAIN_SECONDS if self._undone else None)
                 if self._closing:
                     return
                 self._nudged, self._busy = False, True
             try:
-                self._work()
+                self._undone = not self._work()
                 self.error = None
             except Exception as error:
-                self.error = error
+                self._undone, self.error = False, error

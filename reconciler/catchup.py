@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from worlddb.log.model.environment import monotonic
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.embedding import BATCH_TEXTS, check_model, command_of, next_batch, pending
+from worlddb.reconciler.lease import background_lease
 from worlddb.reconciler.models import Models
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.spaces import DEFAULT_SPACE, all_spaces, find_space, space_in_use
 
 MOVES: Final = 10
 """How often a move to another model begins again because texts were embedded in the old space meanwhile."""
+
+FIRST_TEXTS: Final = 256
+BATCH_SECONDS: Final = 5.0
+"""About how long the model runs for one commit: what a kill loses, and what closing a store waits for. The first batch
+shows how many texts that is."""
 
 Progress = Callable[[int], None]
 """Told how many texts have been embedded."""
@@ -68,6 +75,15 @@ def embed_pending(
         space = space_in_use(LmdbLog(txn), Tables(txn))
     name = DEFAULT_SPACE if space is None else space.name
     return _fill(writer, models, models.to_fill(space), name, limit, progress, stopped)
+
+
+def embed_behind(writer: Writer, models: Models, stopped: Callable[[], bool]) -> Embedding | None:
+    """As :func:`embed_pending`, under the store's lease for work in the background; ``None`` if another has it.
+
+    Between two batches it ends if it is ``stopped``: what is left is found by the next one.
+    """
+    with background_lease(writer.env.folder) as leased:
+        return embed_pending(writer, models, None, None, stopped) if leased else None
 
 
 def reembed(
@@ -149,16 +165,20 @@ def _fill(
     stopped: Callable[[], bool] = lambda: False,
 ) -> Embedding:
     done = events = commits = 0
+    most = FIRST_TEXTS
     while not stopped():
         with writer.env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
             space = find_space(log, tables, name)
-            batch = next_batch(log, tables, space, BATCH_TEXTS if limit is None else min(BATCH_TEXTS, limit - done))
+            batch = next_batch(log, tables, space, min(most, BATCH_TEXTS, most if limit is None else limit - done))
         if not batch.texts:
             break
         if space is not None:
             models.see_that_it_is_the_same(writer.env, space, embedder)
-        receipt = execute(writer, [command_of(batch, embedder, space, name)])
+        began = monotonic()
+        command = command_of(batch, embedder, space, name)
+        most = max(1, int(len(batch.texts) * BATCH_SECONDS / max(monotonic() - began, 1e-6)))
+        receipt = execute(writer, [command])
         receipt.raise_if_refused()
         events += receipt.events
         commits += receipt.events > 0

@@ -76,7 +76,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._clock = clock
         self._ontology = ontology
-        self._background = Background(self._keep_up) if background else None
+        self._background = Background(self._keep_up_behind) if background else None
         self._writer = Writer(
             self._env,
             clock,
@@ -95,6 +95,8 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
                 create_store(self._writer)
             finish_erasures(self._env, wait_seconds=0.0)
             self._reader = VectorReader(self._env, self._models)
+            if self._background is not None:
+                self._reader.told_of_pending = self._background.nudge
         except BaseException:
             self._env.close()
             raise
@@ -111,6 +113,8 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         receipt = execute(self._writer, commands, idempotency_key, progress)
         if any(isinstance(command, cmd.DropSpace) for command in commands):
             self._reader.vector_indexes()
+        if self._background is not None and receipt.events:
+            self._background.nudge()
         return receipt
 
     def signed(self, author: str) -> Database:
@@ -207,10 +211,15 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         return receipt
 
     def _keep_up(self) -> None:
-        """What is due after an ingest and nobody should wait for."""
+        """What is due after a write."""
         if self._models.any:
             self.embed()
         self._recluster()
+
+    def _keep_up_behind(self) -> bool:
+        """The same in the background, as far as no other process is at it; false if one is."""
+        done = self._embed_behind() if self._models.any else True
+        return not self._recluster().busy and done
 
     def close(self) -> None:
         """Let go of the store. Committed writes are durable whether or not it is called; work in the background is
@@ -258,8 +267,9 @@ def open(
             default the model that filled the space in use, if it is one of this release. Nothing is loaded before it is
             needed.
         resolver: from where on the resolver is confident: ``Thresholds(...)``, or a dict of them by node type.
-        background: after each ``ingest``, a thread of this handle gives new texts their vectors and looks again at who
-            is who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called.
+        background: after each write, a thread of this handle gives new texts their vectors and looks again at who is
+            who; see :meth:`Database.embed` and :meth:`Database.recluster`, which do the same when they are called. For
+            servers: one process of a store does it at a time, and the others see to it that it is done.
         clock, entropy: where time and randomness come from; for tests and simulations.
         edge_types: the handlers of edge types of your own, for this process; see :meth:`Database.register`.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.limits import HIGHEST_SEQ, MAX_NAME_BYTES, checked_number, checked_text
-from worlddb.reconciler.catchup import Embedding, Progress, Reembedding, embed_pending, reembed
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_NAME_BYTES, checked_amount, checked_number, checked_text
+from worlddb.reconciler.background import Background
+from worlddb.reconciler.catchup import Embedding, Progress, Reembedding, embed_behind, embed_pending, reembed
 from worlddb.reconciler.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedders.named import embedder_named
 from worlddb.reconciler.models import Models
@@ -38,6 +39,7 @@ class Embeds:
     _writer: Writer
     _models: Models
     _reader: VectorReader
+    _background: Background | None
 
     def embed(self, *, limit: int | None = None, progress: Progress | None = None) -> Embedding:
         """Give vectors to the texts that have none yet, at most about ``limit`` of them, in commits of their own.
@@ -82,10 +84,44 @@ class Embeds:
         self._index_vectors()
         return done
 
+    @property
+    def background(self) -> bool:
+        """True if the handle has a thread that gives new texts their vectors and looks again at who is who."""
+        return self._background is not None
+
+    def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
+        """See to it that new texts get their vectors and is looked again at who is who; true if it is done.
+
+        A handle that was opened with ``background=True`` does it by itself after each write: this waits for that, so many
+        seconds at most. Another one does it now.
+
+        Raises:
+            InputError, ModelUnavailable: as :meth:`embed`, of a handle without a thread for it. With one, see
+                :attr:`background_error`.
+        """
+        checked_amount(wait_seconds, "wait_seconds")
+        if self._background is None:
+            self._keep_up()
+            return True
+        self._background.nudge()
+        return self._background.wait(wait_seconds)
+
     def spaces(self) -> tuple[EmbeddingSpace, ...]:
         """The embedding spaces, those that were dropped too, in the order in which they were opened."""
         with self._reader.snapshot() as snapshot:
             return tuple(described(snapshot.log, snapshot.tables))
+
+    def _keep_up(self) -> None:
+        """What is due after a write."""
+        self.embed()
+
+    def _embed_behind(self) -> bool:
+        """Embed what is pending, unless another process is at it."""
+        assert self._background is not None, "nobody else asks for it"
+        done = embed_behind(self._writer, self._models, self._background.stopped)
+        if done is not None and done.embedded:
+            self._index_vectors()
+        return done is not None
 
     def _index_vectors(self) -> None:
         for index in self._reader.vector_indexes():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,8 @@ class VectorReader(StoreReader):
         self._models = models
         self._vectors: dict[int, VectorFollower] = {}
         self._composed: dict[tuple[int, str], ComposedFollower] = {}
+        self.told_of_pending: Callable[[], None] = _nobody
+        """Called by a read that finds texts without vectors, which another process may have written."""
         super().__init__(env)
 
     # -- which space answers
@@ -81,7 +83,10 @@ class VectorReader(StoreReader):
         """How many texts have no vector in a space yet; counted up to :data:`MAX_PENDING`."""
         with self.snapshot() as snapshot:
             found = next((each for each in all_spaces(snapshot.log, snapshot.tables) if each.number == space), None)
-            return sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+            waiting = sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+        if waiting:
+            self.told_of_pending()
+        return waiting
 
     # -- indexes
 
@@ -145,3 +150,7 @@ class VectorReader(StoreReader):
                 last = min(first + FEED_COMMITS, through)
                 rows = list(vector_rows(snapshot.log, snapshot.tables, space, first, last))
             yield from rows
+
+
+def _nobody() -> None:
+    """Where nobody works in the background."""

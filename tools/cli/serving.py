@@ -146,6 +146,7 @@ def _opened(args: Namespace) -> Database:
         author=args.author,
         create=args.world is None,
         embedder=stores.embedder_of(args),
+        background=True,
     )
 
 

@@ -152,7 +152,10 @@ class Desk:
         return [world.name for world in around if world is not None and self.is_scope(view, world)]
 
     def keep_up(self) -> None:
-        """Give new texts their vectors. What was written is durable and found by its words without them."""
+        """Give new texts their vectors, unless the store does by itself. What was written is durable and found by its
+        words without them."""
+        if self.db.background:
+            return
         try:
             self.db.embed()
         except UnavailableError:

@@ -1,0 +1,183 @@
+"""Vectors follow in the background: whoever has the lease makes them, and nobody waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Database
+from worlddb.reconciler import background, catchup
+from worlddb.reconciler.background import Background
+from worlddb.reconciler.lease import background_lease
+
+PATIENCE = 60.0
+
+
+class Letters:
+    """How often some letters occur; it may be held up, or fail."""
+
+    model, dimension = "letters/1", 4
+
+    def __init__(self) -> None:
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.error: Exception | None = None
+        self.batches: list[int] = []
+
+    def mean(self) -> Any:
+        return [0.0] * 4
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        if not query:
+            self.batches.append(len(texts))
+            assert self.may_go_on.wait(PATIENCE)
+        if self.error is not None:
+            raise self.error
+        return [[text.count(letter) for letter in "abcd"] for text in texts]
+
+
+@pytest.fixture
+def model() -> Letters:
+    return Letters()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "AGAIN_SECONDS", 0.02)
+
+
+def serving(folder: Path, model: Letters) -> Database:
+    return worlddb.open(folder / "store", embedder=model, background=True)
+
+
+def pending(db: Database) -> int:
+    return db.view().recall("a").pending
+
+
+def test_a_text_is_found_by_its_words_at_once_and_by_its_meaning_a_little_later(tmp_path: Path, model: Letters) -> None:
+    with serving(tmp_path, model) as db:
+        db.create("Fact", "first", content="a")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        model.may_go_on.clear()
+        db.create("Fact", "second", content="bbb")
+        found = db.view().recall("bbb")
+        assert (found.hits[0].name, found.pending) == ("second", 1)
+        assert not db.keep_up(wait_seconds=0.05)
+        model.may_go_on.set()
+        assert db.keep_up(wait_seconds=PATIENCE)
+        found = db.view().recall("bb", lanes=("vector",), k=1)
+        assert (found.hits[0].name, found.pending) == ("second", 0)
+
+
+def test_writes_of_every_kind_are_followed_by_their_vectors(tmp_path: Path, model: Letters) -> None:
+    with serving(tmp_path, model) as db:
+        assert db.background
+        made = db.create("Fact", "one", content="a")
+        db.revise(made, content="aab")
+        with db.batch() as tx:
+            tx.create("Fact", "two", content="b")
+        db.ingest([{"text": "c", "speaker": "Ann"}])
+        assert db.keep_up(wait_seconds=PATIENCE)
+        assert (db.spaces()[0].texts, pending(db)) == (4, 0)
+
+
+def test_while_another_process_has_the_lease_nothing_is_done_twice_and_afterwards_nothing_is_left(
+    tmp_path: Path, model: Letters
+) -> None:
+    with serving(tmp_path, model) as db:
+        db.create("Fact", "one", content="a")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        model.batches.clear()
+        with background_lease(tmp_path / "store") as leased:
+            assert leased
+            db.create("Fact", "two", content="b")
+            assert not db.keep_up(wait_seconds=0.3)
+            assert (model.batches, pending(db)) == ([], 1)
+        assert db.keep_up(wait_seconds=PATIENCE)
+        assert (model.batches, pending(db)) == ([1], 0)
+
+
+def test_closing_does_not_wait_for_what_another_process_is_at(tmp_path: Path, model: Letters) -> None:
+    db = serving(tmp_path, model)
+    with background_lease(tmp_path / "store"):
+        db.create("Fact", "one", content="a")
+        closing = threading.Thread(target=db.close)
+        closing.start()
+        closing.join(PATIENCE / 4)
+        assert not closing.is_alive()
+
+
+def test_a_question_that_finds_texts_of_others_without_vectors_has_them_embedded(
+    tmp_path: Path, model: Letters
+) -> None:
+    with serving(tmp_path, model) as db:
+        db.create("Fact", "one", content="a")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        with worlddb.open(tmp_path / "store", embedder=None) as other:
+            other.create("Fact", "two", content="bb")
+        assert pending(db) == 1
+        assert db._background is not None and db._background.wait(PATIENCE)
+        assert pending(db) == 0
+
+
+def test_a_model_that_fails_holds_nobody_up_and_is_tried_again_with_the_next_write(
+    tmp_path: Path, model: Letters
+) -> None:
+    model.error = RuntimeError("no model today")
+    with serving(tmp_path, model) as db:
+        db.create("Fact", "one", content="a")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        assert "no model today" in str(db.background_error)
+        assert db.view().recall("a").hits
+        model.error = None
+        db.create("Fact", "two", content="b")
+        assert db.keep_up(wait_seconds=PATIENCE)
+        assert (db.background_error, pending(db), db.spaces()[0].texts) == (None, 0, 2)
+
+
+def test_a_handle_without_a_thread_keeps_up_when_it_is_asked_to(tmp_path: Path, model: Letters) -> None:
+    with worlddb.open(tmp_path / "store", embedder=model) as db:
+        db.create("Fact", "one", content="a")
+        assert not db.background and model.batches == []
+        assert db.keep_up() and pending(db) == 0
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        db.create("Fact", "two", content="b")
+        assert db.keep_up()
+    with serving(tmp_path, model) as db, pytest.raises(worlddb.InputError):
+        db.keep_up(wait_seconds=-1)
+
+
+def test_how_much_is_embedded_for_one_commit_follows_from_how_long_the_model_takes(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def slow(texts: Sequence[str], *, query: bool) -> Any:
+        nonlocal now
+        now += len(texts)
+        model.batches.append(len(texts))
+        return [[1.0] * 4 for _ in texts]
+
+    monkeypatch.setattr(catchup, "monotonic", lambda: now)
+    monkeypatch.setattr(catchup, "FIRST_TEXTS", 8)
+    monkeypatch.setattr(model, "embed", slow)
+    with worlddb.open(tmp_path / "store", embedder=model) as db:
+        with db.batch() as tx:
+            for number in range(20):
+                tx.create("Fact", str(number), content=f"text {number}")
+        assert db.embed().commits == 4
+        assert model.batches == [8, 5, 5, 2]  # A second each, and five seconds a commit.
+
+
+def test_work_that_somebody_else_is_at_is_tried_again_until_it_is_done() -> None:
+    answers = [False, False, True]
+    work = Background(lambda: answers.pop(0))
+    work.nudge()
+    assert work.wait(PATIENCE)
+    assert answers == []
+    work.finish()
