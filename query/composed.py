@@ -80,6 +80,7 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
                 break
             if gate.seen(node) is not None and (classes is None or classes.is_new(node)):
                 best[node] = round(float(scores[place]), 6)
+    follower.keep()
     return best
 
 

@@ -92,8 +92,8 @@ class Embeds:
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
         """See to it that new texts get their vectors and is looked again at who is who; true if it is done.
 
-        A handle that was opened with ``background=True`` does it by itself after each write: this waits for that, so many
-        seconds at most. Another one does it now.
+        A handle that was opened with ``background=True`` does it by itself after each write: this waits for that, so
+        many seconds at most. Another one does it now.
 
         Raises:
             InputError, ModelUnavailable: as :meth:`embed`, of a handle without a thread for it. With one, see

@@ -174,6 +174,7 @@ class Keeping(Proving):
         if VECTORS_NAME in wanted:
             for index in self._reader.vector_indexes():
                 index.rebuild(self._reader.head())
+            self._reader.forget_composed()
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
     def catch_up(self) -> bool:

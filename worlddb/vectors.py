@@ -10,7 +10,7 @@ from typing import Final
 
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
-from worlddb.projections.indexes.composed import ComposedFollower
+from worlddb.projections.indexes.composed import ComposedFollower, KeptPlace
 from worlddb.projections.indexes.feed import vector_rows
 from worlddb.projections.indexes.folder import locked, reset
 from worlddb.projections.indexes.pooling import POOLS
@@ -26,6 +26,7 @@ from worlddb.store import FEED_COMMITS, StoreReader
 
 MAX_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
+_COMPOSED: Final = "composed-"
 NOTHING_EMBEDDED: Final = "no text has been embedded yet; call embed()"
 
 
@@ -117,7 +118,9 @@ class VectorReader(StoreReader):
         self.let_go_of_erased()
         found = self._composed.get((space, pool))
         if found is None:
-            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool]))
+            folder = self.env.folder / INDEX_FOLDER / f"{_COMPOSED}{space}-{pool}"
+            place = KeptPlace(folder, self.store_id, self.head, self.chain_at)
+            found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool], place))
         return found
 
     def close(self) -> None:
@@ -133,13 +136,17 @@ class VectorReader(StoreReader):
         follower = self._vectors.pop(space, None)
         if follower is not None:
             follower.close()
-        folder = self._folder(space)
-        if folder.exists():
-            try:
-                with locked(folder, 0.0):
-                    reset(folder)
-            except (IndexUnwritable, OSError):
-                pass
+        _delete(self._folder(space))
+        self.forget_composed(space)
+
+    def forget_composed(self, space: int | None = None) -> None:
+        """Delete what is kept of composed embeddings, of one space or of all."""
+        for (number, _), follower in self._composed.items():
+            if space in (None, number):
+                follower.forget()
+        for folder in (self.env.folder / INDEX_FOLDER).glob(f"{_COMPOSED}{'*' if space is None else f'{space}-*'}"):
+            if folder.is_dir():
+                _delete(folder)
 
     def _folder(self, space: int) -> Path:
         return self.env.folder / INDEX_FOLDER / f"vectors-{space}"
@@ -154,3 +161,13 @@ class VectorReader(StoreReader):
 
 def _nobody() -> None:
     """Where nobody works in the background."""
+
+
+def _delete(folder: Path) -> None:
+    """Delete an index's folder, unless another process is at it."""
+    if folder.exists():
+        try:
+            with locked(folder, 0.0):
+                reset(folder)
+        except (IndexUnwritable, OSError):
+            pass

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector as VectorBlob
+from worlddb.projections.indexes.composed_file import Kept, load, write
 from worlddb.projections.indexes.composition import Composition
+from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.folder import locked
 from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.indexes.view import IndexUnwritable
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.vectors import space_row, vector_place
@@ -21,6 +27,11 @@ if TYPE_CHECKING:
     from worlddb.projections.tables.tables import Tables
 
 
+WORTH_KEEPING: Final = 256
+"""From how many composed worlds on, and a tenth of all, they are written down: making them takes a good part of a
+second."""
+
+
 class Effective(NamedTuple):
     """Nodes, and a row for each: the effective vector of a world that has members."""
 
@@ -28,19 +39,31 @@ class Effective(NamedTuple):
     matrix: Matrix
 
 
-class ComposedFollower:
-    """The effective vectors of one embedding space under one pool. Several threads may use it.
+class KeptPlace(NamedTuple):
+    """Where composed embeddings are kept, and how it is seen whether they are of the store's history."""
 
-    Nothing of it is on the disk: it is made from the log when it is first asked for, and follows from there on.
+    folder: Path
+    store_id: bytes
+    head: Callable[[], int]
+    chain_at: Callable[[int], bytes | None]
+
+
+class ComposedFollower:
+    """The effective vectors of one embedding space under one pool. Several threads and processes may use a folder.
+
+    It is made from the log when it is first asked for, and follows from there on. What took long to compose is kept on
+    the disk, and the next process goes on from there.
     """
 
-    def __init__(self, space: int, dimension: int, pool: Pool) -> None:
+    def __init__(self, space: int, dimension: int, pool: Pool, place: KeptPlace) -> None:
         self._space = space
         self._dimension = dimension
         self._pool = pool
+        self._place = place
         self._guard = threading.Lock()
         self._composition: Composition | None = None
         self._effective: Effective | None = None
+        self._kept = 0
 
     def level(self, log: LmdbLog, tables: Tables, moment: Moment) -> Effective | None:
         """The vectors as of a moment, or ``None`` if that is not the present.
@@ -53,9 +76,13 @@ class ComposedFollower:
         with self._guard:
             known = self._composition
             if known is None or known.moment is None:
-                known = self._composition = Composition(self._pool)
-                known.fill(tables, anchors, range(ROOT_NODE + 1, tables.progress().next_node), moment)
-                self._effective = None
+                known, self._effective = self._loaded(log, moment), None
+                if known is None:
+                    known = Composition(self._pool)
+                    known.fill(tables, anchors, range(ROOT_NODE + 1, tables.progress().next_node), moment)
+                self._composition, self._kept = known, 0
+            if known.moment is None or known.moment == moment:
+                pass
             elif moment.seq < known.moment.seq or moment.valid < known.moment.valid:
                 return None
             elif moment.seq > known.moment.seq or known.turns_by(moment.valid):
@@ -67,10 +94,45 @@ class ComposedFollower:
                 self._effective = rows_of(known, self._dimension)
             return self._effective
 
+    def keep(self) -> None:
+        """Write what was composed to the disk, if that was much since the last time. To be called in no transaction.
+
+        What cannot be written is composed anew by whoever asks next.
+        """
+        with self._guard:
+            known = self._composition
+            if known is None or known.moment is None:
+                return
+            if known.composed - self._kept < max(WORTH_KEEPING, len(known.effective) // 10):
+                return
+            self._kept = known.composed
+            seq, valid = known.moment
+            try:
+                with locked(self._place.folder, 0.0):
+                    chain = self._place.chain_at(seq)
+                    # Whoever erases deletes the folder after the commit. What was composed before that is not put there
+                    # after it, since it may hold something of the texts.
+                    if chain is not None and self._place.head() == seq:
+                        marker = Marker(self._place.store_id, seq, chain)
+                        write(self._place.folder, Kept(marker, valid, known.effective, known.turns()), self._dimension)
+            except (IndexUnwritable, OSError):
+                pass
+
     def forget(self) -> None:
         """Let go of everything: it may hold what was erased."""
         with self._guard:
             self._composition = self._effective = None
+
+    def _loaded(self, log: LmdbLog, moment: Moment) -> Composition | None:
+        """What is kept, if it is of this history and of no later moment."""
+        kept = load(self._place.folder, self._dimension)
+        if kept is None or kept.marker.store_id != self._place.store_id or kept.valid > moment.valid:
+            return None
+        if kept.marker.seq > moment.seq or log.chain(kept.marker.seq) != kept.marker.chain:
+            return None
+        found = Composition(self._pool)
+        found.restore(kept.effective, kept.turns, kept.moment)
+        return found
 
 
 def rows_of(composition: Composition, dimension: int) -> Effective:

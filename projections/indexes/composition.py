@@ -4,7 +4,7 @@ The **content anchor** of a world is the vector of its text, as the log has it. 
 the anchor and from the effective vectors of its members. Anchors are never written here, so composing again cannot feed
 a result back into itself.
 
-Derived from the log and the tables alone, and held in memory: only worlds that have members take room. It stands at a
+Derived from the log and the tables alone: only worlds that have members take room. It stands at a
 moment and moves forward with the log: what commits touched is composed again, once, and so are the worlds around it, as
 far up as anything changed.
 """
@@ -52,6 +52,15 @@ class Composition:
         self._turns: list[tuple[int, int]] = []
         """(valid time, node), soonest first: when something about a node begins or ends by itself."""
         self._noted: set[tuple[int, int]] = set()
+
+    def restore(self, effective: dict[int, Vector | None], turns: Iterable[tuple[int, int]], moment: Moment) -> None:
+        """Take over what another one held at a moment."""
+        self.effective, self._turns, self.moment = dict(effective), sorted(turns), moment
+        self._noted = set(self._turns)
+
+    def turns(self) -> list[tuple[int, int]]:
+        """(valid time, node) of what begins or ends by itself, soonest first."""
+        return sorted(self._turns)
 
     def fill(self, tables: TableReads, anchors: Anchors, nodes: Iterable[int], moment: Moment) -> None:
         """Compose all worlds among some nodes from nothing, but for the root."""
