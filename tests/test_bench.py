@@ -38,7 +38,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         (*SMALL, "--batch", "50", "--repeat", "2"),
         {"events_per_s", "floor_events_per_s", "ratio", "sorted_ratio", "cpu_ratio", "events"},
     ),
-    "composed": ((), {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "compose_ms", "edit_p50_ms"}),
+    "composed": ((), {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "first_ms", "next_ms"}),
     "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
     "worlds": (
         ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),

@@ -1,8 +1,8 @@
 """Composed embeddings on the disk: one file that is replaced as a whole, and is only ever a shortcut.
 
 ``composed.npz`` has the worlds with members (``nodes``), whether anything in each has a vector (``filled``), the
-vectors of those (``matrix``), what begins or ends by itself (``turns``: valid time and world), and ``told``, which is JSON: of
-which store and history it is, and of which moment.
+vectors of those (``matrix``), what begins or ends by itself (``turns``: valid time and world), and ``told``, which is
+JSON: of which store and history it is, and of which moment.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def load(folder: Path, dimension: int) -> Kept | None:
     import numpy as np
 
     try:
-        with np.load(folder / _FILE, allow_pickle=False) as stored:
+        with (folder / _FILE).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             told = json.loads(stored["told"].tobytes())
             nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
         marker = Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
