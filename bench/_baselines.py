@@ -1,4 +1,4 @@
-"""What recall is compared with in the same run: the default embedder in a flat index, and in chromadb if it is there.
+"""What recall is compared with in the same run: the same embedder in a flat index, and in chromadb if it is there.
 
 Both are given the texts as they are, and the questions as they are: that is what somebody gets who embeds everything
 and looks for the nearest.
@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from worlddb.reconciler.embedder import mean_of, unit_vectors
+from worlddb.reconciler.embedder import Embedder, mean_of, unit_vectors
 from worlddb.reconciler.models import DEFAULT_EMBEDDER
 
 CHROMA_BATCH: Final = 5_000
@@ -30,19 +30,21 @@ class Baseline(Protocol):
 class Flat:
     """Every text's vector compared with the question's."""
 
-    def __init__(self, texts: Mapping[str, str], vectors: Any) -> None:
+    def __init__(self, texts: Mapping[str, str], vectors: Any, embedder: Embedder) -> None:
         self._ids = list(texts)
         self._vectors = vectors
+        self._embedder = embedder
 
     def search(self, question: str, k: int) -> list[str]:
-        scores = self._vectors @ embedded([question], query=True)[0]
+        scores = self._vectors @ embedded([question], self._embedder, query=True)[0]
         return [self._ids[place] for place in np.argsort(-scores, kind="stable")[:k].tolist()]
 
 
 class Chroma:
     """A collection in chromadb, in memory, with its own defaults but for the vectors, which are the same."""
 
-    def __init__(self, texts: Mapping[str, str], vectors: Any) -> None:
+    def __init__(self, texts: Mapping[str, str], vectors: Any, embedder: Embedder) -> None:
+        self._embedder = embedder
         chromadb: Any = import_module("chromadb")
         settings = chromadb.Settings(anonymized_telemetry=False)
         client = chromadb.EphemeralClient(settings)
@@ -55,7 +57,7 @@ class Chroma:
             self._found.add(ids=ids[some], embeddings=vectors[some], documents=list(texts.values())[some])
 
     def search(self, question: str, k: int) -> list[str]:
-        asked = embedded([question], query=True)
+        asked = embedded([question], self._embedder, query=True)
         return list(self._found.query(query_embeddings=asked, n_results=k, include=[])["ids"][0])
 
 
@@ -64,13 +66,15 @@ def available() -> list[str]:
     return ["flat", *(["chromadb"] if find_spec("chromadb") else [])]
 
 
-def built(names: Collection[str], texts: Mapping[str, str]) -> dict[str, Baseline]:
+def built(
+    names: Collection[str], texts: Mapping[str, str], embedder: Embedder = DEFAULT_EMBEDDER
+) -> dict[str, Baseline]:
     """The baselines over some texts by id, all of the same vectors."""
-    vectors = embedded(list(texts.values()), query=False)
+    vectors = embedded(list(texts.values()), embedder, query=False)
     kinds: dict[str, Any] = {"flat": Flat, "chromadb": Chroma}
-    return {name: kinds[name](texts, vectors) for name in names}
+    return {name: kinds[name](texts, vectors, embedder) for name in names}
 
 
-def embedded(texts: Sequence[str], *, query: bool) -> Any:
-    """Vectors of length 1 by the default embedder."""
-    return unit_vectors(DEFAULT_EMBEDDER, mean_of(DEFAULT_EMBEDDER), texts, query=query)
+def embedded(texts: Sequence[str], embedder: Embedder = DEFAULT_EMBEDDER, *, query: bool) -> Any:
+    """Vectors of length 1."""
+    return unit_vectors(embedder, mean_of(embedder), texts, query=query)

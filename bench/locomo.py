@@ -23,7 +23,7 @@ import worlddb
 from bench import _baselines
 from bench._report import p50, p95, parser, report
 from bench._retrieval import VARIANTS, interval, recall_share
-from worlddb import LANES, Database, View
+from worlddb import EMBEDDERS, LANES, Database, View, embedder_named
 from worlddb.tools.importers import files
 from worlddb.tools.importers.run import ingest_files
 
@@ -64,6 +64,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=int, default=10)
+    arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
 
 
@@ -71,16 +72,20 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Ingest the file, ask its questions, and sum up by category."""
     records = _records(arguments.file)
     questions, left_out, unknown = _questions(records)
-    with worlddb.open(store, author="bench") as db:
+    embedder = embedder_named(arguments.embedder)
+    with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()
         ingested = ingest_files(db, [arguments.file])
         seconds = perf_counter() - began
-        db.embed()
+        model = db.embed().model
         assert db.catch_up(), "nobody else has the indexes of this store"
         view = db.view()
         worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
-        peers = {record["sample_id"]: _baselines.built(_baselines.available(), texts_of(record)) for record in records}
+        peers = {
+            record["sample_id"]: _baselines.built(_baselines.available(), texts_of(record), embedder)
+            for record in records
+        }
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
         others: defaultdict[str, list[float]] = defaultdict(list)
@@ -120,6 +125,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "unknown_evidence": unknown,
         "left_out": left_out,
         "k": arguments.k,
+        "model": model,
     }
 
 

@@ -41,11 +41,11 @@ class _Loaded(NamedTuple):
 class MiniLMEmbedder:
     """all-MiniLM-L6-v2, offline, about 300 texts of ten words or 10 of 300 a second and core: for the background.
 
-    ``threads`` is how many processor cores one batch may use; all of them by default. Nothing is loaded before the
+    ``threads`` is how many processor cores one batch may use, 0 for all of them. Nothing is loaded before the
     first text, and several threads may use it.
     """
 
-    def __init__(self, *, threads: int = 0) -> None:
+    def __init__(self, *, threads: int = 1) -> None:
         self.model = MODEL
         self.dimension = DIMENSION
         self._threads = threads
@@ -69,26 +69,25 @@ class MiniLMEmbedder:
             own = [encoded, *encoded.overflowing][:MAX_WINDOWS]
             windows.extend((place, window.ids) for window in own)
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float64)
-        # Windows of one length need no padding, which would cost as much as text.
+        # Neighbours in this order are of about one length: what a batch is padded with costs as much as text.
         windows.sort(key=lambda window: (len(window[1]), window[0]))
-        first = 0
-        while first < len(windows):
-            length = len(windows[first][1])
-            last = first
-            while last < len(windows) and last - first < BATCH_WINDOWS and len(windows[last][1]) == length:
-                last += 1
-            sums = self._sums(np.array([ids for _, ids in windows[first:last]], dtype=np.int64))
-            np.add.at(vectors, [place for place, _ in windows[first:last]], sums)
-            first = last
+        for first in range(0, len(windows), BATCH_WINDOWS):
+            batch = windows[first : first + BATCH_WINDOWS]
+            np.add.at(vectors, [place for place, _ in batch], self._sums([ids for _, ids in batch]))
         return np.asarray(vectors, dtype=np.float32)
 
-    def _sums(self, ids: Any) -> Any:
-        """Of some windows of one length each the sum of its tokens' vectors, all of them of one scale."""
+    def _sums(self, windows: Sequence[Sequence[int]]) -> Any:
+        """Of each window the sum of its tokens' vectors."""
         import numpy as np
 
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        ids = np.zeros((len(windows), max(map(len, windows))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window
+            mask[row, : len(window)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (tokens,) = self._loaded.get().session.run(None, given)
-        return tokens.sum(axis=1, dtype=np.float64)
+        return (tokens * mask[:, :, None]).sum(axis=1, dtype=np.float64)
 
     def _load(self) -> _Loaded:
         runtime = imported(lambda: import_module("onnxruntime"), "onnxruntime", _INSTALL)
@@ -101,6 +100,8 @@ class MiniLMEmbedder:
             options = runtime.SessionOptions()
             options.intra_op_num_threads = self._threads
             options.log_severity_level = 3
+            # Threads that wait are to sleep: this runs beside other work.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             session = runtime.InferenceSession(stored, options, providers=["CPUExecutionProvider"])
             from tokenizers import Tokenizer
 
