@@ -97,12 +97,12 @@ class History:
     def choose(self) -> None:
         if names := [space.name for space in self.db.spaces() if space.dropped is None]:
             receipt = self.db.use_space(self.draw.choice(names))
-            self.done.add("chosen" if receipt.events else "kept" if receipt else receipt.outcome.code)  # type: ignore[union-attr]
+            self.done.add("chosen" if receipt.events else "kept" if receipt else receipt.outcome.code)
 
     def drop(self) -> None:
         if names := [space.name for space in self.db.spaces() if space.dropped is None]:
             receipt = self.db.drop_space(self.draw.choice(names))
-            self.done.add("dropped" if receipt else receipt.outcome.code)  # type: ignore[union-attr]
+            self.done.add("dropped" if receipt else receipt.outcome.code)
 
     def lose(self) -> None:
         worlds = self.db.view().find(type="Fact")
