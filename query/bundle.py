@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from worlddb.log.model import bundle as fr
@@ -50,6 +50,8 @@ SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
 _Said = ev.Ended | ev.Decided | ev.Linked
 T = TypeVar("T", bound=_Said)
 
+Progress = Callable[[int, int], None]
+
 
 class Closing(NamedTuple):
     """The end that something was written with, the end that it has at a commit, and who superseded it."""
@@ -59,8 +61,12 @@ class Closing(NamedTuple):
     by: bytes
 
 
-def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -> Iterator[fr.AnyFrame]:
+def bundle_frames(
+    reader: Reader, ref: bytes | str, seq: int, store_id: bytes, progress: Progress | None = None
+) -> Iterator[fr.AnyFrame]:
     """The frames of a world as of commit ``seq``, all but the last. No transaction stays open between pages.
+
+    ``progress`` is told how many worlds are done, and how many there are.
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.
@@ -95,6 +101,8 @@ def bundle_frames(reader: Reader, ref: bytes | str, seq: int, store_id: bytes) -
                 if told.page_bytes > PAGE_BYTES:
                     break
         yield from page
+        if progress is not None:
+            progress(at, len(inside.nodes))
 
 
 def _hash_of(snapshot: Snapshot, node: int, seq: int) -> bytes:

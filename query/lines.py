@@ -6,7 +6,7 @@ are listed in ``docs/bundles.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from worlddb.log.model.ids import HASH_BYTES
@@ -25,10 +25,15 @@ PAGE: Final = 64
 """How many objects are made in one transaction."""
 
 Line = dict[str, Any]
+Progress = Callable[[int, int], None]
 
 
-def lines_of(reader: Reader, ref: bytes | str, moment: Moment, store_id: bytes) -> Iterator[Line]:
+def lines_of(
+    reader: Reader, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
+) -> Iterator[Line]:
     """What a world holds as known at ``moment.seq``: it and the worlds inside in log order, their edges, proposals.
+
+    ``progress`` is told how many worlds and edges are done, and how many there are.
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.
@@ -48,18 +53,25 @@ def lines_of(reader: Reader, ref: bytes | str, moment: Moment, store_id: bytes) 
         }
     yield heading
     nodes = sorted(inside.nodes)
+    edges = sorted((found for each in inside.edges.values() for found in each), key=lambda found: found.edge)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, len(nodes) + len(edges))
+
     for first in range(0, len(nodes), PAGE):
         with reader.snapshot() as snapshot:
             sight = Sight(snapshot, place)
             lines = [_world(sight, node) for node in nodes[first : first + PAGE]]
         yield from lines
-    edges = sorted((found for each in inside.edges.values() for found in each), key=lambda found: found.edge)
+        tell(first + len(lines))
     for first in range(0, len(edges), PAGE):
         with reader.snapshot() as snapshot:
             sight = Sight(snapshot, place)
             rows = [(found, sight.tables.edge(found)) for found in edges[first : first + PAGE]]
             lines = [_edge(sight, build.edge(sight, *row, moment)) for row in rows]
         yield from lines
+        tell(len(nodes) + first + len(lines))
     count = 0
     for line in _proposals(reader, inside, place):
         count += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +50,8 @@ def _anchor(head: str | bytes | None, keys: Sequence[str]) -> Anchor | None:
     return None if head is None and not keys else anchor_of(head, keys)
 
 
+Progress = Callable[[int, int], None]
+
 _NOT_EXPORTED: Final = "what is in it cannot be taken for what is known"
 
 
@@ -68,6 +70,7 @@ class Interchange(Viewing):
         overwrite: bool = False,
         proof: bool = True,
         head: str | bytes | int | None = None,
+        progress: Progress | None = None,
     ) -> Bundle:
         """Write a world (``None``: the root world, which is everything) and all inside it as a bundle.
 
@@ -89,7 +92,7 @@ class Interchange(Viewing):
         refuse_inside(self.path, folder_of(path))
         view = self._moment(ingested, seq)
         store_id, given = self._reader.store_id, self._given(view, ref)
-        frames = bundle_frames(self._reader, given, view.seq, store_id)
+        frames = bundle_frames(self._reader, given, view.seq, store_id, progress)
         if proof:
             frame = bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
             frames = chain(frames, (frame,))
@@ -98,12 +101,17 @@ class Interchange(Viewing):
         return made
 
     def export_lines(
-        self, ref: Any = None, *, ingested: TimeLike | None = None, seq: int | None = None
+        self,
+        ref: Any = None,
+        *,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
         """A world (default: the root world) and all inside it as plain objects, one for a line of JSON."""
         self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
-        return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id)
+        return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
 
     def export_jsonl(
         self,
@@ -113,13 +121,15 @@ class Interchange(Viewing):
         ingested: TimeLike | None = None,
         seq: int | None = None,
         overwrite: bool = False,
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Write the objects of :meth:`export_lines` to a file as JSON Lines; what the first and last of them say.
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
         refuse_inside(self.path, folder_of(path))
-        made = write_lines(folder_of(path), self.export_lines(ref, ingested=ingested, seq=seq), overwrite=overwrite)
+        lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
+        made = write_lines(folder_of(path), lines, overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -170,7 +171,9 @@ class Keeping(Proving):
             self._env.refuse_damaged_pages()
             self._env.write(lambda txn: rebuild_tables(LmdbLog(txn), Tables(txn), progress))
         if TEXT_NAME in wanted:
-            self._reader.text.rebuild(self._reader.head())
+            head = self._reader.head()
+            telling = None if progress is None else partial(_reached, progress, head)
+            self._reader.text.rebuild(head, progress=telling)
         if VECTORS_NAME in wanted:
             for index in self._reader.vector_indexes():
                 index.rebuild(self._reader.head())
@@ -196,6 +199,10 @@ class Keeping(Proving):
         """
         self._reader.refuse_supposed("a backup of it could be taken for one of the original")
         return backup_into(self._env, folder_of(into), self.author, progress)
+
+
+def _reached(progress: Progress, head: int, seq: int) -> None:
+    progress(seq, head)
 
 
 def backup_into(env: Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:

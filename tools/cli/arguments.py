@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from worlddb import EMBEDDERS, InputError, __version__
-from worlddb.tools.cli.command import Command
+from worlddb.tools.cli.command import ONE_DOCUMENT, Command
 
 DESCRIPTION: Final = "A memory engine for AI agents: every change is an event, and everything else is derived from it."
 EPILOG: Final = """\
@@ -68,12 +68,12 @@ def parser_of(commands: Sequence[Command]) -> Parser:
         )
         command.arguments(own)
         # A default here would overwrite what was given before the command.
-        _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS))
+        _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS), command.json)
         own.set_defaults(run=command.run)
     return parser
 
 
-def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any]) -> None:
+def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any], json: str = ONE_DOCUMENT) -> None:
     group = parser.add_argument_group("options of every command")
     group.add_argument(
         "--store",
@@ -81,9 +81,7 @@ def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any]) -> No
         default=defaults["store"],
         help="the store's directory (default: $WORLDDB_STORE, else ./worlddb-store)",
     )
-    group.add_argument(
-        "--json", action="store_true", default=defaults["json"], help="print one JSON document and nothing else"
-    )
+    group.add_argument("--json", action="store_true", default=defaults["json"], help=json)
     group.add_argument(
         "--quiet", action="store_true", default=defaults["quiet"], help="only the answer: no progress, no hints"
     )

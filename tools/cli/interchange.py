@@ -59,7 +59,7 @@ def _export(args: Namespace, out: Output) -> int:
             for line in db.export_lines(ref, seq=view.seq):
                 sys.stdout.write(_ENCODER.encode(line).decode() + "\n")
             return DONE
-        document = _written(db, args, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
+        document = _written(db, args, out, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
 
     def write(page: Page) -> None:
         page.line(
@@ -89,7 +89,8 @@ def _import(args: Namespace, out: Output) -> int:
     # Checked first: a file that is refused makes no store.
     head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = given_keys(args.keys)
-    bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
+    with out.progress("Checking the bundle"):
+        bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
     stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
     if args.check:
         out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
@@ -97,7 +98,8 @@ def _import(args: Namespace, out: Output) -> int:
         return DONE
     with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
         into = None if args.into is None else stores.world_of(db.view(), args.into)
-        receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
+        with out.progress("Taking it in"):
+            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
         receipt.raise_if_refused()
         with out.progress("Indexing"):
             db.catch_up()
@@ -145,12 +147,14 @@ def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> N
         out.hint("Hold it against a head of the store that it comes from with --head FILE.")
 
 
-def _written(db: Database, args: Namespace, ref: str | None, seq: int) -> dict[str, Any]:
-    if args.format == _JSONL:
-        told = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite)
-        return {"format": _JSONL, **told}
-    head = None if args.head is None else head_given(args.head)
-    made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=not args.no_proof, head=head)
+def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
+    with out.steps("Writing worlds") as told:
+        if args.format == _JSONL:
+            lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=told)
+            return {"format": _JSONL, **lines}
+        head = None if args.head is None else head_given(args.head)
+        proof = not args.no_proof
+        made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=told)
     return {"format": _BUNDLE, **wire.bundle(made)}
 
 

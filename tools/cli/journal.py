@@ -10,7 +10,7 @@ from typing import Any, Final
 from worlddb import Database, Entry, Thresholds, parse_time
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
-from worlddb.tools.cli.command import DONE, Command
+from worlddb.tools.cli.command import DONE, ONE_A_LINE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
 
@@ -136,7 +136,7 @@ def _size(size_bytes: float) -> str:
 COMMANDS = (
     Command(
         "log",
-        "list the events of the log, commit by commit; with --json one object a line",
+        "list the events of the log, commit by commit",
         _log_arguments,
         _log,
         (
@@ -146,6 +146,7 @@ COMMANDS = (
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),
         ),
+        json=ONE_A_LINE,
     ),
     Command(
         "stats",

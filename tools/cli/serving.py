@@ -162,5 +162,6 @@ COMMANDS = (
             ("mcp --http", f"at http://{DEFAULT_ADDRESS}{PATH}, for whoever has a key (see `worlddb key`)"),
             ("mcp --http 8767 --no-keys", "at another port, for every program of this machine"),
         ),
+        json="change nothing: what it prints belongs to the protocol, which is JSON",
     ),
 )
