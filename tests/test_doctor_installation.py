@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
@@ -21,15 +22,30 @@ def test_another_python_is_told() -> None:
 
 
 def test_libraries_that_are_missing_or_too_old_are_told_and_extras_as_a_note() -> None:
-    asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", 'no-such-mcp>=2; extra == "mcp"', 'x; extra == "dev"')
+    mcp = ('no-such-mcp; extra == "mcp"', 'nor-this; extra == "mcp"')
+    asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", *mcp, 'x; extra == "dev"')
+        "lmdb>=999",
+        "msgspec>=0.1",
+        "no-such-library>=2",
+        'no-such-mcp; extra == "mcp"',
+        'nor-this; extra == "mcp"',
+        'x; extra == "dev"',
+    )
     symptoms = list(installation.packages(asked))
     assert [(symptom.where, symptom.code, symptom.wrong) for symptom in symptoms] == [
         ("lmdb", "wrong_package", True),
         ("no-such-library", "wrong_package", True),
-        ("no-such-mcp", "missing_extra", False),
+        ("the extra 'mcp'", "missing_extra", False),
     ]
+    assert symptoms[2].what == "no-such-mcp is not installed; nor-this is not installed"
     assert symptoms[0].command.endswith("-m pip install 'lmdb>=999'")
     assert symptoms[2].command.endswith("-m pip install 'worlddb[mcp]'")
+
+
+def test_every_extra_for_users_is_known() -> None:
+    told = metadata.metadata("worlddb").get_all("Provides-Extra") or []
+    ours = {"test", "dev", *(name for name in told if name.startswith("bench"))}
+    assert set(told) - ours == installation.EXTRAS.keys()
 
 
 def test_a_library_that_cannot_be_loaded_is_told_and_one_that_ends_the_process_is_named(

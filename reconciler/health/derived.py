@@ -25,6 +25,7 @@ from worlddb.reconciler.embedding import pending
 from worlddb.reconciler.health.symptom import Symptom, on
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.spaces import space_in_use
+from worlddb.reconciler.static_embedder import MODEL
 
 Progress = Callable[[int, int], None]
 
@@ -161,7 +162,8 @@ def vectors_pending(env: Environment) -> Iterator[Symptom]:
     count = 0
     with env.read() as txn:
         log, known = LmdbLog(txn), Tables(txn)
-        for _ in pending(log, known, space_in_use(log, known)):
+        space = space_in_use(log, known)
+        for _ in pending(log, known, space):
             count += 1
             if count > MANY_PENDING:
                 break
@@ -173,8 +175,8 @@ def vectors_pending(env: Environment) -> Iterator[Symptom]:
             str(env.folder),
             f"{told} texts have no vector yet" if count > 1 else "One text has no vector yet",
             "They are found by their words and not by their meaning",
-            "Give them vectors, which needs the embedding model",
-            on(env.folder, "embed"),
+            f"Give them vectors by the model {MODEL if space is None else space.model}",
+            on(env.folder, "embed" if space is None or space.model == MODEL else "embed --embedder NAME"),
         )
 
 

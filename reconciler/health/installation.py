@@ -5,14 +5,20 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from worlddb.reconciler.health.symptom import Symptom
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 DISTRIBUTION: Final = "worlddb"
-EXTRAS: Final = {"mcp": "`worlddb mcp` does not start"}
+EXTRAS: Final = {
+    "mcp": "`worlddb mcp` does not start",
+    "embed": "`--embedder minilm`, the stronger model that runs offline, is not there",
+}
 """Extras for users, and what is missing without one."""
 LIBRARIES: Final = (
     *("anyascii", "blake3", "cryptography", "faiss", "filelock", "jinja2", "jellyfish", "lmdb", "markdown_it"),
@@ -68,7 +74,7 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        yield _missing("packaging is not installed", "packaging", "packaging", "")
+        yield _wrong("packaging is not installed", "packaging", "packaging")
         return
     try:
         listed = metadata.requires(DISTRIBUTION) or [] if requirements is None else requirements
@@ -83,15 +89,23 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
             f"{sys.executable} -m pip install worlddb",
         )
         return
+    lacking: dict[str, list[str]] = {}
     for line in listed:
         needed = Requirement(line)
-        extra = next((name for name in EXTRAS if needed.marker and needed.marker.evaluate({"extra": name})), "")
-        if needed.marker is not None and not needed.marker.evaluate({"extra": ""}) and not extra:
+        extra = "" if needed.marker is None or needed.marker.evaluate({"extra": ""}) else _extra_of(needed)
+        if extra is None:
             continue
         what = _unmet(needed.name, str(needed.specifier))
-        if what:
-            extra = extra if needed.marker and not needed.marker.evaluate({"extra": ""}) else ""
-            yield _missing(what, needed.name, f"{needed.name}{needed.specifier}", extra)
+        if what and extra:
+            lacking.setdefault(extra, []).append(what)
+        elif what:
+            yield _wrong(what, needed.name, f"{needed.name}{needed.specifier}")
+    yield from (_missing_extra(extra, found) for extra, found in lacking.items())
+
+
+def _extra_of(needed: Requirement) -> str | None:
+    """Which extra for users a library belongs to; none if it is for those who work on WorldDB."""
+    return next((name for name in EXTRAS if needed.marker and needed.marker.evaluate({"extra": name})), None)
 
 
 def _unmet(name: str, wanted: str) -> str:
@@ -105,17 +119,19 @@ def _unmet(name: str, wanted: str) -> str:
     return "" if SpecifierSet(wanted).contains(found, prereleases=True) else f"{name} is {found}, not {wanted}"
 
 
-def _missing(what: str, name: str, requirement: str, extra: str) -> Symptom:
-    if extra:
-        return Symptom(
-            "missing_extra",
-            False,
-            name,
-            f"{what}, which only the extra {extra!r} needs",
-            EXTRAS[extra].capitalize(),
-            "Install the extra if you want it",
-            f"{sys.executable} -m pip install 'worlddb[{extra}]'",
-        )
+def _missing_extra(extra: str, lacking: Sequence[str]) -> Symptom:
+    return Symptom(
+        "missing_extra",
+        False,
+        f"the extra {extra!r}",
+        "; ".join(lacking),
+        EXTRAS[extra].capitalize(),
+        "Install the extra if you want it",
+        f"{sys.executable} -m pip install 'worlddb[{extra}]'",
+    )
+
+
+def _wrong(what: str, name: str, requirement: str) -> Symptom:
     return Symptom(
         "wrong_package",
         True,
