@@ -24,13 +24,6 @@ def test_another_python_is_told() -> None:
 def test_libraries_that_are_missing_or_too_old_are_told_and_extras_as_a_note() -> None:
     mcp = ('no-such-mcp; extra == "mcp"', 'nor-this; extra == "mcp"')
     asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", *mcp, 'x; extra == "dev"')
-        "lmdb>=999",
-        "msgspec>=0.1",
-        "no-such-library>=2",
-        'no-such-mcp; extra == "mcp"',
-        'nor-this; extra == "mcp"',
-        'x; extra == "dev"',
-    )
     symptoms = list(installation.packages(asked))
     assert [(symptom.where, symptom.code, symptom.wrong) for symptom in symptoms] == [
         ("lmdb", "wrong_package", True),
