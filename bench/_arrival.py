@@ -24,7 +24,7 @@ from worlddb.projections.tables.schema import (
 _BLOB_BYTE = 0x04
 _LAST = 2**64
 _OF_NODES = {"nodes": slice(1, 9), "versions": slice(1, 9), "aliases": slice(1, 9), "forms": slice(1, 9)}
-_OF_NODES |= {name: slice(-8, None) for name in ("names", "types", "blocks")}
+_OF_NODES |= {name: slice(-8, None) for name in ("names", "types", "holders")}
 
 
 def by_arrival(pairs: list[Pair]) -> list[Pair]:
@@ -46,6 +46,11 @@ def by_arrival(pairs: list[Pair]) -> list[Pair]:
         came = born.get(int.from_bytes(key[1:9], "big"), 0)
         blobs[version.position] = blobs[version.details] = came
 
+    formed: dict[bytes, int] = {}
+    for key, _ in rows["holders"]:
+        form, came = key[5:-9], born.get(int.from_bytes(key[-8:], "big"), 0)
+        formed[form] = min(came, formed.get(form, came))
+
     def came_with(pair: Pair) -> int:
         key, value = pair
         if value is None:
@@ -55,6 +60,8 @@ def by_arrival(pairs: list[Pair]) -> list[Pair]:
         table = TABLES[key[0] - FIRST_TABLE_BYTE] if key[0] >= FIRST_TABLE_BYTE else ""
         if table in _OF_NODES:
             return born.get(int.from_bytes(key[_OF_NODES[table]], "big"), 0)
+        if table == "blocks":
+            return formed.get(key.rpartition(b"\0")[2], 0)
         if table == "lineages":
             return born.get(int.from_bytes(value, "big"), 0)
         if table in ("out", "back"):

@@ -1,9 +1,10 @@
-"""The whole resolver a candidate, in a store of people with different names, and what blocking leaves out.
+"""The whole resolver a candidate, in stores of few and of many people, and what blocking leaves out.
 
 Candidates are names of the store as somebody else may have written them. Each is judged by all tiers in a read
-transaction, as it would be within a write; the figures are by the tier that decided. A look at every name of the store
-says what blocking leaves out: of the names that would then be proposed, and of all pairs that are alike at all. The
-rate of a batch is that of one durable commit, its writing included. A second store is full of people with one name.
+transaction, as it would be within a write, and the least of a few tries counts; the figures are by the tier that
+decided. Beside a store of more names stands one of fewer, whose candidates take turns with the others'. A look at every
+name of the store (bench/_scan.py) says what blocking leaves out: of all pairs that are alike, and of the answers. The
+rate of a batch is that of one durable commit, its writing included. A last store is full of people with one name.
 """
 
 from __future__ import annotations
@@ -12,31 +13,54 @@ import argparse
 import random
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from time import perf_counter, thread_time
-from typing import Any, Final
+from time import perf_counter, process_time, thread_time
+from typing import Any, Final, NamedTuple
 
 from bench._people import people, written_otherwise
 from bench._report import p50, p95, parser, report
+from bench._scan import Scan
 from bench._workload import open_seeded
 from worlddb import Database
 from worlddb.log.model.environment import SeededEntropy
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.blocks import block, lookup_keys
+from worlddb.projections.tables.blocks import around
 from worlddb.projections.tables.matching import forms
+from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.resolver import verdict
-from worlddb.reconciler.resolving.scores import likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
-from worlddb.reconciler.resolving.verdict import Considered, Resolved, judge
+from worlddb.reconciler.resolving.verdict import Resolved, Verdict
+from worlddb.reconciler.searching import Search, places_of
 
-_COLUMNS: Final = ("decided by", "candidates", "p50 ms", "p95 ms", "p50 ms of the processor", "p95 ms of it")
+_COLUMNS: Final = ("names", "decided by", "candidates", "p50 ms", "p95 ms", "p50 ms of the processor", "p95 ms of it")
 _BATCH: Final = 10_000
 _NAMESAKE: Final = "Wang Wei"
+_MISSPELLED: Final = "Wang Weii"
 _THRESHOLDS: Final = Thresholds()
+
+
+class People(NamedTuple):
+    """A store of people, their names, and names as somebody else may have written them."""
+
+    db: Database
+    names: list[str]
+    others: list[str]
+
+
+class Taken(NamedTuple):
+    """Who decided on each candidate, the milliseconds by the clock and of the processor, and how much was left out."""
+
+    tiers: list[str]
+    ms: list[float]
+    cpu_ms: list[float]
+    in_part: list[bool]
+    not_weighed: list[bool]
 
 
 def main() -> None:
@@ -44,23 +68,37 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
         result = measure(Path(folder), arguments)
     rows = [
-        (tier, result["counts"][tier], *(result[key][tier] for key in ("p50_ms", "p95_ms", "cpu_p50_ms", "cpu_p95_ms")))
-        for tier in sorted(result["counts"])
+        (size, tier, *(found[key] for key in ("candidates", "p50_ms", "p95_ms", "cpu_p50_ms", "cpu_p95_ms")))
+        for size, tiers in result["by_tier"].items()
+        for tier, found in sorted(tiers.items())
     ]
-    notes = (
-        f"{result['nodes']:,} names. For {result['scanned']} candidates a look at every name would propose"
-        f" {result['pairs']:,} by other tiers than the exact one; blocks hold {result['recall']} of them, and"
-        f" {result['recall_of_all_alike']} of the {result['pairs_alike']:,} pairs that are alike.",
-        f"Together: {result['batch_per_s']:,} candidates/s in one durable commit of {result['batch']:,}.",
+    notes = [_told(size, found) for size, found in result["left_out"].items()]
+    notes += [f"p95 of the processor at {result['nodes']:,} names is {result['ratio']} times that at fewer."]
+    notes += [
+        f"Together: {result['batch_per_s']:,} candidates/s in one durable commit of {result['batch']:,};"
+        f" {result['batch_cpu_per_s']:,} a second of the processor."
+    ]
+    report(arguments, "resolve", result, _COLUMNS, rows, notes if result["ratio"] else [notes[0], notes[-1]])
+
+
+def _told(size: str, found: dict[str, Any]) -> str:
+    return (
+        f"{size} names: blocks hold {found['recall_of_all_alike']} of the {found['pairs_alike']:,} pairs that are alike"
+        f" for {found['scanned']:,} candidates, and {found['recall']} of the {found['pairs']:,} that a look at every"
+        f" name would propose by other tiers than the exact one. The resolver's answer is that of such a look for"
+        f" {found['same_answer']:,} candidates, and nobody for {found['lost']} who were somebody. Of"
+        f" {found['candidates']:,} candidates {found['in_part']:,} had a block that was looked at in part, and"
+        f" {found['not_weighed']:,} more names alike than are weighed."
     )
-    report(arguments, "resolve", result, _COLUMNS, rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=10_000, help="names in the store")
+    arguments.add_argument("--beside", type=int, default=10_000, help="names in the store beside one of more")
     arguments.add_argument("--candidates", type=int, default=1_000)
-    arguments.add_argument("--scanned", type=int, default=100, help="candidates held against every name, for recall")
+    arguments.add_argument("--repeat", type=int, default=3, help="tries a candidate, of which the least counts")
+    arguments.add_argument("--scanned", type=int, default=1_000, help="candidates held against every name")
     arguments.add_argument("--batch", type=int, default=_BATCH, help="candidates that arrive together")
     arguments.add_argument("--namesakes", type=int, default=5_000, help="people in the store of one name")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
@@ -69,36 +107,39 @@ def _arguments() -> argparse.Namespace:
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Time candidates one by one, then together, and count what blocking leaves out."""
-    draw = random.Random(arguments.seed)
-    names = list(people(draw, arguments.nodes))
-    others = [written_otherwise(draw, draw.choice(names)) for _ in range(arguments.candidates)]
-    with open_seeded(folder / "people", arguments.seed) as db:
-        _fill(db, names)
-        taken, worked = timed(db, others)
-        recall = blocking_recall(db, names, others[: arguments.scanned])
-        together = [written_otherwise(draw, draw.choice(names)) for _ in range(arguments.batch)]
-        began = perf_counter()
-        with db.batch() as tx:
-            for name in together:
-                tx.create("Entity", name, resolve="all")
-        batch_seconds = perf_counter() - began
+    sizes = sorted({arguments.nodes, min(arguments.nodes, arguments.beside)})
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_seeded(folder / f"{size}", arguments.seed)) for size in sizes]
+        stores = [_filled(db, size, arguments) for db, size in zip(opened, sizes, strict=True)]
+        taken = dict(zip(map(str, sizes), timed(stores, arguments.repeat), strict=True))
+        left_out = {
+            size: blocking(people, arguments.scanned) | _cut(taken[size])
+            for size, people in zip(map(str, sizes), stores, strict=True)
+        }
+        seconds, work = _together(stores[-1], arguments)
     with open_seeded(folder / "namesakes", arguments.seed) as db:
         _fill(db, [_NAMESAKE] * arguments.namesakes)
-        for number, wanted in enumerate((_NAMESAKE, "Wang Weii")):
-            name = f"{arguments.namesakes:,} called {_NAMESAKE}: {('the same', 'misspelled')[number]}"
-            taken[name], worked[name] = (found["in all"] for found in timed(db, [wanted] * 50))
+        for wanted in (_NAMESAKE, _MISSPELLED):
+            (found,) = timed([People(db, [], [wanted] * 50)], arguments.repeat)
+            taken[f"{arguments.namesakes:,} called {_NAMESAKE}: {wanted}"] = found
+    by_tier = {size: _by_tier(found) for size, found in taken.items()}
+    least, most = (by_tier[str(size)]["in all"]["cpu_p95_ms"] for size in (sizes[0], sizes[-1]))
     return {
         "nodes": arguments.nodes,
-        "counts": {tier: len(found) for tier, found in taken.items()},
-        "p50_ms": {tier: round(p50(found), 4) for tier, found in taken.items()},
-        "p95_ms": {tier: round(p95(found), 4) for tier, found in taken.items()},
-        "cpu_p50_ms": {tier: round(p50(found), 4) for tier, found in worked.items()},
-        "cpu_p95_ms": {tier: round(p95(found), 4) for tier, found in worked.items()},
-        **recall,
-        "scanned": min(arguments.scanned, len(others)),
+        "by_tier": by_tier,
+        "ratio": round(most / least, 3) if len(sizes) > 1 else None,
+        "left_out": left_out,
         "batch": arguments.batch,
-        "batch_per_s": round(arguments.batch / batch_seconds),
+        "batch_per_s": round(arguments.batch / seconds),
+        "batch_cpu_per_s": round(arguments.batch / work),
     }
+
+
+def _filled(db: Database, nodes: int, arguments: argparse.Namespace) -> People:
+    draw = random.Random(arguments.seed)
+    names = list(people(draw, nodes))
+    _fill(db, names)
+    return People(db, names, [written_otherwise(draw, draw.choice(names)) for _ in range(arguments.candidates)])
 
 
 def _fill(db: Database, names: list[str]) -> None:
@@ -108,52 +149,102 @@ def _fill(db: Database, names: list[str]) -> None:
                 tx.create("Entity", name, resolve=False)
 
 
-def timed(db: Database, names: list[str]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Milliseconds a candidate, in all and by the tier that decided: by the clock, and of the processor."""
-    taken: dict[str, list[float]] = defaultdict(list)
-    worked: dict[str, list[float]] = defaultdict(list)
+@contextmanager
+def _judging(db: Database) -> Iterator[Context]:
+    """What a candidate is judged with, in one read transaction."""
     with db._env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         nonces = FreshNonces(SeededEntropy(1))
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author="bench")
-        ctx = Context(draft, db._ontology, b"")
-        for name in names:
-            forms.cache_clear()
-            began, began_work = perf_counter(), thread_time()
-            found = verdict(ctx, Create(type="Entity", name=name), _THRESHOLDS)
-            work, spent = 1000 * (thread_time() - began_work), 1000 * (perf_counter() - began)
-            for tier in (found.evidence.get("tier", "nobody"), "in all"):
-                taken[tier].append(spent)
-                worked[tier].append(work)
-    return taken, worked
+        yield Context(draft, db._ontology, b"")
 
 
-def blocking_recall(db: Database, names: list[str], others: list[str]) -> dict[str, Any]:
-    """What a look at every name finds, and the share of it that blocks hold: of what is alike, and of what is best."""
-    alike = alike_found = best = best_found = 0
-    with db._env.read() as txn:
-        tables = Tables(txn)
-        for other in others:
-            reached = {text for form in forms(other) for key in lookup_keys(form) for text, _ in block(tables, key)}
-            in_blocks = [any(form.text in reached for form in forms(name)) for name in names]
-            everybody = [
-                Considered(number, "", other, name, likeness(other, name)) for number, name in enumerate(names)
-            ]
-            alike_to = [
-                each.node
-                for each in everybody
-                if each.score("fuzzy") >= _THRESHOLDS.fuzzy or each.score("phonetic") >= _THRESHOLDS.phonetic
-            ]
-            found = judge(everybody, _THRESHOLDS)
-            proposed = (found.match,) if isinstance(found, Resolved) else getattr(found, "matches", ())
-            wanted = [each.node for each in proposed if not each.likeness.exact]
-            alike, alike_found = alike + len(alike_to), alike_found + sum(in_blocks[node] for node in alike_to)
-            best, best_found = best + len(wanted), best_found + sum(in_blocks[node] for node in wanted)
+def timed(stores: list[People], repeat: int) -> list[Taken]:
+    """Judge the candidates of all stores by turns."""
+    found = [Taken([], [], [], [], []) for _ in stores]
+    with ExitStack() as stack:
+        contexts = [stack.enter_context(_judging(people.db)) for people in stores]
+        for candidates in zip(*(people.others for people in stores), strict=True):
+            for ctx, name, taken in zip(contexts, candidates, found, strict=True):
+                tries = [_once(ctx, name) for _ in range(repeat)]
+                looked_at = tries[0][0].evidence.get("looked_at", {})
+                taken.tiers.append(tries[0][0].evidence.get("tier", "nobody"))
+                taken.ms.append(min(ms for _, ms, _ in tries))
+                taken.cpu_ms.append(min(cpu_ms for _, _, cpu_ms in tries))
+                taken.in_part.append("blocks_in_part" in looked_at)
+                taken.not_weighed.append("forms_left" in looked_at)
+    return found
+
+
+def _once(ctx: Context, name: str) -> tuple[Verdict, float, float]:
+    forms.cache_clear()
+    began, began_work = perf_counter(), thread_time()
+    found = verdict(ctx, Create(type="Entity", name=name), _THRESHOLDS)
+    work, spent = thread_time() - began_work, perf_counter() - began
+    return found, 1000 * spent, 1000 * work
+
+
+def _by_tier(taken: Taken) -> dict[str, dict[str, Any]]:
+    ms: dict[str, list[float]] = defaultdict(list)
+    cpu_ms: dict[str, list[float]] = defaultdict(list)
+    for tier, spent, work in zip(taken.tiers, taken.ms, taken.cpu_ms, strict=True):
+        for each in (tier, "in all"):
+            ms[each].append(spent)
+            cpu_ms[each].append(work)
     return {
+        tier: {
+            "candidates": len(ms[tier]),
+            "p50_ms": round(p50(ms[tier]), 4),
+            "p95_ms": round(p95(ms[tier]), 4),
+            "cpu_p50_ms": round(p50(cpu_ms[tier]), 4),
+            "cpu_p95_ms": round(p95(cpu_ms[tier]), 4),
+        }
+        for tier in ms
+    }
+
+
+def _cut(taken: Taken) -> dict[str, int]:
+    return {"candidates": len(taken.tiers), "in_part": sum(taken.in_part), "not_weighed": sum(taken.not_weighed)}
+
+
+def _together(people: People, arguments: argparse.Namespace) -> tuple[float, float]:
+    """Seconds by the clock and of the processor for candidates that arrive together."""
+    draw = random.Random(arguments.seed + 1)
+    names = [written_otherwise(draw, draw.choice(people.names)) for _ in range(arguments.batch)]
+    began, began_work = perf_counter(), process_time()
+    with people.db.batch() as tx:
+        for name in names:
+            tx.create("Entity", name, resolve="all")
+    return perf_counter() - began, process_time() - began_work
+
+
+def blocking(people: People, scanned: int) -> dict[str, Any]:
+    """What a look at every name finds, and the share of it that blocks hold: of what is alike, and of what is best; and
+    how often the resolver gives the same answer."""
+    alike = alike_found = best = best_found = same = lost = 0
+    scan, search, others = Scan(people.names, _THRESHOLDS), Search(ROOT_NODE, _THRESHOLDS), people.others[:scanned]
+    with _judging(people.db) as ctx:
+        first = ctx.tables.progress().next_node - len(people.names)
+        for other in others:
+            places = [place for form in forms(other) for place in places_of(form, search)]
+            reached = {text.decode() for place in places for text, _ in around(ctx.tables, place)[0]}
+            seen = scan.look(other)
+            if not seen.exact:
+                held = {at for at in seen.alike if any(form.text in reached for form in forms(people.names[at]))}
+                alike, alike_found = alike + len(seen.alike), alike_found + len(held)
+                best, best_found = best + len(seen.proposed), best_found + len(held & set(seen.proposed))
+            answer = verdict(ctx, Create(type="Entity", name=other), _THRESHOLDS)
+            matches = (answer.match,) if isinstance(answer, Resolved) else getattr(answer, "matches", ())
+            same += {match.node - first for match in matches} == set(seen.proposed)
+            lost += bool(seen.proposed) and not matches
+    return {
+        "scanned": len(others),
         "recall": round(best_found / best, 4) if best else 1.0,
         "pairs": best,
         "recall_of_all_alike": round(alike_found / alike, 4) if alike else 1.0,
         "pairs_alike": alike,
+        "same_answer": same,
+        "lost": lost,
     }
 
 

@@ -24,8 +24,8 @@ from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.lease import background_lease
 from worlddb.reconciler.neighbourhood import neighbourhood, news
 from worlddb.reconciler.pipeline import Writer, execute
-from worlddb.reconciler.resolver import Candidate, considered, scope_of
-from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Tiebreaker, judge
+from worlddb.reconciler.resolver import Candidate, Held, considered, scope_of
+from worlddb.reconciler.resolving.verdict import Ambiguous, Resolved, Tiebreaker, judge
 from worlddb.reconciler.staging import is_settled
 from worlddb.reconciler.tuning import Setting, setting_for
 
@@ -75,7 +75,7 @@ class Look(NamedTuple):
     """A world, whom it was held against, and those among them with whom nothing has to be proposed."""
 
     lineage: bytes
-    considered: list[Considered]
+    held: Held
     setting: Setting
     settled: frozenset[int]
 
@@ -99,7 +99,7 @@ def recluster(
         marked, head = _progress(writer)
         through = max(after, marked)
         while leased and through < head and (limit is None or looked_at < limit) and not stopped():
-            looks, reached = _look(writer, meaning, through, head)
+            looks, reached = _look(writer, meaning, through, head, every=tiebreaker is not None)
             judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
             pairs = list({frozenset(pair[:2]): pair for pair in judged}.values())
             looked_at, through = looked_at + len(looks), reached
@@ -117,7 +117,7 @@ def _progress(writer: Writer) -> tuple[int, int]:
         return reclustered_through(Tables(txn)), LmdbLog(txn).head().seq
 
 
-def _look(writer: Writer, meaning: Meaning | None, after: int, head: int) -> tuple[list[Look], int]:
+def _look(writer: Writer, meaning: Meaning | None, after: int, head: int, *, every: bool) -> tuple[list[Look], int]:
     """What is seen around the next commits, and the last of them."""
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
@@ -125,10 +125,10 @@ def _look(writer: Writer, meaning: Meaning | None, after: int, head: int) -> tup
         nonces = FreshNonces(writer.entropy)
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
         ctx = Context(draft, writer.ontology, b"")
-        return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes))), fresh.through
+        return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
 
 
-def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[int]) -> Iterator[Look]:
+def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[int], *, every: bool) -> Iterator[Look]:
     for node in nodes:
         body = ctx.body(node)
         if body is None:
@@ -137,10 +137,11 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         thresholds = setting.thresholds
         candidate = Candidate((body.name, *ctx.aliases(node)), body.type, scope_of(ctx, node), node)
         near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
-        found = considered(ctx, candidate, thresholds, near)
+        held = considered(ctx, candidate, thresholds, near, every=every)
+        found = held.considered
         one = class_of(ctx, node) if found else {}
         settled = frozenset(each.node for each in found if each.node in one or is_settled(ctx, node, each.node))
-        yield Look(ctx.lineage(node), found, setting, settled)
+        yield Look(ctx.lineage(node), held, setting, settled)
 
 
 def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
@@ -160,7 +161,7 @@ def _judged(
     look: Look, meaning: Meaning | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     """(later lineage, earlier lineage, evidence) of what is to be proposed."""
-    found = judge(look.considered, look.setting.thresholds, tiebreaker)
+    found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
     compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
     told = {**look.setting.told(), "by": AUTHOR, **compared}

@@ -7,39 +7,36 @@ others score what blocking brings up; see ``resolving/`` for the scores, the gua
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from heapq import nsmallest
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from rapidfuzz.distance import JaroWinkler
-
 from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.blocks import MAX_FORMS, block, ends_keys, given_name_keys, lookup_keys
-from worlddb.projections.tables.matching import Form, forms, sound_of
+from worlddb.projections.tables.blocks import holders
+from worlddb.projections.tables.matching import Form, form_of, forms
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
-from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.kinds import are_compatible
 from worlddb.reconciler.references import node_ref
-from worlddb.reconciler.resolving.given_names import SHORTEST, others_for
+from worlddb.reconciler.resolving.guards import kept_apart
 from worlddb.reconciler.resolving.scores import Likeness, likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Verdict, judge
+from worlddb.reconciler.searching import Search, likeliest, near_in
 from worlddb.reconciler.staging import is_apart
 
 MAX_CONSIDERED: Final = 512
 """How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
 
-MAX_WALKED: Final = 2048
-"""How many members of the scope are looked at for a name that more than so many others have."""
-
-MAX_GLANCES: Final = 512
-"""How many forms are looked at for one of a candidate's, in all of its blocks together."""
-
-MAX_WEIGHED: Final = 16
+MAX_WEIGHED: Final = 32
 """How many of the likeliest are looked up and weighed name by name."""
 
+MIN_WEIGHED: Final = 4
+"""How many of the likeliest are weighed although somebody is surely nearer: they stand beside the answer."""
+
+MAX_KEPT_APART: Final = 2
+"""How many forms that a guard keeps apart from the candidate's are looked up all the same, to be shown."""
 
 _SESSION: Final = type_digest("Session")
 
@@ -79,29 +76,82 @@ def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[Ma
 
 def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
     """Judge a candidate by all tiers, stopping at the exact one if that finds anybody."""
-    return judge(considered(ctx, _candidate(ctx, command), thresholds), thresholds)
+    held = considered(ctx, _candidate(ctx, command), thresholds)
+    return judge(held.considered, thresholds, looked_at=held.looked_at)
+
+
+class Held(NamedTuple):
+    """Whom a candidate is held against, and how much was looked at to find them."""
+
+    considered: list[Considered]
+    looked_at: dict[str, int]
 
 
 def considered(
-    ctx: Context, candidate: Candidate, thresholds: Thresholds, near: Mapping[int, float] | None = None
-) -> list[Considered]:
+    ctx: Context,
+    candidate: Candidate,
+    thresholds: Thresholds,
+    near: Mapping[int, float] | None = None,
+    *,
+    every: bool = False,
+) -> Held:
     """Whom a candidate is held against: those of its name, or else those of a name like it, and those whose text is
-    near to its own in meaning, with the cosines in ``near``."""
+    near to its own in meaning, with the cosines in ``near``.
+
+    Those who cannot be the answer, since somebody else is surely nearer, are left out, unless ``every`` contender is
+    asked for.
+    """
     found: list[Considered] = []
     for node, name in _holders(ctx, candidate):
         found.append(Considered(node, _lineage(ctx, node), name, name, Likeness(exact=1.0)))
         if len(found) > thresholds.most:
             break
     if found:
-        return found
-    search = Search(candidate.world, min(thresholds.fuzzy, thresholds.phonetic), {})
-    close = near or {}
-    for node in dict.fromkeys((*likeliest(ctx, candidate.names, search), *close)):
+        return Held(found, {})
+    search = Search(candidate.world, thresholds)
+    for node, meaning in (near or {}).items():
         if _is_open(ctx, node, candidate):
-            found.append(_weighed(ctx, candidate, node, close.get(node, 0.0)))
+            found.append(_weighed(ctx, candidate, node, meaning))
+    _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
         found = [each for each in found if not each.likeness.given_name or each.embedding]
-    return found
+    return Held(found, search.told())
+
+
+def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list[Considered], margin: float) -> None:
+    """Add those of a name like the candidate's, the likeliest first, until nobody behind can come within the margin."""
+    known = {each.node for each in found}
+    best = max((each.likeness.fuzzy for each in found if not each.likeness.given_name), default=0.0)
+    best = best if best >= search.fuzzy else 0.0
+
+    def here(node: int) -> bool:
+        return node not in known and search.is_here(ctx, node) and _is_open(ctx, node, candidate)
+
+    alike = likeliest(ctx, candidate.names, search)
+    mine = [form for name in candidate.names for form in forms(name)]
+    before = len(known)
+    for position, form in enumerate(alike):
+        weighed = len(known) - before
+        if best - form.bound > margin and weighed >= MIN_WEIGHED:
+            return
+        if weighed >= MAX_WEIGHED:
+            search.forms_left = len(alike) - position
+            return
+        if _are_kept_apart(mine, form.text):
+            search.kept_apart += 1
+            if search.kept_apart > MAX_KEPT_APART:
+                continue
+        for node in holders(ctx.tables, form.text, here):
+            known.add(node)
+            each = _weighed(ctx, candidate, node, 0.0)
+            found.append(each)
+            if each.likeness.fuzzy >= search.fuzzy and not each.likeness.given_name:
+                best = max(best, each.likeness.fuzzy)
+
+
+def _are_kept_apart(mine: list[Form], text: str) -> bool:
+    theirs = form_of(text)
+    return theirs is None or all(kept_apart(form, theirs) is not None for form in mine)
 
 
 def scope_of(ctx: Context, node: int) -> int:
@@ -110,85 +160,6 @@ def scope_of(ctx: Context, node: int) -> int:
     if world != ROOT_NODE and ctx.tables.version(world, ctx.tables.node(world).versions).type == _SESSION:
         return ctx.home_of(world)
     return world
-
-
-class Search(NamedTuple):
-    """Where somebody is looked for, and from which score on."""
-
-    world: int
-    least: float
-    places: dict[int, bool]
-    """Which nodes are inside the world, as far as they were asked about."""
-
-    @property
-    def by_given_name(self) -> bool:
-        """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
-        return self.world != ROOT_NODE
-
-
-def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[int]:
-    """The worlds, the likeliest first, whose names a glance at the forms in their blocks finds alike."""
-    scores: dict[int, float] = {}
-    for name in names:
-        for form in forms(name):
-            for score, node in _glances(ctx, form, search):
-                if score > scores.get(node, 0.0):
-                    scores[node] = score
-    return nsmallest(MAX_WEIGHED, scores, key=lambda node: (-scores[node], node))
-
-
-def _glances(ctx: Context, form: Form, search: Search) -> Iterator[tuple[float, int]]:
-    """(score, node) of whoever is in a block of the form, or of what the same name is with another given name."""
-    seen: dict[str, float] = {}
-    left = MAX_GLANCES
-    for sought, key in _looked_up(form, search):
-
-        def alike(text: str, sought: Form = sought) -> bool:
-            nonlocal left
-            left -= 1
-            score = seen.get(text)
-            if score is None or (sought is not form and not score):
-                score = seen[text] = _glance(sought, text, search)
-            return score > 0.0
-
-        def here(node: int) -> bool:
-            if node not in search.places:
-                search.places[node] = ctx.inside(node, search.world)
-            return search.places[node]
-
-        for text, node in block(ctx.tables, key, alike, here, min(left, MAX_FORMS)):
-            yield seen[text], node
-
-
-def _looked_up(form: Form, search: Search) -> Iterator[tuple[Form, bytes]]:
-    """The blocks to look into, and what is looked for in each."""
-    yield from ((form, key) for key in lookup_keys(form))
-    if search.by_given_name:
-        yield from ((form, key) for key in given_name_keys(form))
-    first, *rest = form.text.split()
-    for given in others_for(first) if first == form.words[0] else ():
-        for other in forms(" ".join((given, *rest))):
-            yield from ((other, key) for key in ends_keys(other))
-            if search.by_given_name:
-                yield from ((other, key) for key in given_name_keys(other))
-
-
-def _glance(form: Form, text: str, search: Search) -> float:
-    """The greatest score that a form can have against another, of which only the text is known; 0 if too small."""
-    score: float = JaroWinkler.similarity(form.text, text, score_cutoff=search.least)
-    words = text.split()
-    if score < 1.0 and len(words) > 1:
-        score = max(score, JaroWinkler.similarity(form.ordered, " ".join(sorted(words)), score_cutoff=search.least))
-    if score:
-        return score
-    own = form.text.split()
-    if sorted(map(sound_of, words)) == sorted(map(sound_of, own)):
-        return search.least
-    if words[0] == own[0]:
-        alone = 1 in (len(words), len(own))
-        return search.least if (search.by_given_name if alone else words[-1] == own[-1]) else 0.0
-    shorter, longer = sorted((text, form.text), key=len)
-    return search.least if len(shorter) >= SHORTEST and longer.startswith(shorter) and " " not in longer else 0.0
 
 
 def _candidate(ctx: Context, command: Create) -> Candidate:
@@ -218,20 +189,7 @@ def _namesakes(ctx: Context, digest: bytes, world: int) -> Iterator[int]:
     rows = ctx.tables.named(digest)
     yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
     if world != ROOT_NODE and next(rows, None) is not None:
-        yield from sorted(_near(ctx, world))
-
-
-def _near(ctx: Context, world: int) -> set[int]:
-    """The worlds inside a world, level by level, as far as they are looked at."""
-    found, pending = {world}, [world]
-    for around in pending:
-        for _, row in ctx.tables.outgoing(around, CONTAINS_CODE):
-            if len(found) > MAX_WALKED:
-                return found
-            if row.unlinked == LIVE and row.target not in found:
-                found.add(row.target)
-                pending.append(row.target)
-    return found
+        yield from sorted(near_in(ctx, world))
 
 
 def _is_called(ctx: Context, node: int, digest: bytes) -> bool:

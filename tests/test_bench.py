@@ -48,8 +48,21 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
     "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
     "resolve": (
-        ("--nodes", "60", "--candidates", "20", "--scanned", "5", "--batch", "10", "--namesakes", "20"),
-        {"p50_ms", "p95_ms", "recall", "batch_per_s"},
+        (
+            "--nodes",
+            "60",
+            "--beside",
+            "30",
+            "--candidates",
+            "20",
+            "--scanned",
+            "5",
+            "--batch",
+            "10",
+            "--namesakes",
+            "9",
+        ),
+        {"by_tier", "ratio", "left_out", "batch_per_s"},
     ),
     "serving": (
         ("--runs", "1", "--memories", "20", "--calls", "2"),

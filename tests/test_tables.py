@@ -162,7 +162,7 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
-    assert schema.TABLES[26:30] == ("forms", "blocks", "tunings", "space_changes")
+    assert schema.TABLES[26:31] == ("forms", "blocks", "tunings", "space_changes", "holders")
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)

@@ -72,6 +72,15 @@ class Form(NamedTuple):
         return " ".join(sorted(map(sound_of, self.words)))
 
 
+MAX_FORM_CHARACTERS: Final = 400
+"""Longer forms are none: a sign may be transliterated to many letters, and keys of tables have an end."""
+
+
+def form_of(text: str) -> Form | None:
+    """The form that has this text; of a name's script it says nothing."""
+    return _form(text, "")
+
+
 @lru_cache(maxsize=4096)
 def forms(name: str) -> tuple[Form, ...]:
     """As :func:`forms_of`, for names that are asked for again and again."""
@@ -123,9 +132,10 @@ def _form(text: str, native: str) -> Form | None:
             marks.append(part)
         else:
             initials.append(part)
-    if not words:
+    text = " ".join(parts)
+    if not words or len(text) > MAX_FORM_CHARACTERS:
         return None
-    return Form(" ".join(parts), " ".join(sorted(parts)), tuple(words), tuple(marks), tuple(initials), native)
+    return Form(text, " ".join(sorted(parts)), tuple(words), tuple(marks), tuple(initials), native)
 
 
 @lru_cache(maxsize=16_384)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
+from typing import Any, Final
 
 import lmdb
 
@@ -19,6 +20,9 @@ Pending = tuple[bytes, bytes | None]
 
 
 _key = itemgetter(0)
+
+_TOGETHER: Final = 16
+"""How many pairs are read before it is asked whether they still belong to what is read."""
 
 
 class Table:
@@ -65,7 +69,7 @@ class Table:
             self._deletes = True
 
     def put_new(self, keys: list[bytes], values: Iterable[bytes]) -> None:
-        """Store many pairs; values beyond the last key are left.
+        """Store many pairs, whose keys differ; values beyond the last key are left.
 
         They stay as they come until somebody reads or puts: of most tables, nobody does before they are written.
         """
@@ -76,12 +80,10 @@ class Table:
         """Put what came in columns with the rest of what is in memory."""
         columns, self._columns = self._columns, []
         for keys, values in columns:
-            known = len(self._pending)
+            if self._prefix_bytes:
+                known = self._pending.keys()
+                self._ungrouped += keys if known.isdisjoint(keys) else [key for key in keys if key not in known]
             self._pending.update(zip(keys, values, strict=True))
-            if len(self._pending) - known < len(keys):
-                self._grouped, self._ungrouped = None, list(self._pending)
-            elif self._prefix_bytes:
-                self._ungrouped += keys
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
         """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
@@ -102,6 +104,33 @@ class Table:
             if not cursor.next():
                 break
         return pairs
+
+    def around(self, group: bytes, at: bytes, most: int) -> tuple[list[Pair], bool]:
+        """The ``most`` pairs of a whole group that stand nearest to ``group + at``, as many before it as behind it if
+        there are so many, and whether these are all of the group."""
+        start = group + at
+        if self._columns:
+            self._take_in()
+        if self._pending and self._group(group):
+            behind = list(islice(self.scan(group, start), most + 1))
+            before = list(islice(self.scan(group, start, reverse=True), most + 1))
+            if before and behind and before[0][0] == behind[0][0]:
+                del before[0]
+        else:
+            behind, before = self._stored_around(self._first + group, self._first + start, most + 1)
+        if len(behind) + len(before) <= most:
+            return behind + before, True
+        few = min(len(before), max(most // 2, most - len(behind)))
+        return behind[: most - few] + before[:few], False
+
+    def _stored_around(self, within: bytes, start: bytes, most: int) -> tuple[list[Pair], list[Pair]]:
+        """The stored pairs from ``start`` on and those before it, the nearest first."""
+        cursor = self._own_cursor()
+        found = cursor.set_range(start)
+        behind = _within(cursor.iternext(), within, most) if found else []
+        if len(start) == len(within) or not (cursor.set_range(start) and cursor.prev() if found else cursor.last()):
+            return behind, []
+        return behind, _within(cursor.iterprev(), within, most)
 
     def _seek(self, prefix: bytes) -> lmdb.Cursor | None:
         """A cursor on the first stored pair under a prefix; none if there is none, which is cheaper than a scan."""
@@ -240,6 +269,19 @@ class Table:
         if start is not None:
             keys = [key for key in keys if (key <= start if reverse else key >= start)]
         return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
+
+
+def _within(pairs: Iterator[Any], prefix: bytes, most: int) -> list[Pair]:
+    """The first of some pairs, as long as their keys begin with a prefix; without the table's byte."""
+    found: list[tuple[bytes, bytes]] = []
+    while len(found) < most:
+        some = list(islice(pairs, min(_TOGETHER, most - len(found))))
+        found += some
+        if len(some) < _TOGETHER or not some[-1][0].startswith(prefix):
+            break
+    while found and not found[-1][0].startswith(prefix):
+        found.pop()
+    return [(key[1:], value) for key, value in found]
 
 
 def _live(pairs: Iterable[Pending]) -> Iterator[Pair]:

@@ -32,11 +32,12 @@
 | | ``00 00`` | u64 seq of the last change in this table |
 | ``spaces`` | u32 space | :class:`SpaceRow` |
 | ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
-| ``forms`` | u64 node, u32 checksum of a form | u32 keys of the blocks that it is in |
-| ``blocks`` | u32 key, u32 checksum of a form, u64 node | the form, see :mod:`.matching` |
+| ``forms`` | u64 node, a form that it ever had, see :mod:`.matching` | nothing |
+| ``blocks`` | u32 key, place in the block, ``00``, a form | its words in order if they are not, see :mod:`.blocking` |
 | ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
 | ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
 | | ``02``, u32 space | u64 seq that dropped it |
+| ``holders`` | u32 checksum of a form, the form, ``00``, u64 node | nothing |
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ TABLES: Final = (
     "blocks",
     "tunings",
     "space_changes",
+    "holders",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -95,6 +97,7 @@ PREFIX_BYTES: Final = {
     "forms": 8,
     "blocks": 4,
     "space_changes": 1,
+    "holders": 4,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -154,8 +157,10 @@ class Progress(NamedTuple):
 
 
 PROGRESS = struct.Struct(">QQQH")
-LAYOUT: Final = 1
-"""The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up."""
+LAYOUT: Final = 2
+"""The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
+
+Layout 1 had a form in its blocks once for each of its holders."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 

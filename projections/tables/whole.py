@@ -123,6 +123,7 @@ class WholeTables:
             self._blocks,
             self.tunings,
             self.space_changes,
+            self._holders,
         ) = self._all.values()
 
     def paid(self, table: Table) -> Table:
@@ -170,6 +171,10 @@ class WholeTables:
     @property
     def blocks(self) -> Table:
         return self.paid(self._blocks)
+
+    @property
+    def holders(self) -> Table:
+        return self.paid(self._holders)
 
     def progress(self) -> Progress:
         """How far the tables have applied.

@@ -8,6 +8,7 @@ from typing import Any, Final
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.times import format_time
+from worlddb.projections.tables.blocks import form_in, holders
 from worlddb.projections.tables.schema import (
     ALIAS,
     CLOSING_EDGE,
@@ -41,7 +42,7 @@ def described(tables: Tables, table: str, key: bytes, value: bytes) -> TableRow:
     """What a pair of a table is about. Damaged pairs belong to nobody, and their bytes stand for themselves."""
     try:
         lineage = _lineage(tables, table, key, value)
-    except (WorldDBError, struct.error):
+    except (WorldDBError, struct.error, UnicodeDecodeError):
         lineage = b""
     return TableRow(lineage, _fields(table, value))
 
@@ -65,8 +66,11 @@ def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
         return key[:LINEAGE_BYTES]
     if table in _NODE_FIRST:
         return tables.node(int.from_bytes(key[:8], "big")).lineage
-    if table in ("names", "types", "blocks"):
+    if table in ("names", "types", "holders"):
         return tables.node(int.from_bytes(key[-8:], "big")).lineage
+    if table == "blocks":
+        first = next(holders(tables, form_in(key)), None)
+        return b"" if first is None else tables.node(first).lineage
     if table == "edges":
         return tables.node(EDGE_PLACE.unpack(value)[0]).lineage
     if table == "closings" and key[0] != CLOSING_EDGE:

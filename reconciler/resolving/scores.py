@@ -47,7 +47,7 @@ def likeness(one: str, other: str) -> Likeness:
             guard = kept_apart(mine, theirs)
             if guard is not None:
                 return Likeness(guard=guard)
-            spelled, short, sounds = fuzzy(mine, theirs), shortened(mine, theirs), phonetic(mine, theirs)
+            spelled, short, sounds = fuzzy(mine, theirs), shortened(mine.text, theirs.text), phonetic(mine, theirs)
             alone = 1 in (len(mine.words), len(theirs.words)) and len(mine.words) != len(theirs.words)
             given_name = best.given_name if max(spelled, short) <= best.fuzzy else alone and short > spelled
             best = Likeness(0.0, max(best.fuzzy, spelled, short), max(best.phonetic, sounds), None, given_name)
@@ -65,13 +65,14 @@ def fuzzy(one: Form, other: Form) -> float:
     return max(JaroWinkler.similarity(one.text, other.text), JaroWinkler.similarity(one.ordered, other.ordered))
 
 
-def shortened(one: Form, other: Form) -> float:
-    """How alike two names are of which one is shorter: by a middle name, by an initial for it, by a short form of the
-    given name, or by all but the given name. 0 where nothing of the kind explains the difference.
+def shortened(one: str, other: str) -> float:
+    """How alike two names are, given as the texts of their forms, of which one is shorter: by a middle name, by an
+    initial for it, by a short form of the given name, or by all but the given name. 0 where nothing of the kind
+    explains the difference.
 
     Words may be left out only behind a given name that is known as one: Apple is not Apple Music.
     """
-    mine, theirs = one.text.split(), other.text.split()
+    mine, theirs = one.split(), other.split()
     same, known = mine[0] == theirs[0], is_known(mine[0]) or is_known(theirs[0])
     if not same and not is_short_for(mine[0], theirs[0]):
         return 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -90,11 +90,17 @@ class ByTier:
         return [found for found in ranked if ranked[0].score - found.score <= self._margin]
 
 
-def judge(considered: Sequence[Considered], thresholds: Thresholds, tiebreaker: Tiebreaker | None = None) -> Verdict:
+def judge(
+    considered: Sequence[Considered],
+    thresholds: Thresholds,
+    tiebreaker: Tiebreaker | None = None,
+    *,
+    looked_at: Mapping[str, int] | None = None,
+) -> Verdict:
     """The verdict on a candidate, with the evidence for it: who was considered, the scores, what decided.
 
     Each of those considered stands for the first tier that is confident of it. A given name alone that fits several
-    says nothing about any of them.
+    says nothing about any of them. ``looked_at`` is kept with the evidence.
     """
     least = {"exact": 1.0} | {tier: getattr(thresholds, tier) for tier in TIERS[1:]}
     contenders: list[Contender] = []
@@ -113,6 +119,8 @@ def judge(considered: Sequence[Considered], thresholds: Thresholds, tiebreaker: 
         "considered_in_all": len(considered),
         "thresholds": msgspec.to_builtins(thresholds),
     }
+    if looked_at:
+        evidence["looked_at"] = dict(looked_at)
     if tiebreaker is not None:
         evidence["tiebreaker"] = getattr(tiebreaker, "__qualname__", type(tiebreaker).__qualname__)
     if not left:

@@ -1,0 +1,168 @@
+"""Where a form stands in the blocks, and where one looks for those that are like it. Pure.
+
+A *block* is a group of forms with something in common; ``blocks`` keeps each in an order in which those that are most
+alike stand next to each other, so that a look at a few of a very full one is a look at its likeliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from worlddb.projections.tables.matching import Form, sound_of
+from worlddb.projections.tables.schema import U16, U32
+
+MAX_BLOCKED_WORDS: Final = 4
+"""Words of a name that count for blocking."""
+
+MAX_PLACE_BYTES: Final = 16
+"""How much of what orders a block is kept."""
+
+WIDE: Final = 128
+"""How many forms of a block are looked at in which names differ in one word."""
+
+NARROW: Final = 32
+"""How many forms of every other block are looked at."""
+
+
+class Place(NamedTuple):
+    """A block, where in it, and how many forms are looked at around there. ``same_sound``: they sound alike as a
+    whole."""
+
+    key: bytes
+    at: bytes
+    most: int = NARROW
+    same_sound: bool = False
+
+
+def places(form: Form) -> list[bytes]:
+    """The blocks that a form is in, each with its place there.
+
+    By the sounds of all of its words; by those of all but one, beside the names that lack the word and in the order of
+    the others' spelling and of the word; by how two words begin. Names that are written in one word or in two meet by
+    the beginning and end of the whole. A name of two words is also found by how both end, one of four and more by the
+    sounds of the first and the last, and every one by how its given name begins.
+    """
+    blocks = _Blocks(form)
+    words, sounds = blocks.words, blocks.sounds
+    found = [blocks.sounding(sounds)]
+    found += [key + at for key, at in blocks.likenesses()]
+    found += [blocks.sounding(others.sounds) + others.place for others in blocks.all_but_one()]
+    if len(words) > 1:
+        found.append(blocks.given() + _place(" ".join(words)))
+    if len(words) > 3:
+        found.append(blocks.ends() + _place(" ".join(words[1:-1])))
+    return found
+
+
+def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
+    """Where those are who may be like a form, the likeliest first; a given name alone too if that is asked for."""
+    blocks = _Blocks(form)
+    words, sounds = blocks.words, blocks.sounds
+    whole = blocks.sounding(sounds)
+    yield Place(whole, b"", WIDE, same_sound=True)
+    others = [(blocks.sounding(each.sounds), each.place) for each in blocks.all_but_one()]
+    yield from (Place(key, at, WIDE) for key, at in others)
+    yield from (Place(key, at) for key, at in blocks.likenesses())
+    yield Place(whole, _spelled(words))
+    yield from (Place(key, b"") for key, _ in others)
+    if len(words) == 2 or len(words) > 3:
+        yield Place(blocks.ends(), _place(" ".join(words[1:-1])))
+    if len(words) > 3:
+        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+    if by_given_name:
+        yield from _by_given_name(blocks)
+
+
+def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
+    """As :func:`looked_up`, for what a form is with words that nobody gave in this way: another given name."""
+    blocks = _Blocks(form._replace(words=words))
+    whole, sounds = blocks.sounding(blocks.sounds), blocks.sounds
+    yield Place(whole, b"")
+    if len(words) > 1:
+        yield Place(whole, _spelled(blocks.words))
+    if len(words) > 2:
+        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+    if by_given_name:
+        yield from _by_given_name(blocks)
+
+
+def _by_given_name(blocks: _Blocks) -> Iterator[Place]:
+    """Where the given name alone is, and where the whole names are that begin with it."""
+    yield Place(blocks.given(), _place(blocks.words[0]), WIDE)
+    yield Place(blocks.sounding(blocks.sounds[:1]), b"")
+
+
+class _Others(NamedTuple):
+    """All words of a form but one: their sounds, and the place of the form among those that have these sounds."""
+
+    sounds: list[str]
+    place: bytes
+
+
+class _Blocks:
+    """The keys of a form's blocks. Its marks are in all of them, for those of names that are alike are equal."""
+
+    def __init__(self, form: Form) -> None:
+        self.words = form.words[:MAX_BLOCKED_WORDS]
+        self.sounds = [sound_of(word) for word in self.words]
+        self._joined = "".join(form.words)
+        self.last_sound = sound_of(form.words[-1])
+        self._marks = crc32("\x1f".join(form.marks).encode()) if form.marks else 0
+
+    def key(self, told: str) -> bytes:
+        return U32.pack(crc32(told.encode(), self._marks))
+
+    def sounding(self, sounds: Sequence[str]) -> bytes:
+        """The block of the names that have these sounds and at most one other word."""
+        return self.key(f"sound {' '.join(sorted(sounds))}")
+
+    def given(self) -> bytes:
+        """The block of the whole names whose given name begins like this form's, of which it may be cut short."""
+        return self.key(f"given {self.words[0][:3]}")
+
+    def ends(self) -> bytes:
+        """The block of longer names whose first and last words sound like this form's."""
+        return self.key(f"ends {_ordered(self.sounds[0], self.last_sound)}")
+
+    def all_but_one(self) -> list[_Others]:
+        """What is left of two words and more without one of them, for each."""
+        words, sounds = self.words, self.sounds
+        if len(words) == 1:
+            return []
+        return [
+            _Others(
+                sounds[:left_out] + sounds[left_out + 1 :],
+                (_spelled(words[:left_out] + words[left_out + 1 :]) + word.encode())[:MAX_PLACE_BYTES],
+            )
+            for left_out, word in enumerate(words)
+        ]
+
+    def likenesses(self) -> Iterator[tuple[bytes, bytes]]:
+        """The blocks of what is like the form in another way than by sound, with its places there."""
+        words, joined = self.words, self._joined
+        yield self.key(f"whole {joined[:3]} {joined[-3:]}"), _place(joined)
+        if len(words) == 1:
+            yield self.key(f"begin {joined[:3]}"), _place(joined)
+            yield self.key(f"end {joined[-4:]}"), _place(joined)
+        elif len(words) == 2:
+            first, last = words
+            yield self.key(f"end {_ordered(first[-3:], last[-3:])}"), _place(_ordered(first, last))
+        for one, other in combinations(sorted(words), 2):
+            rest = [word for word in words if word not in (one, other)]
+            yield self.key(f"begin {one[:2]} {other[:2]}"), _place(" ".join((one[2:], other[2:], *rest)))
+
+
+def _ordered(one: str, other: str) -> str:
+    return f"{one} {other}" if one <= other else f"{other} {one}"
+
+
+def _place(text: str) -> bytes:
+    return text.encode()[:MAX_PLACE_BYTES]
+
+
+def _spelled(words: Sequence[str]) -> bytes:
+    """Two bytes for the spelling of words in any order. They stand behind those that have no other word."""
+    return U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)

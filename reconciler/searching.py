@@ -1,0 +1,172 @@
+"""Whose names are like a candidate's: a look at the likeliest forms of every block that the candidate's are in.
+
+What is known of a form here is its text. From that follows how alike it can be at most; the greatest come first, so
+that whoever weighs them may stop as soon as nobody behind can be nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.process import extract
+
+from worlddb.projections.tables.blocking import Place, looked_up, looked_up_instead
+from worlddb.projections.tables.blocks import around
+from worlddb.projections.tables.matching import Form, form_of, forms
+from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE, U64
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.resolving.given_names import is_short_for, others_for
+from worlddb.reconciler.resolving.scores import shortened
+from worlddb.reconciler.resolving.thresholds import Thresholds
+
+MAX_WALKED: Final = 2048
+"""How many worlds inside the one that is looked in are looked at one by one."""
+
+
+class Search:
+    """Where somebody is looked for, from which score on, and how much was looked at."""
+
+    def __init__(self, world: int, thresholds: Thresholds) -> None:
+        self.world = world
+        self.fuzzy = thresholds.fuzzy
+        self.least = min(thresholds.fuzzy, thresholds.phonetic)
+        self.forms = 0
+        """How many forms were looked at."""
+        self.blocks_in_part = 0
+        """Of how many blocks only what is nearest was looked at."""
+        self.forms_left = 0
+        """How many forms that may be alike were looked at and not weighed."""
+        self.kept_apart = 0
+        """How many forms are alike but for what a guard says."""
+        self._places: dict[int, bool] = {}
+        self._forms_near: list[Form] | None = None
+
+    @property
+    def by_given_name(self) -> bool:
+        """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
+        return self.world != ROOT_NODE
+
+    def is_here(self, ctx: Context, node: int) -> bool:
+        """True if a world is inside the one that is looked in."""
+        if self.world == ROOT_NODE:
+            return True
+        if node not in self._places:
+            self._places[node] = ctx.inside(node, self.world)
+        return self._places[node]
+
+    def forms_near(self, ctx: Context) -> list[Form]:
+        """The forms of all names inside the world, as far as worlds are looked at one by one."""
+        if self._forms_near is None:
+            nodes = map(U64.pack, sorted(near_in(ctx, self.world)))
+            texts = {key[U64.size :].decode() for node in nodes for key, _ in ctx.tables.forms.scan(node)}
+            self._forms_near = [form for form in map(form_of, sorted(texts)) if form is not None]
+        return self._forms_near
+
+    def told(self) -> dict[str, int]:
+        """As it is kept with the evidence; what is nothing is left out."""
+        told = {
+            "forms": self.forms,
+            "kept_apart": self.kept_apart,
+            "blocks_in_part": self.blocks_in_part,
+            "forms_left": self.forms_left,
+        }
+        return {name: count for name, count in told.items() if count}
+
+
+def near_in(ctx: Context, world: int) -> set[int]:
+    """The worlds inside a world, level by level, as far as they are looked at."""
+    found, pending = {world}, [world]
+    for around_it in pending:
+        for _, row in ctx.tables.outgoing(around_it, CONTAINS_CODE):
+            if len(found) > MAX_WALKED:
+                return found
+            if row.unlinked == LIVE and row.target not in found:
+                found.add(row.target)
+                pending.append(row.target)
+    return found
+
+
+class Alike(NamedTuple):
+    """A form that somebody has, and how alike it is to the candidate's at most."""
+
+    bound: float
+    text: str
+
+
+def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[Alike]:
+    """The forms that may be like those of the names, the likeliest first."""
+    bounds: dict[str, float] = {}
+    for name in names:
+        for form in forms(name):
+            for text, bound in _bounds(form, _looked_at(ctx, form, search), search):
+                if bound > bounds.get(text, 0.0):
+                    bounds[text] = bound
+    return sorted((Alike(bound, text) for text, bound in bounds.items()), key=lambda each: (-each.bound, each.text))
+
+
+class _Looked(NamedTuple):
+    """Forms that were looked at: their texts, in the same order what they are with their words in order, and those
+    among them that sound like the candidate's."""
+
+    texts: list[str]
+    ordered: list[str]
+    same_sound: list[str]
+
+
+def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
+    seen: dict[bytes, bytes] = {}
+    same_sound: dict[bytes, bytes] = {}
+    seen_whole: set[bytes] = set()
+    in_part: set[bytes] = set()
+    for place in places_of(form, search):
+        if place.key not in seen_whole:
+            found, is_whole = around(ctx.tables, place)
+            seen.update(found)
+            if place.same_sound:
+                same_sound.update(found)
+            (seen_whole if is_whole else in_part).add(place.key)
+    if (missing := len(in_part - seen_whole)) and search.world != ROOT_NODE:
+        # What is nearest in the whole store need not be nearest in a small world, and that can be looked at.
+        for each in search.forms_near(ctx):
+            seen[each.text.encode()] = each.ordered.encode()
+            if each.sound == form.sound:
+                same_sound[each.text.encode()] = b""
+    search.forms += len(seen)
+    search.blocks_in_part += missing
+    return _Looked(_decoded(seen), _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
+
+
+def _decoded(texts: Iterable[bytes]) -> list[str]:
+    """Many at once, which is quicker."""
+    joined = b"\n".join(texts).decode()
+    return joined.split("\n") if joined else []
+
+
+def places_of(form: Form, search: Search) -> Iterator[Place]:
+    """Where those are who may be like a form, or like what the same name is with another given name."""
+    yield from looked_up(form, by_given_name=search.by_given_name)
+    first, *rest = form.words
+    for given in others_for(first) if form.text.startswith(first) else ():
+        yield from looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
+
+
+def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
+    """(text, the greatest score that a form can have against it), for those that can be alike."""
+    least = search.fuzzy
+    alike = extract(form.text, looked.texts, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
+    yield from ((text, score) for text, score, _ in alike)
+    alike = extract(form.ordered, looked.ordered, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
+    yield from ((looked.texts[at], score) for _, score, at in alike)
+    yield from ((text, search.least) for text in looked.same_sound)
+    first, _, rest = form.text.partition(" ")
+    last = form.text.rpartition(" ")[2]
+    for text in looked.texts:
+        # Who is called in short has the same last name, or is called by the given name alone.
+        if text.endswith(last) or not rest or " " not in text:
+            theirs = text.partition(" ")[0]
+            if theirs == first or is_short_for(theirs, first):
+                score = shortened(form.text, text)
+                if score >= least and (search.by_given_name or bool(rest) == (" " in text)):
+                    yield text, score
