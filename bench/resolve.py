@@ -227,7 +227,7 @@ def blocking(people: People, scanned: int) -> dict[str, Any]:
         first = ctx.tables.progress().next_node - len(people.names)
         for other in others:
             places = [place for form in forms(other) for place in places_of(form, search)]
-            reached = {text.decode() for place in places for text, _ in around(ctx.tables, place)[0]}
+            reached = {text.decode() for place in places for text in around(ctx.tables, place).forms}
             seen = scan.look(other)
             if not seen.exact:
                 held = {at for at in seen.alike if any(form.text in reached for form in forms(people.names[at]))}

@@ -32,7 +32,7 @@ MAX_CONSIDERED: Final = 512
 MAX_WEIGHED: Final = 32
 """How many of the likeliest are looked up and weighed name by name."""
 
-MIN_WEIGHED: Final = 4
+MIN_WEIGHED: Final = 2
 """How many of the likeliest are weighed although somebody is surely nearer: they stand beside the answer."""
 
 MAX_KEPT_APART: Final = 2
@@ -130,18 +130,18 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
     alike = likeliest(ctx, candidate.names, search)
     mine = [form for name in candidate.names for form in forms(name)]
     before = len(known)
-    for position, form in enumerate(alike):
+    for position, (bound, text) in enumerate(alike):
         weighed = len(known) - before
-        if best - form.bound > margin and weighed >= MIN_WEIGHED:
+        if best - bound > margin and weighed >= MIN_WEIGHED:
             return
         if weighed >= MAX_WEIGHED:
             search.forms_left = len(alike) - position
             return
-        if _are_kept_apart(mine, form.text):
+        if _are_kept_apart(mine, text):
             search.kept_apart += 1
             if search.kept_apart > MAX_KEPT_APART:
                 continue
-        for node in holders(ctx.tables, form.text, here):
+        for node in holders(ctx.tables, text, here):
             known.add(node)
             each = _weighed(ctx, candidate, node, 0.0)
             found.append(each)

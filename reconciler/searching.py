@@ -6,7 +6,9 @@ that whoever weighs them may stop as soon as nobody behind can be nearer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rapidfuzz.distance import JaroWinkler
@@ -20,6 +22,8 @@ from worlddb.reconciler.context import Context
 from worlddb.reconciler.resolving.given_names import is_short_for, others_for
 from worlddb.reconciler.resolving.scores import shortened
 from worlddb.reconciler.resolving.thresholds import Thresholds
+
+_INITIAL: Final = re.compile(r" \w\b")
 
 MAX_WALKED: Final = 2048
 """How many worlds inside the one that is looked in are looked at one by one."""
@@ -88,22 +92,15 @@ def near_in(ctx: Context, world: int) -> set[int]:
     return found
 
 
-class Alike(NamedTuple):
-    """A form that somebody has, and how alike it is to the candidate's at most."""
-
-    bound: float
-    text: str
-
-
-def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[Alike]:
-    """The forms that may be like those of the names, the likeliest first."""
+def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
+    """The forms that may be like those of the names, each behind how alike it can be at most, the likeliest first."""
     bounds: dict[str, float] = {}
     for name in names:
         for form in forms(name):
             for text, bound in _bounds(form, _looked_at(ctx, form, search), search):
                 if bound > bounds.get(text, 0.0):
                     bounds[text] = bound
-    return sorted((Alike(bound, text) for text, bound in bounds.items()), key=lambda each: (-each.bound, each.text))
+    return [(-less, text) for less, text in sorted((-bound, text) for text, bound in bounds.items())]
 
 
 class _Looked(NamedTuple):
@@ -117,22 +114,21 @@ class _Looked(NamedTuple):
 
 def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
     seen: dict[bytes, bytes] = {}
-    same_sound: dict[bytes, bytes] = {}
+    same_sound: list[bytes] = []
     seen_whole: set[bytes] = set()
     in_part: set[bytes] = set()
     for place in places_of(form, search):
         if place.key not in seen_whole:
-            found, is_whole = around(ctx.tables, place)
-            seen.update(found)
-            if place.same_sound:
-                same_sound.update(found)
-            (seen_whole if is_whole else in_part).add(place.key)
+            found = around(ctx.tables, place)
+            seen |= found.forms
+            same_sound += islice(found.forms, found.alone)
+            (seen_whole if found.is_whole else in_part).add(place.key)
     if (missing := len(in_part - seen_whole)) and search.world != ROOT_NODE:
         # What is nearest in the whole store need not be nearest in a small world, and that can be looked at.
         for each in search.forms_near(ctx):
             seen[each.text.encode()] = each.ordered.encode()
             if each.sound == form.sound:
-                same_sound[each.text.encode()] = b""
+                same_sound.append(each.text.encode())
     search.forms += len(seen)
     search.blocks_in_part += missing
     return _Looked(_decoded(seen), _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
@@ -160,13 +156,23 @@ def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, 
     alike = extract(form.ordered, looked.ordered, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
     yield from ((looked.texts[at], score) for _, score, at in alike)
     yield from ((text, search.least) for text in looked.same_sound)
-    first, _, rest = form.text.partition(" ")
-    last = form.text.rpartition(" ")[2]
-    for text in looked.texts:
-        # Who is called in short has the same last name, or is called by the given name alone.
-        if text.endswith(last) or not rest or " " not in text:
-            theirs = text.partition(" ")[0]
-            if theirs == first or is_short_for(theirs, first):
-                score = shortened(form.text, text)
-                if score >= least and (search.by_given_name or bool(rest) == (" " in text)):
-                    yield text, score
+    yield from _shortened(form, looked.texts, search)
+
+
+def _shortened(form: Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
+    """(text, score) of those that are a shorter or a longer form of the same name."""
+    first, blank, rest = form.text.partition(" ")
+    last, blanks, spelled_out = rest.rpartition(" ")[2], form.text.count(" "), not form.initials
+    if blank and not search.by_given_name:
+        # Whole names of one person, one of them shorter, end in the same word.
+        texts = [text for text in texts if text.endswith(last)]
+    for text in texts:
+        theirs = text.partition(" ")[0]
+        if theirs == first:
+            if spelled_out and text.count(" ") == blanks and not _INITIAL.search(text):
+                continue
+        elif not is_short_for(theirs, first):
+            continue
+        score = shortened(form.text, text)
+        if score >= search.fuzzy and (search.by_given_name or bool(blank) == (" " in text)):
+            yield text, score

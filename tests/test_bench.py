@@ -48,20 +48,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
     "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
     "resolve": (
-        (
-            "--nodes",
-            "60",
-            "--beside",
-            "30",
-            "--candidates",
-            "20",
-            "--scanned",
-            "5",
-            "--batch",
-            "10",
-            "--namesakes",
-            "9",
-        ),
+        ("--nodes", "60", "--beside", "30", "--candidates", "9", "--scanned", "5", "--batch", "9", "--namesakes", "9"),
         {"by_tier", "ratio", "left_out", "batch_per_s"},
     ),
     "serving": (

@@ -110,15 +110,19 @@ def test_a_look_around_finds_every_form_that_is_in_one_of_the_blocks_looked_into
         with judging(db) as ctx:
             for form in forms(candidate):
                 for place in looked_up(form, by_given_name=True):
-                    found, is_whole = around(ctx.tables, place)
+                    found = around(ctx.tables, place)
                     in_block = {
                         each.text.encode()
                         for name in names
                         for each in forms(name)
                         if any(at[:4] == place.key for at in places(each))
                     }
-                    assert {text for text, _ in found} == in_block and is_whole
-                    assert all((value or text).decode() == form_of(text.decode()).ordered for text, value in found)  # type: ignore[union-attr]
+                    assert found.forms.keys() == in_block and found.is_whole
+                    for text, value in found.forms.items():
+                        read = form_of(text.decode())
+                        assert read is not None and (value or text).decode() == read.ordered
+                        alone = place.same_sound and read.sound == form.sound
+                        assert (text in list(found.forms)[: found.alone]) == alone
 
 
 @settings(max_examples=100)
@@ -149,9 +153,10 @@ def test_around_a_place_stand_its_nearest_neighbours_on_both_sides(
         now = {key: value for key, value in {**stored, **put, **columns}.items() if value is not None}
         group = sorted(key for key in now if key[:1] == at[:1])
         found, is_whole = table.around(at[:1], at[1:], most)
-        assert table.around(at[:1], b"", 64) == ([(key, now[key]) for key in group], True)
-    got = sorted(key for key, _ in found)
-    assert dict(found) == {key: now[key] for key in got} and len(got) == len(found) == min(most, len(group))
+        assert table.around(at[:1], b"", 64) == ([(b"@" + key, now[key]) for key in group], True)
+    got = sorted(key[1:] for key, _ in found)
+    assert {key[1:]: value for key, value in found} == {key: now[key] for key in got}
+    assert len(got) == len(found) == min(most, len(group))
     assert is_whole == (len(group) <= most)
     if got:
         start = group.index(got[0])

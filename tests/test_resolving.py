@@ -292,7 +292,7 @@ def test_five_thousand_people_of_one_name_are_one_entry_of_a_block_and_at_most_t
         with db._env.read() as txn:
             tables = Tables(txn)
             (form,) = forms("Wang Wei")
-            seen = [text for place in looked_up(form, by_given_name=False) for text, _ in around(tables, place)[0]]
+            seen = [text for place in looked_up(form, by_given_name=False) for text in around(tables, place).forms]
             assert set(seen) == {b"wang wei", b"wang weii"} and len(list(holders(tables, "wang wei"))) == SAME_FORM
 
 

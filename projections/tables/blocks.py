@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, repeat
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from worlddb.projections.tables.blocking import Place, places
@@ -28,6 +28,9 @@ MAX_NAMESAKES: Final = 512
 
 _END: Final = b"\0"
 """Behind what orders a block, and behind a form; neither has this byte."""
+
+_PLACE_AT: Final = 1 + U32.size
+"""Where the place begins in a key, behind the table's byte and the block's key."""
 
 
 def put_name(tables: Tables, node: int, name: str) -> None:
@@ -77,11 +80,20 @@ def forget_names(tables: Tables, node: int) -> None:
                 tables.blocks.put(key, None)
 
 
-def around(tables: Tables, place: Place) -> tuple[list[tuple[bytes, bytes]], bool]:
-    """The forms around a place, with their words in order where they are not, and whether these are all of the
-    block."""
-    pairs, whole = tables.blocks.around(place.key, place.at, place.most)
-    return [(key.rpartition(_END)[2], value) for key, value in pairs], whole
+class Around(NamedTuple):
+    """Forms of a block, with their words in order where they are not, and whether these are all of it. The first
+    ``alone`` have nothing that those of the block need not have."""
+
+    forms: dict[bytes, bytes]
+    is_whole: bool
+    alone: int
+
+
+def around(tables: Tables, place: Place) -> Around:
+    """The forms around a place."""
+    pairs, is_whole = tables.blocks.around(place.key, place.at, place.most)
+    alone = sum(key[_PLACE_AT : _PLACE_AT + 1] == _END for key, _ in pairs) if place.same_sound else 0
+    return Around({key.rpartition(_END)[2]: value for key, value in pairs}, is_whole, alone)
 
 
 def holders(tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True) -> Iterator[int]:

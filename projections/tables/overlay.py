@@ -21,7 +21,7 @@ Pending = tuple[bytes, bytes | None]
 
 _key = itemgetter(0)
 
-_TOGETHER: Final = 16
+_FEW: Final = 4
 """How many pairs are read before it is asked whether they still belong to what is read."""
 
 
@@ -107,21 +107,29 @@ class Table:
 
     def around(self, group: bytes, at: bytes, most: int) -> tuple[list[Pair], bool]:
         """The ``most`` pairs of a whole group that stand nearest to ``group + at``, as many before it as behind it if
-        there are so many, and whether these are all of the group."""
-        start = group + at
+        there are so many, and whether these are all of the group. The keys have the table's byte before them."""
         if self._columns:
             self._take_in()
-        if self._pending and self._group(group):
-            behind = list(islice(self.scan(group, start), most + 1))
-            before = list(islice(self.scan(group, start, reverse=True), most + 1))
-            if before and behind and before[0][0] == behind[0][0]:
-                del before[0]
-        else:
-            behind, before = self._stored_around(self._first + group, self._first + start, most + 1)
+        start, fresh = self._first + group + at, self._group(group)
+        behind, before = self._stored_around(self._first + group, start, most + 1 + len(fresh))
+        if fresh:
+            behind, before = self._with_pending(fresh, start, behind, before)
         if len(behind) + len(before) <= most:
             return behind + before, True
         few = min(len(before), max(most // 2, most - len(behind)))
         return behind[: most - few] + before[:few], False
+
+    def _with_pending(
+        self, fresh: Sequence[bytes], start: bytes, behind: list[Pair], before: list[Pair]
+    ) -> tuple[list[Pair], list[Pair]]:
+        """Stored pairs on both sides of a place, the nearest first, as those in memory change them."""
+        pending, first = self._pending, self._first
+        some = {first + key: value for key in fresh if (value := pending[key]) is not None}
+        behind = [pair for pair in behind if pair[0][1:] not in pending]
+        before = [pair for pair in before if pair[0][1:] not in pending]
+        behind += [pair for pair in some.items() if pair[0] >= start]
+        before += [pair for pair in some.items() if pair[0] < start]
+        return sorted(behind), sorted(before, reverse=True)
 
     def _stored_around(self, within: bytes, start: bytes, most: int) -> tuple[list[Pair], list[Pair]]:
         """The stored pairs from ``start`` on and those before it, the nearest first."""
@@ -272,16 +280,15 @@ class Table:
 
 
 def _within(pairs: Iterator[Any], prefix: bytes, most: int) -> list[Pair]:
-    """The first of some pairs, as long as their keys begin with a prefix; without the table's byte."""
-    found: list[tuple[bytes, bytes]] = []
-    while len(found) < most:
-        some = list(islice(pairs, min(_TOGETHER, most - len(found))))
-        found += some
-        if len(some) < _TOGETHER or not some[-1][0].startswith(prefix):
+    """The first of some pairs, as long as their keys begin with a prefix. Most groups are small."""
+    found: list[Pair] = []
+    for together in (_FEW, 4 * _FEW, 16 * _FEW, most):
+        found += islice(pairs, min(together, most - len(found)))
+        if len(found) < together or not found[-1][0].startswith(prefix):
             break
     while found and not found[-1][0].startswith(prefix):
         found.pop()
-    return [(key[1:], value) for key, value in found]
+    return found
 
 
 def _live(pairs: Iterable[Pending]) -> Iterator[Pair]:
