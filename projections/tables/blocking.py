@@ -20,10 +20,10 @@ MAX_BLOCKED_WORDS: Final = 4
 MAX_PLACE_BYTES: Final = 16
 """How much of what orders a block is kept."""
 
-WIDE: Final = 128
+WIDE: Final = 96
 """How many forms of a block are looked at in which names differ in one word."""
 
-NARROW: Final = 32
+NARROW: Final = 24
 """How many forms of every other block are looked at."""
 
 
