@@ -13,6 +13,8 @@ records, lookups by prefix, counts and error messages, cannot tell that there is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
 
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.overlay import Pair
@@ -29,7 +31,10 @@ from worlddb.projections.tables.schema import (
     VersionRow,
 )
 from worlddb.projections.tables.whole import missing_row
-from worlddb.query.scope import Scope
+from worlddb.query.scope import Scope, members_below
+
+FEW: Final = 32
+"""From how many rows of others' on what is inside is listed, rather than walked up to from each."""
 
 
 class ConfinedTables:
@@ -41,6 +46,7 @@ class ConfinedTables:
 
     def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool]) -> None:
         self._tables = tables
+        self._world = world
         self._moment = moment
         self._scope = Scope(tables, world, moment, known)
         self.closings: Seekable = tables.closings
@@ -67,10 +73,10 @@ class ConfinedTables:
         return self._tables.aliases(self._inside(node))
 
     def named(self, digest: bytes) -> Iterator[tuple[int, int]]:
-        return ((node, first) for node, first in self._tables.named(digest) if self._sees(node))
+        return self._those_inside(self._tables.named(digest))
 
     def typed(self, digest: bytes) -> Iterator[tuple[int, int]]:
-        return ((node, first) for node, first in self._tables.typed(digest) if self._sees(node))
+        return self._those_inside(self._tables.typed(digest))
 
     # -- edges
 
@@ -109,7 +115,11 @@ class ConfinedTables:
         return row if row is not None and self._joins(row) else None
 
     def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
-        return ((proposal, row) for proposal, row in self._tables.all_proposals() if self._joins(row))
+        inside = self._interior()
+        near = (
+            (each, row) for each, row in self._tables.all_proposals() if row.source in inside or row.target in inside
+        )
+        return ((proposal, row) for proposal, row in near if self._joins(row))
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
         return self._tables.hash_row(self._inside(node), seq)
@@ -118,6 +128,19 @@ class ConfinedTables:
 
     def _sees(self, node: int) -> bool:
         return self._scope.sees(node)
+
+    def _interior(self) -> set[int]:
+        """All nodes inside. Where many others have something of a kind, to walk up from each of them would take a time
+        that tells how many they are."""
+        inside = members_below(self._tables, self._world, self._moment) or set()
+        inside.add(self._world)
+        return inside
+
+    def _those_inside(self, rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        yield from ((node, first) for node, first in islice(rows, FEW) if self._sees(node))
+        rest = list(rows)
+        inside = self._interior() if rest else set()
+        yield from ((node, first) for node, first in rest if node in inside)
 
     def _inside(self, node: int) -> int:
         if not self._sees(node):

@@ -286,6 +286,15 @@ class View(Queryable, Ruled):
             made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
         return [record for record in made if status in (None, record.status)]
 
+    def proposal(self, ref: Any) -> records.Proposal:
+        """One proposal, whatever was decided about it, by its full reference."""
+        with self._sight() as snapshot:
+            identifier = as_ref(ref)
+            row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
+            if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
+                raise UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
+            return build.proposal(snapshot, identifier, row, self.seq)
+
     def equivalence_class(self, ref: Any) -> list[str]:
         """References of all worlds that accepted ``same_as`` edges make one with this one, itself included.
 

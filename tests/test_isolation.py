@@ -151,6 +151,7 @@ LOOKED_THROUGH = {
         "hash",
         "history",
         "log",
+        "proposal",
         "proposals",
         "composed",
         "query",

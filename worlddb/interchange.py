@@ -11,7 +11,7 @@ from worlddb.log.model.checkpoint import Anchor, anchor_of
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import read_contents
-from worlddb.log.store.bundles import Bundle, reading, write_bundle, write_lines
+from worlddb.log.store.bundles import Bundle, check_frames, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of
@@ -132,6 +132,19 @@ class Interchange(Viewing):
         made = write_lines(folder_of(path), lines, overwrite=overwrite)
         self._note("JSON Lines", path, self._moment(ingested, seq))
         return made
+
+    def check_world(self, ref: Any, *, ingested: TimeLike | None = None, seq: int | None = None) -> int:
+        """See that a world and all inside it are what was written, texts and hashes up to the world's own; how many
+        worlds were looked at.
+
+        What is wrong elsewhere in the store does not matter; its edges and proposals are passed over. That the world's
+        own hash is the one that was committed is what :meth:`verify` and proofs show.
+
+        Raises:
+            DamagedStore: something is not what was written.
+        """
+        view = self._moment(ingested, seq)
+        return check_frames(bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id))
 
     def _note(self, kind: str, path: str | Path, view: View) -> None:
         """Remember where texts went, so that the receipt of an erasure can say that it did not reach them."""

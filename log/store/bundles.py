@@ -109,6 +109,23 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> 
     return _told(check, writer)
 
 
+def check_frames(frames: Iterable[AnyFrame]) -> int:
+    """See that frames without an ``end`` frame hold, as for a bundle, and write nothing; how many worlds they are of.
+
+    Raises:
+        DamagedStore: they do not: what they were made from is damaged.
+    """
+    check, count = BundleCheck(), 0
+    try:
+        for frame in frames:
+            check.take(frame)
+            count += 1
+        check.take(EndFrame(count, check.worlds))
+    except InvalidBundle as error:
+        raise DamagedStore(error.message, "Run `worlddb verify --deep` to see what is damaged") from None
+    return check.worlds
+
+
 def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, overwrite: bool) -> dict[str, Any]:
     """Write objects as JSON Lines; what the first and the last say, apart from their kinds. See :func:`new_file`."""
     first: dict[str, Any] = {}

@@ -200,6 +200,9 @@ class Inside:
         no_edge = told(self.view.edge, NOBODY * 2)
         for number in (latest.edges | latest.unlinked).keys() - (self.state.edges | self.state.unlinked).keys():
             assert told(self.view.edge, self.names.refs[number]) == no_edge
+        no_proposal = told(self.view.proposal, NOBODY * 2)
+        for number in latest.proposals.keys() - self.state.proposals.keys():
+            assert told(self.view.proposal, self.names.refs[number]) == no_proposal
 
     def journal(self) -> None:
         """Events that name something inside and nothing outside, counted anew in each commit."""

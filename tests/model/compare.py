@@ -107,3 +107,5 @@ class Compared:
         )
         for status in (None, "pending", "accepted", "rejected", "undone"):
             assert all_fields(self.view.proposals(status=status)) == self.reads.proposals(status)
+        for known in self.view.proposals(status=None):
+            assert self.view.proposal(known.ref) == known

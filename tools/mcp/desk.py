@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from worlddb import Database, InputError, UnavailableError, View, World, format_time
+from worlddb import (
+    Database,
+    IdempotencyConflict,
+    InputError,
+    StoreError,
+    SystemEntropy,
+    UnavailableError,
+    View,
+    World,
+    WorldDBError,
+    format_time,
+)
 from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
+from worlddb.tools.mcp.cursors import SECRET_BYTES, Cursors, Place
 
 SCOPE: Final = "Scope"
 _BEGINNING: Final = "0001-01-01"
@@ -19,28 +30,20 @@ _BEGINNING: Final = "0001-01-01"
 Item = TypeVar("Item")
 
 
-class Place(NamedTuple):
-    """Where a page begins, and the moment that all pages of an answer are of."""
-
-    seq: int
-    valid: int
-    offset: int
-
-
 class Turned(NamedTuple):
     """A view and how much of its answer earlier pages had."""
 
     view: View
     offset: int
+    cursors: Cursors
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
         """One page of the items, and the cursor of the next one if there are more."""
         taken = list(islice(items, self.offset, self.offset + limit + 1))
         end = self.offset + limit
         more = len(taken) > limit and end <= MAX_OFFSET
-        place = Place(self.view.seq, self.view.valid, end)
-        cursor = base64.urlsafe_b64encode(msgspec.json.encode(place)).decode()
-        return taken[:limit], cursor if more else None
+        cursor = self.cursors.text(Place(self.view.seq, self.view.valid, end)) if more else None
+        return taken[:limit], cursor
 
 
 class Label(NamedTuple):
@@ -54,17 +57,42 @@ class Label(NamedTuple):
 
 
 class Desk:
-    """A store as one server sees it: all of it, or one world and what that contains."""
+    """A store as one server sees it: all of it, or one world and what that contains.
 
-    def __init__(self, db: Database, world: str | None = None) -> None:
+    Nothing that is said at the desk of one world depends on what else is in the store: commits have no numbers there,
+    since those tell how much others write, and moments are named by times.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        world: str | None = None,
+        *,
+        secret: bytes | None = None,
+        nudge: Callable[[], None] | None = None,
+    ) -> None:
+        """``secret`` is shared by the servers that are to understand each other's cursors of one world.
+
+        ``nudge`` is told that there are new texts to embed, if somebody else does that.
+        """
         self.db = db
+        self._nudge = nudge
         self.world = None if world is None else db.view().reference_of(world)
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
+        self._cursors = Cursors()
+        if self.world is not None:
+            self._cursors = Cursors(self.world, secret or SystemEntropy().bytes(SECRET_BYTES))
 
     # -- moments
 
     def view(self, *, valid: str | None = None, known: str | int | None = None) -> View:
-        """What is visible here at a moment; now by default."""
+        """What is visible here at a moment; now by default.
+
+        Raises:
+            InputError: a commit's number was given where commits have none.
+        """
+        if isinstance(known, int) and self.world is not None:
+            raise InputError("Commits have no numbers here", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
             return self.db.view(valid=valid, seq=known, world=self.world)
         return self.db.view(valid=valid, ingested=known, world=self.world)
@@ -76,14 +104,30 @@ class Desk:
             InputError: the cursor is none.
         """
         if cursor is None:
-            return Turned(self.view(valid=valid, known=known), 0)
-        try:
-            place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
-        except (ValueError, msgspec.DecodeError):
-            place = None
-        if place is None or not 0 <= place.offset <= MAX_OFFSET:
-            raise InputError(f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none")
-        return Turned(self.db.view(seq=place.seq, valid=place.valid, world=self.world), place.offset)
+            return Turned(self.view(valid=valid, known=known), 0, self._cursors)
+        place = self._cursors.place(cursor)
+        view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
+        return Turned(view, place.offset, self._cursors)
+
+    def number(self, seq: int) -> int | None:
+        """A commit's number, where commits have one."""
+        return seq if self.world is None else None
+
+    def moment(self, view: View) -> dict[str, Any]:
+        """Which moment an answer is of."""
+        return {"seq": self.number(view.seq), "valid": format_time(view.valid)}
+
+    def once(self, key: str | None) -> str | None:
+        """An idempotency key as the store has it: those of one world are not those of another."""
+        return key if key is None or self.world is None else f"mcp {self.world} {key}"
+
+    def told(self, error: WorldDBError) -> str:
+        """An error in words. What is wrong with the store itself may have to do with what is not seen here."""
+        if self.world is not None and isinstance(error, UnavailableError | StoreError):
+            return f"{error.code}: The memory cannot be reached now. Try again later"
+        if self.world is not None and isinstance(error, IdempotencyConflict):
+            return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
+        return f"{error.code}: {error}"
 
     # -- scopes
 
@@ -157,7 +201,10 @@ class Desk:
         if self.db.background:
             return
         try:
-            self.db.embed()
+            if self._nudge is None:
+                self.db.embed()
+            else:
+                self._nudge()
         except UnavailableError:
             pass
 
@@ -177,8 +224,3 @@ def labels_of(given: Scoped) -> list[Label]:
     """The scopes that the arguments of a tool name."""
     named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
     return [Label(kind, identity) for kind, identity in named if identity is not None]
-
-
-def moment(view: View) -> dict[str, Any]:
-    """Which moment an answer is of."""
-    return {"seq": view.seq, "valid": format_time(view.valid)}

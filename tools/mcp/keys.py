@@ -63,6 +63,10 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 found = key
         return found
 
+    def secret(self, purpose: str) -> bytes:
+        """32 bytes that all servers with this file know, and nobody else."""
+        return blake2b(bytes.fromhex(self.salt), digest_size=32, person=purpose.encode()).digest()
+
     def digest(self, secret: str) -> str:
         """What is kept of a key."""
         return blake2b(

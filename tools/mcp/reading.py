@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from worlddb import InputError, View, World
+from worlddb import DamagedStore, InputError, View, World
 from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.arguments import MAX_OFFSET
 from worlddb.tools.mcp.call import Call, in_passes
-from worlddb.tools.mcp.desk import SCOPE, Desk, Turned, moment
+from worlddb.tools.mcp.desk import SCOPE, Desk, Turned
 
 MAX_STEPS: Final = 50
 """How many memories that replace one another are followed by ``memory_history``."""
@@ -35,7 +35,7 @@ def as_of(desk: Desk, given: arguments.AsOf, call: Call) -> results.Recalled:
     desk.memory(turned.view, given.id)
     found = turned.view.get(given.id)
     seen = [] if found is None else [results.looked_up(found)]
-    return results.Recalled(memories=seen, next_cursor=None, **moment(turned.view))
+    return results.Recalled(memories=seen, next_cursor=None, **desk.moment(turned.view))
 
 
 def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) -> results.Recalled:
@@ -51,7 +51,7 @@ def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) ->
     }
     ranked = sorted(hits.values(), key=lambda hit: -hit.score)
     shown, cursor = turned.page(ranked, given.limit)
-    return results.Recalled(memories=[results.hit(hit) for hit in shown], next_cursor=cursor, **moment(view))
+    return results.Recalled(memories=[results.hit(hit) for hit in shown], next_cursor=cursor, **desk.moment(view))
 
 
 def listing(desk: Desk, given: arguments.Listing, call: Call) -> results.Memories:
@@ -61,7 +61,7 @@ def listing(desk: Desk, given: arguments.Listing, call: Call) -> results.Memorie
     found = desk.inside(turned.view, scopes, include_retired=given.include_retired)
     shown, cursor = turned.page(found, given.limit)
     memories = [results.memory(world) for world in shown]
-    return results.Memories(memories=memories, next_cursor=cursor, **moment(turned.view))
+    return results.Memories(memories=memories, next_cursor=cursor, **desk.moment(turned.view))
 
 
 def read(desk: Desk, given: arguments.Read, call: Call) -> results.Whole:
@@ -99,10 +99,10 @@ def list_scopes(desk: Desk, given: arguments.ListScopes, call: Call) -> results.
 def history(desk: Desk, given: arguments.History, call: Call) -> results.Versions:
     """``memory_history``."""
     view = desk.view()
-    return versions(view, desk.memory(view, given.id).ref)
+    return versions(desk, view, desk.memory(view, given.id).ref)
 
 
-def versions(view: View, start: str) -> results.Versions:
+def versions(desk: Desk, view: View, start: str) -> results.Versions:
     """The versions of a world and of those that it replaced or was replaced by."""
     chain, waiting = [start], [start]
     while waiting and len(chain) < MAX_STEPS:
@@ -111,10 +111,11 @@ def versions(view: View, start: str) -> results.Versions:
                 if ref not in chain:
                     chain.append(ref)
                     waiting.append(ref)
-    found = [results.told(ref, version) for ref in chain for version in view.history(ref)]
-    found.sort(key=lambda version: version.seq)
+    found = [(ref, version) for ref in chain for version in view.history(ref)]
+    found.sort(key=lambda each: each[1].seq)
     complete = not waiting and len(found) <= MAX_VERSIONS
-    return results.Versions(versions=found[-MAX_VERSIONS:], complete=complete)
+    shown = [results.told(ref, version, desk.number(version.seq)) for ref, version in found[-MAX_VERSIONS:]]
+    return results.Versions(versions=shown, complete=complete)
 
 
 def proposals(desk: Desk, given: arguments.Proposals, call: Call) -> results.Pairs:
@@ -150,10 +151,21 @@ def _pairs(view: View, worlds: Iterator[World]) -> Iterator[results.Conflict]:
 
 
 def verify(desk: Desk, given: arguments.Verify, call: Call) -> results.Verified:
-    """``memory_verify``. A confined server says whether the store holds, and nothing of what else is in it."""
+    """``memory_verify``. Of one world all that is in it is checked, and nothing else: neither the state of the rest of
+    the store nor its size can be told from the answer."""
+    if desk.world is not None:
+        return _verify_world(desk)
     found = desk.db.verify(deep=given.deep, progress=in_passes(call.step, 2 if given.deep else 1))
     view = desk.view()
-    inside = desk.world is not None
-    findings = [] if inside else [str(finding) for finding in found.findings[:MAX_FINDINGS]]
-    commits = None if inside else found.commits
-    return results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=commits, findings=findings)
+    findings = [str(finding) for finding in found.findings[:MAX_FINDINGS]]
+    return results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=found.commits, findings=findings)
+
+
+def _verify_world(desk: Desk) -> results.Verified:
+    view = desk.view()
+    try:
+        desk.db.check_world(desk.world, seq=view.seq)
+        findings = []
+    except DamagedStore:
+        findings = ["Something in this world is not what was written"]
+    return results.Verified(ok=not findings, seq=None, root=view.hash(), commits=None, findings=findings)

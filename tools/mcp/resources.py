@@ -124,15 +124,14 @@ def _tell_world(shown: results.Inside) -> Iterator[str]:
 def _read_timeline(desk: Desk, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
     view, world = _found(desk, given)
-    shown = reading.versions(view, world.ref)
+    shown = reading.versions(desk, view, world.ref)
     return _content(given, shown, _tell_timeline(shown))
 
 
 def _tell_timeline(shown: results.Versions) -> Iterator[str]:
     for version in shown.versions:
-        yield f"{version.learned_at}  learned by commit {version.seq}, written by {_one_line(version.author)}" + _way(
-            version.source
-        )
+        commit = "" if version.seq is None else f" by commit {version.seq}"
+        yield f"{version.learned_at}  learned{commit}, written by {_one_line(version.author)}{_way(version.source)}"
         yield f"  {version.id[:12]}  {_span(version.valid_from, version.valid_to)}"
         if version.erased:
             yield "  the text was erased"

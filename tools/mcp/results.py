@@ -1,4 +1,5 @@
-"""What the tools answer. Times are ISO 8601 in UTC, ids full; an open end of time is null."""
+"""What the tools answer. Times are ISO 8601 in UTC, ids full; an open end of time is null, and so is the number of a
+commit where one world is served."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class Memories(msgspec.Struct, kw_only=True):
 
     memories: list[Memory]
     next_cursor: str | None
-    seq: int
+    seq: int | None
     valid: str | None
 
 
@@ -51,7 +52,7 @@ class Recalled(msgspec.Struct, kw_only=True):
 
     memories: list[Found]
     next_cursor: str | None
-    seq: int
+    seq: int | None
     valid: str | None
 
 
@@ -89,12 +90,13 @@ class Inside(Whole):
 
 
 class Done(msgspec.Struct, kw_only=True):
-    """What a write did, in commit ``seq``. ``proposals`` wait for ``memory_decide``; ``notes`` are worth knowing."""
+    """What a write did, in commit ``seq``; ``written_at`` is null if nothing had to be written. ``proposals`` wait for
+    ``memory_decide``; ``notes`` are worth knowing."""
 
     id: str | None
     outcome: str
-    seq: int
-    written_at: str
+    seq: int | None
+    written_at: str | None
     retired: int
     proposals: list[str]
     notes: list[str]
@@ -108,7 +110,7 @@ class Told(msgspec.Struct, kw_only=True):
     truncated: bool
     valid_from: str | None
     valid_to: str | None
-    seq: int
+    seq: int | None
     learned_at: str
     author: str
     why: str
@@ -160,7 +162,7 @@ class Verified(msgspec.Struct, kw_only=True):
     """Whether the store is what was written to it. ``root`` stands for all that is in it, at commit ``seq``."""
 
     ok: bool
-    seq: int
+    seq: int | None
     root: str
     commits: int | None
     findings: list[str]
@@ -225,13 +227,13 @@ def inside(found: World, scopes: list[str], members: list[World], *, more: bool)
     return Inside(**fields, members=[memory(member) for member in members], more_members=more)
 
 
-def told(ref: str, version: Version) -> Told:
-    """A version of a world."""
+def told(ref: str, version: Version, seq: int | None) -> Told:
+    """A version of a world, and the number of the commit that it was written in where it may be told."""
     return Told(
         id=ref,
         **_cut(version.content),
         **_span(version.valid),
-        seq=version.seq,
+        seq=seq,
         learned_at=format_time(version.ingested_at),
         author=version.author,
         why=version.why,

@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, Un
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolResult,
     Completion,
@@ -97,7 +98,7 @@ class MemoryServer(MCPServer[Any]):
         except msgspec.ValidationError as error:
             raise ToolError(f"invalid_arguments: {error}") from error
         except WorldDBError as error:
-            raise ToolError(_told(error)) from error
+            raise ToolError(self._desk.told(error)) from error
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
         text = msgspec.json.encode(answer)
@@ -154,7 +155,9 @@ class MemoryServer(MCPServer[Any]):
         except msgspec.ValidationError as error:
             raise ResourceNotFoundError(f"invalid_arguments: {error}") from error
         except InputError as error:
-            raise ResourceNotFoundError(_told(error)) from error
+            raise ResourceNotFoundError(self._desk.told(error)) from error
+        except WorldDBError as error:
+            raise self._unavailable(error) from error
         return [ReadResourceContents(content=found.text, mime_type=found.mime_type)]
 
     # -- prompts
@@ -179,7 +182,9 @@ class MemoryServer(MCPServer[Any]):
         except msgspec.ValidationError as error:
             raise MCPError(INVALID_PARAMS, f"invalid_arguments: {error}") from error
         except InputError as error:
-            raise MCPError(INVALID_PARAMS, _told(error)) from error
+            raise MCPError(INVALID_PARAMS, self._desk.told(error)) from error
+        except WorldDBError as error:
+            raise self._unavailable(error) from error
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
 
@@ -190,9 +195,15 @@ class MemoryServer(MCPServer[Any]):
         context: CompletionContext | None,
     ) -> Completion:
         """What fits the beginning of an argument; all resources and prompts call the same things the same."""
-        found = await self._in_thread(completing.completions, argument.name, argument.value)
+        try:
+            found = await self._in_thread(completing.completions, argument.name, argument.value)
+        except WorldDBError as error:
+            raise self._unavailable(error) from error
         shown = found[: completing.MAX_COMPLETIONS]
         return Completion(values=shown, has_more=len(found) > len(shown))
+
+    def _unavailable(self, error: WorldDBError) -> MCPError:
+        return MCPError(INTERNAL_ERROR, self._desk.told(error))
 
     # -- streams
 
@@ -221,10 +232,6 @@ def serve(db: Database, world: str | None) -> None:
         if several.subgroup(BrokenPipeError) is not None:
             raise BrokenPipeError from several
         raise
-
-
-def _told(error: WorldDBError) -> str:
-    return f"{error.code}: {error}"
 
 
 def _client(context: Context[Any, Any] | None) -> str:

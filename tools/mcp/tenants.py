@@ -13,6 +13,7 @@ from math import ceil
 from typing import Final
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -73,8 +74,11 @@ class Tenants:
         self._keys = keys
         self._store = db.head().store_id
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
-        self._everybody = None if keys is not None else MemoryServer(Desk(db, world), threads=self._threads)
+        self._everybody = None
+        if keys is None:
+            self._everybody = MemoryServer(Desk(db, world, nudge=self._nudge), threads=self._threads)
         self._trouble = ""
+        self._new_texts = anyio.Event()
         self._tenants: dict[Key | None, Tenant] = {}
         self._tasks: TaskGroup | None = None
         self._making = anyio.Lock()
@@ -85,6 +89,7 @@ class Tenants:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._look_after)
+            tasks.start_soon(self._embed)
             try:
                 yield
             finally:
@@ -143,19 +148,38 @@ class Tenants:
         return self._tenants.get(key)
 
     async def _begin(self, key: Key | None) -> None:
-        try:
-            server = self._everybody if key is None else await anyio.to_thread.run_sync(self._server_of, key)
-        except UnknownReference:
-            return
+        ring, server = self._ring(), self._everybody
+        if key is not None:
+            if ring is None:
+                return
+            try:
+                server = await anyio.to_thread.run_sync(self._server_of, key, ring)
+            except UnknownReference:
+                return
         assert server is not None and self._tasks is not None
         tenant = Tenant(server, anyio.current_time())
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
-    def _server_of(self, key: Key) -> MemoryServer:
-        desk = Desk(self._db.signed(key.name), key.world)
+    def _server_of(self, key: Key, ring: Ring) -> MemoryServer:
+        db = self._db.signed(key.name)
+        desk = Desk(db, key.world, secret=ring.secret("cursors"), nudge=self._nudge)
         tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
         return MemoryServer(desk, tools=tools, threads=self._threads)
+
+    def _nudge(self) -> None:
+        """Called by a tool in its thread."""
+        anyio.from_thread.run_sync(self._new_texts.set)
+
+    async def _embed(self) -> None:
+        """Give new texts their vectors, outside of every call: how long that takes depends on what all have written."""
+        while True:
+            await self._new_texts.wait()
+            self._new_texts = anyio.Event()
+            try:
+                await anyio.to_thread.run_sync(self._db.embed)
+            except WorldDBError as error:
+                _LOG.warning("new texts have no vectors yet: %s", error)
 
     async def _look_after(self) -> None:
         """End the servers of keys that were taken back, with the streams that are open to their clients."""

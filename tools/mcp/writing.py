@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
 from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.call import Call
@@ -15,7 +17,7 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
         raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
     _check_type(given.type)
     view = desk.view()
-    with desk.db.batch(idempotency_key=given.idempotency_key) as tx:
+    with desk.db.batch(idempotency_key=desk.once(given.idempotency_key)) as tx:
         first, *others = [desk.write_scope(tx, view, label) for label in labels]
         made = tx.create(
             given.type,
@@ -119,24 +121,27 @@ def _check_type(name: str) -> None:
 def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> results.Done:
     """A receipt, without what lies outside of the world that the server is confined to."""
     proposals, notes = list(receipt.proposals), list(receipt.notes)
-    if desk.world is not None:
+    if desk.world is not None and (proposals or notes):
         view = desk.view()
-        seen = {proposal.ref for proposal in view.proposals(status=None)}
-        proposals = [proposal for proposal in proposals if proposal in seen]
-        notes = [note for note in notes if all(other in seen or _sees(view, other) for other in note.refs)]
+        proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
+        seen = {*proposals, ref}
+        notes = [note for note in notes if all(other in seen or _sees(view.reference_of, other) for other in note.refs)]
+    outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
+    if outcome == "staged" and not proposals:
+        outcome = "committed"
     return results.Done(
         id=ref,
-        outcome=type(receipt.outcome).__name__.lower() if receipt.events else "unchanged",
-        seq=receipt.seq,
-        written_at=format_time(receipt.ingest_time),
+        outcome=outcome,
+        seq=desk.number(receipt.seq),
+        written_at=format_time(receipt.ingest_time) if receipt.events else None,
         retired=retired,
         proposals=proposals,
         notes=[str(note) for note in notes],
     )
 
 
-def _sees(view: View, ref: str) -> bool:
+def _sees(look: Callable[[str], object], ref: str) -> bool:
     try:
-        return view.get(ref, include_superseded=True) is not None
+        return look(ref) is not None
     except InputError:
         return False

@@ -1,0 +1,366 @@
+"""Whoever is served one world can tell nothing of others: two stores, one with a neighbour, answer byte for byte alike.
+
+The neighbour has the same scopes, names, texts and idempotency keys, and writes between any two calls.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import mkdtemp
+from time import perf_counter
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import CompletionArgument, PromptReference
+
+import worlddb
+from worlddb import ManualClock, SeededEntropy
+from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.cursors import Cursors
+from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.server import MemoryServer
+
+SECOND = 1_000_000
+SECRET = b"s" * 32
+
+
+class Turns:
+    """Randomness that depends on the turn alone, not on what was drawn before it."""
+
+    def __init__(self) -> None:
+        self._source = SeededEntropy(0)
+
+    def turn(self, number: int) -> None:
+        self._source = SeededEntropy(number)
+
+    def bytes(self, count: int) -> bytes:
+        return self._source.bytes(count)
+
+
+class Side:
+    """A store with a world that is served; with ``crowded`` also a neighbour in it who does as the other does."""
+
+    def __init__(self, folder: Path, *, crowded: bool) -> None:
+        self.clock, self.turns = ManualClock(), Turns()
+        self.db = worlddb.open(folder, clock=self.clock, entropy=self.turns, embedder=None)
+        self.turns.turn(1)
+        self.world = str(self.db.create("Topic", "mine").ref)
+        self.server = MemoryServer(Desk(self.db, self.world, secret=SECRET))
+        self.neighbour: MemoryServer | None = None
+        self.ids: list[str] = []
+        self.cursor: str | None = None
+        self.theirs: list[str] = []
+        if crowded:
+            self.turns.turn(10**6)
+            there = self.db.create("Topic", "theirs").ref
+            for text in ("the launch code is 0000", "Ada likes gin.", "Sarah Chen sold the house."):
+                made = self.db.create("Entity", "Ada", content=text, world=there)
+                self.theirs.append(str(made.ref))
+                self.theirs += made.proposals
+            self.neighbour = MemoryServer(Desk(self.db.signed("a stranger"), there, secret=SECRET))
+
+    async def ask(self, turn: int, what: str, arguments: dict[str, Any]) -> str:
+        """What comes of a call, as text; cursors apart, which nobody can read."""
+        if self.neighbour is not None:
+            self.clock.value = worlddb.ManualClock().value + turn * SECOND - SECOND // 2
+            self.turns.turn(10**6 + turn)
+            await _asked(self.neighbour, what, self._fitted(arguments, self.theirs, None))
+        self.clock.value = worlddb.ManualClock().value + turn * SECOND
+        self.turns.turn(turn)
+        found = await _asked(self.server, what, self._fitted(arguments, self.ids, self.cursor))
+        return self._noted(found)
+
+    def _fitted(self, arguments: dict[str, Any], ids: list[str], cursor: str | None) -> dict[str, Any]:
+        """References to what was made, and to the last page, put in."""
+
+        def fit(value: Any) -> Any:
+            if isinstance(value, tuple):
+                number, digits = value
+                return ids[number % len(ids)][:digits] if ids else "abcd" * 8
+            return cursor if value == "CURSOR" else value
+
+        return {name: fit(value) for name, value in arguments.items()}
+
+    def _noted(self, found: Any) -> str:
+        if isinstance(found, str):
+            return found
+        told = dict(found)
+        self.ids += [told["id"]] if told.get("outcome") else []
+        self.ids += told.get("proposals", []) if told.get("outcome") else []
+        if told.get("next_cursor"):
+            self.cursor = told["next_cursor"]
+            told["next_cursor"] = len(told["next_cursor"])
+        return repr(told)
+
+
+async def _asked(server: MemoryServer, what: str, arguments: dict[str, Any]) -> Any:
+    """The structured answer, or the words of the error."""
+    try:
+        if what == "resources":
+            return repr(await server.list_resources())
+        if what == "read":
+            contents = await server.read_resource(f"worlddb://{arguments['kind']}/{arguments['id']}")
+            return repr(list(contents))
+        if what == "complete":
+            prompt = PromptReference(name="what_is_known")
+            return repr(await server._complete(prompt, CompletionArgument(**arguments), None))
+        if what in ("what_is_known", "review_proposals"):
+            # Its text holds a whole answer, with a cursor in it that differs.
+            shown = (await server.get_prompt(what, arguments)).messages[0].content
+            return repr(shown).partition("next_cursor")[0]
+        return (await server.call_tool(what, arguments)).structured_content
+    except (ToolError, MCPError, ResourceNotFoundError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def two_sides() -> Iterator[tuple[Side, Side]]:
+    """A store with nothing else in it, and one with a neighbour."""
+    folder = Path(mkdtemp())
+    try:
+        alone, crowded = Side(folder / "alone", crowded=False), Side(folder / "crowded", crowded=True)
+        with alone.db, crowded.db:
+            yield alone, crowded
+    finally:
+        shutil.rmtree(folder)
+
+
+# -- what may be asked
+
+IDENTITIES = st.sampled_from(["ada", "7"])
+TIMES = st.sampled_from(["2020-01-01", "2026-11-21", "2026-11-21T00:00:05Z", "2030-01-01", "yesterday"])
+REFERENCES = st.one_of(
+    st.tuples(st.integers(0, 20), st.sampled_from([4, 8, 32, 64])), st.sampled_from(["ffff", "THEIRS", "THEIR", "zz"])
+)
+TEXTS = st.sampled_from(["Ada likes tea.", "the launch code is 0000", "Sarah Chen leads search.", "tea"])
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(("user_id", "run_id", "scope_id"), IDENTITIES),
+    **dict.fromkeys(("agent_id", "app_id"), st.none()),
+    **dict.fromkeys(("text", "query", "about"), TEXTS),
+    **dict.fromkeys(("valid", "valid_from", "at"), TIMES),
+    **dict.fromkeys(("id", "proposal"), REFERENCES),
+    **dict.fromkeys(("include_retired", "deep"), st.booleans()),
+    "known": st.one_of(TIMES, st.sampled_from([1, 2, 5, 10**6])),
+    "name": st.sampled_from(["", "Ada", "ada", "Sarah Chen"]),
+    "type": st.sampled_from(["Fact", "Entity", "Scope"]),
+    "why": st.sampled_from(["", "because"]),
+    "idempotency_key": st.sampled_from(["k", "l"]),
+    "limit": st.sampled_from([1, 2, 10, 99]),
+    "cursor": st.sampled_from(["CURSOR", "nonsense", Cursors().text(Cursors().place("AAAAAAAAAAMAAAAAAAAAAAAAAAE="))]),
+    "offset": st.sampled_from([0, 3]),
+    "kind": st.sampled_from(["user", "run", "planet"]),
+    "confirm": st.sampled_from(["user:ada", "run:7", "yes"]),
+    "status": st.sampled_from(["pending", "all", "rejected"]),
+    "decision": st.sampled_from(["accept", "reject", "undo"]),
+}
+NEEDED = {"text", "query", "id", "user_id", "kind", "scope_id", "proposal", "decision", "confirm"}
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A call of anything with arguments of which most make sense; writing is as likely as all reading."""
+    writes = ("memory_write",) * 8 + ("memory_amend", "memory_retire", "memory_decide", "memory_purge_scope")
+    others = [tool.name for tool in TOOLS] + ["resources", "read", "complete", "what_is_known", "review_proposals"]
+    what = draw(st.one_of(st.sampled_from(writes), st.sampled_from(others)))
+    if what in ("resources", "review_proposals"):
+        return what, {}
+    if what == "read":
+        return what, {"kind": draw(st.sampled_from(["world", "timeline"])), "id": draw(REFERENCES)}
+    if what == "complete":
+        begun = st.sampled_from(["a", "Ada", ""])
+        return what, {"name": draw(st.sampled_from(["id", "user_id"])), "value": draw(begun)}
+    if what == "what_is_known":
+        return what, {"about": draw(TEXTS)}
+    (tool,) = (tool for tool in TOOLS if tool.name == what)
+    wanted = [name for name in tool.takes.__struct_fields__ if name in NEEDED or draw(st.integers(0, 3)) == 0]
+    return what, {name: value for name in wanted if (value := draw(VALUES[name])) is not None}
+
+
+def differences(asked: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str, str]]:
+    """The calls that the two stores answer differently, with both answers."""
+    found: list[tuple[str, str, str]] = []
+
+    async def work() -> None:
+        with two_sides() as (alone, crowded):
+            known = {"THEIRS": crowded.theirs[0], "THEIR": crowded.theirs[1][:6]}
+            for turn, (what, given_) in enumerate(asked, start=2):
+                arguments = {
+                    name: known.get(value, value) if isinstance(value, str) else value for name, value in given_.items()
+                }
+                one, other = [await side.ask(turn, what, arguments) for side in (alone, crowded)]
+                if one != other:
+                    found.append((what, one, other))
+
+    anyio.run(work)
+    return found
+
+
+# To shrink a list of calls takes minutes, and what differs is shown as it is.
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@settings(max_examples=12, deadline=None, phases=UNSHRUNK, suppress_health_check=[HealthCheck.too_slow])
+@given(asked=st.lists(calls(), min_size=25, max_size=40))
+def test_a_neighbour_changes_no_byte_of_any_answer(asked: list[tuple[str, dict[str, Any]]]) -> None:
+    assert differences(asked) == []
+
+
+@pytest.mark.soak
+@settings(max_examples=400, deadline=None, phases=UNSHRUNK, suppress_health_check=[HealthCheck.too_slow])
+@given(asked=st.lists(calls(), min_size=25, max_size=80))
+def test_a_neighbour_changes_no_byte_of_any_answer_however_often_one_asks(
+    asked: list[tuple[str, dict[str, Any]]],
+) -> None:
+    assert differences(asked) == []
+
+
+SCRIPT: list[tuple[str, dict[str, Any]]] = [
+    ("memory_write", {"text": "Ada likes tea.", "name": "Ada", "type": "Entity", "user_id": "ada"}),
+    ("memory_write", {"text": "Ada plays chess.", "name": "ada", "type": "Entity", "user_id": "ada"}),
+    ("memory_write", {"text": "tea", "user_id": "ada", "idempotency_key": "k"}),
+    ("memory_write", {"text": "something else", "user_id": "ada", "idempotency_key": "k"}),
+    ("memory_proposals", {"status": "all"}),
+    ("memory_decide", {"proposal": (2, 64), "decision": "accept"}),
+    ("memory_list", {"user_id": "ada", "limit": 1}),
+    ("memory_list", {"user_id": "ada", "cursor": "CURSOR"}),
+    ("memory_recall", {"query": "tea"}),
+    ("memory_as_of", {"query": "tea", "known": "2026-11-21T00:00:03Z"}),
+    ("memory_history", {"id": (0, 32)}),
+    ("memory_read", {"id": "THEIRS"}),
+    ("memory_amend", {"id": "THEIR", "text": "x"}),
+    ("memory_conflicts", {}),
+    ("memory_list_scopes", {}),
+    ("memory_verify", {}),
+    ("memory_retire", {"id": (0, 32)}),
+    ("memory_retire", {"id": (0, 32)}),
+    ("memory_retire_all", {"kind": "user", "scope_id": "ada"}),
+    ("memory_purge_scope", {"kind": "user", "scope_id": "ada", "confirm": "user:ada"}),
+    ("resources", {}),
+    ("what_is_known", {"about": "tea"}),
+    ("review_proposals", {}),
+    ("complete", {"name": "id", "value": "Ada"}),
+]
+
+
+def test_one_of_everything_is_answered_alike_and_is_answered() -> None:
+    assert differences(SCRIPT) == []
+    assert {what for what, _ in SCRIPT} >= {tool.name for tool in TOOLS}
+    answers: list[str] = []
+
+    async def work() -> None:
+        with two_sides() as (_, crowded):
+            for turn, (what, arguments) in enumerate(SCRIPT, start=2):
+                answers.append(await crowded.ask(turn, what, arguments))
+
+    anyio.run(work)
+    failed = [what for (what, _), told in zip(SCRIPT, answers, strict=True) if "Error" in told]
+    assert failed == ["memory_write", "memory_read", "memory_amend"]
+
+
+def _numbered(self: Desk, seq: int) -> int:
+    return seq
+
+
+def _shared(self: Desk, key: str | None) -> str | None:
+    return key
+
+
+def _outspoken(self: Desk, error: worlddb.WorldDBError) -> str:
+    return str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "leak"),
+    [("number", _numbered), ("once", _shared), ("told", _outspoken)],
+    ids=["numbers of commits", "idempotency keys", "words of errors"],
+)
+def test_leaks_that_are_put_in_on_purpose_are_seen(
+    monkeypatch: pytest.MonkeyPatch, name: str, leak: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(Desk, name, leak)
+    assert differences(SCRIPT)
+
+
+def test_cursors_are_read_by_nobody_and_are_of_one_world() -> None:
+    sealed = [Cursors(world, SECRET) for world in ("a" * 32, "b" * 32)]
+    place = Cursors().place(Cursors().text((10**12, -5, 3)))  # type: ignore[arg-type]
+    texts = [cursors.text(place._replace(seq=seq)) for cursors in sealed for seq in (1, 10**12)]
+    assert len({len(text) for text in texts}) == 1 and len(set(texts)) == 4
+    assert sealed[0].place(texts[0]).seq == 1 and sealed[1].place(texts[3]) == place
+    for wrong in (texts[2], texts[0][:-4], "A" * len(texts[0]), Cursors().text(place), "", "é"):
+        with pytest.raises(worlddb.InputError, match="no page"):
+            sealed[0].place(wrong)
+
+
+def test_what_is_wrong_with_the_store_is_not_told_in_one_world(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        here, all_of_it = Desk(db, db.create("Topic", "mine").ref), Desk(db)
+        for error in (worlddb.WriterBusy("process 7, author 'a stranger'"), worlddb.DamagedStore("commit 17")):
+            assert error.message in all_of_it.told(error)
+            told = here.told(error)
+            assert error.code in told and error.message not in told
+        assert "the value" in here.told(worlddb.InputError("the value"))
+
+
+def test_a_world_is_verified_whatever_is_wrong_elsewhere(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
+        secret = db.create("Note", "", content="The safe is behind the mirror.", world=theirs)
+        own = db.create("Note", "", content="The cat sleeps on the stove.", world=mine)
+        assert db.check_world(mine) == 2 and db.check_world(None) == 5
+        for written, fine in ((b"mirror", [mine]), (b"stove", [])):
+            data = tmp_path / "store" / "data.mdb"
+            stored = data.read_bytes()
+            assert written in stored
+            data.write_bytes(stored.replace(written, written.upper()))
+            for world in (mine, theirs):
+                if world in fine:
+                    assert db.check_world(world) == 2
+                else:
+                    with pytest.raises(worlddb.DamagedStore):
+                        db.check_world(world)
+        assert secret.ref != own.ref
+
+
+# -- time
+
+
+@pytest.mark.soak
+def test_how_long_a_call_takes_does_not_tell_of_a_neighbour() -> None:
+    """Medians of calls that alternate between the two stores; the neighbour has thousands of what is asked about."""
+    asked: list[tuple[str, dict[str, Any]]] = [
+        *(entry for entry in SCRIPT if entry[0] not in ("memory_verify", "memory_purge_scope", "memory_retire_all")),
+        ("memory_read", {"id": "ffff"}),
+        ("memory_read", {"id": "f" * 32}),
+        ("memory_list", {"user_id": "nobody"}),
+    ]
+    taken: dict[int, tuple[list[float], list[float]]] = {number: ([], []) for number in range(len(asked))}
+
+    async def work() -> None:
+        with two_sides() as (alone, crowded):
+            theirs = crowded.db.create("Topic", "crowd").ref
+            for _ in range(4):
+                with crowded.db.batch() as tx:
+                    for number in range(500):
+                        tx.create("Entity", "Ada", content=f"Ada likes tea, said {number}", world=theirs)
+            crowded.neighbour = None
+            for turn in range(25):
+                for number, (what, arguments) in enumerate(asked):
+                    for side, times in zip((alone, crowded), taken[number], strict=True):
+                        begun = perf_counter()
+                        await side.ask(100 + turn * len(asked) + number, what, arguments)
+                        times.append(perf_counter() - begun)
+
+    anyio.run(work)
+    for number, (alone, crowded) in taken.items():
+        slower = f"{asked[number]}: {median(alone) * 1000:.2f} ms, with a neighbour {median(crowded) * 1000:.2f} ms"
+        assert median(crowded) < 3 * median(alone) + 0.002, slower
