@@ -29,6 +29,7 @@ from worlddb.tools.mcp.rates import Bucket
 
 STORE = "5" * 32
 WORLD = "a" * 32
+RATE = 40
 WRITE = message("tools/call", name="memory_write", arguments={"text": "x", "user_id": "a"})
 OPEN = json.dumps(HELLO).encode()
 
@@ -55,7 +56,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     store = tmp_path_factory.mktemp("keys") / "store"
     with worlddb.open(store) as db:
         KeyFile(beside(store)).add(db.head().store_id, "first", None, write=True)
-    with serving(store, "--author", "nobody") as served:
+    with serving(store, "--author", "nobody", "--rate", str(RATE)) as served:
         yield Opened(served)
 
 
@@ -298,18 +299,21 @@ def test_nobody_is_let_in_while_the_keys_cannot_be_read(opened: Opened) -> None:
 def test_one_key_that_asks_too_much_is_slowed_down_alone(opened: Opened) -> None:
     world = opened.world("busy")
     busy, calm = (opened.key(name, world) for name in ("busy", "calm"))
-    replies = [send(opened.server, request("DELETE", Authorization=f"Bearer {busy}")) for _ in range(3 * rates.AT_ONCE)]
+    replies = [
+        send(opened.server, request("DELETE", Authorization=f"Bearer {busy}"))
+        for _ in range(3 * RATE * rates.SECONDS_AT_ONCE)
+    ]
     slowed = [reply for reply in replies if reply.status == 429]
     assert slowed and all("retry-after: 1" in reply.head for reply in slowed)
     assert send(opened.server, request(body=OPEN, Authorization=f"Bearer {calm}")).status == 200
 
 
 def test_a_bucket_gives_what_it_holds_and_then_what_time_brings() -> None:
-    bucket = Bucket(100.0, per_second=8, at_once=5)
-    assert [bucket.take(100.0) for _ in range(6)] == [0.0] * 5 + [0.125]
-    assert bucket.take(100.125) == 0.0
-    assert bucket.take(100.1875) == 0.0625
-    assert [bucket.take(1000.0) for _ in range(6)] == [0.0] * 5 + [0.125]
+    bucket = Bucket(100.0, per_second=4)
+    assert [bucket.take(100.0) for _ in range(9)] == [0.0] * 8 + [0.25]
+    assert bucket.take(100.25) == 0.0
+    assert bucket.take(100.375) == 0.125
+    assert [bucket.take(1000.0) for _ in range(9)] == [0.0] * 8 + [0.25]
 
 
 def test_the_log_names_the_key_and_never_shows_it(opened: Opened) -> None:

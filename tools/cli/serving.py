@@ -12,14 +12,15 @@ from typing import Final
 import worlddb
 from worlddb import Database, UnavailableError
 from worlddb.tools.cli import arguments, stores
-from worlddb.tools.cli.arguments import UsageError
+from worlddb.tools.cli.arguments import UsageError, count
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.keys import add_key_file, key_file
 from worlddb.tools.cli.output import Output
 from worlddb.tools.mcp.keys import KeyFile
 from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
+from worlddb.tools.mcp.rates import PER_SECOND
 
-_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin")
+_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "rate")
 _OPEN: Final = (
     "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
     " speaks TLS in front of it, and name what clients call it with --allow-host"
@@ -59,6 +60,9 @@ def _arguments(parser: ArgumentParser) -> None:
     http.add_argument(
         "--allow-origin", metavar="URL", action="append", default=[], help="let pages of this origin send requests"
     )
+    http.add_argument(
+        "--rate", metavar="N", type=count, help=f"how many requests a second each key may send (default: {PER_SECOND})"
+    )
 
 
 def _serve(args: Namespace, out: Output) -> int:
@@ -92,7 +96,9 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        serve_http(db, args.world, listener, Admitted(keys, args.allow_host, args.allow_origin), ready)
+        serve_http(
+            db, args.world, listener, Admitted(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND), ready
+        )
     out.warn("worlddb mcp: stopped")
     return DONE
 

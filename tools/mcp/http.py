@@ -21,6 +21,7 @@ from worlddb.tools.mcp.connections import PatientProtocol, QuietServer
 from worlddb.tools.mcp.guards import ACCESS_LOG, AccessLog, OwnNamesOnly, WholeBody
 from worlddb.tools.mcp.keys import KeyFile
 from worlddb.tools.mcp.listening import PATH, bound, names_of
+from worlddb.tools.mcp.rates import PER_SECOND
 from worlddb.tools.mcp.tenants import Tenants
 
 MAX_HEAD_BYTES: Final = 16_384
@@ -33,11 +34,12 @@ FAREWELL_SECONDS: Final = 5
 
 class Admitted(NamedTuple):
     """Who may ask: whoever has one of the keys, or everybody if there is no file of keys; by which further names of the
-    server, beside the address itself; and pages of which origins."""
+    server, beside the address itself; pages of which origins; and how often, each key by itself."""
 
     keys: KeyFile | None
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
+    per_second: float = PER_SECOND
 
 
 def serve_http(
@@ -53,7 +55,7 @@ def serve_http(
     """
     _log_to_stderr()
     config = uvicorn.Config(
-        application(Tenants(db, world, admitted.keys), listener, admitted),
+        application(Tenants(db, world, admitted.keys, admitted.per_second), listener, admitted),
         http=PatientProtocol,
         ws="none",
         lifespan="on",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 PER_SECOND: Final = 50
-AT_ONCE: Final = 100
-"""How much may come at once after a pause."""
+SECONDS_AT_ONCE: Final = 2
+"""What may come at once after a pause is what may come in so many seconds in the long run."""
 
 
 class Bucket:
     """Holds a token for each request that may come at once, and is filled again as time passes."""
 
-    def __init__(self, now: float, per_second: float = PER_SECOND, at_once: float = AT_ONCE) -> None:
+    def __init__(self, now: float, per_second: float = PER_SECOND) -> None:
         self._per_second = per_second
-        self._at_once = at_once
-        self._tokens = at_once
+        self._at_once = per_second * SECONDS_AT_ONCE
+        self._tokens = self._at_once
         self._seen = now
 
     def take(self, now: float) -> float:

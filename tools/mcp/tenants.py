@@ -27,7 +27,7 @@ from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.guards import problem
 from worlddb.tools.mcp.keys import Key, KeyFile, Ring
-from worlddb.tools.mcp.rates import Bucket
+from worlddb.tools.mcp.rates import PER_SECOND, Bucket
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
 
@@ -47,7 +47,7 @@ _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 class Tenant:
     """The server of one key."""
 
-    def __init__(self, server: MemoryServer, now: float) -> None:
+    def __init__(self, server: MemoryServer, bucket: Bucket) -> None:
         server.streamable_http_app(
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
@@ -56,7 +56,7 @@ class Tenant:
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self.sessions: StreamableHTTPSessionManager = server.session_manager
-        self.bucket = Bucket(now)
+        self.bucket = bucket
         self.ended = anyio.Event()
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -69,9 +69,10 @@ class Tenant:
 class Tenants:
     """The servers of all keys, or the one server if there are none. It is also what checks a key (a token verifier)."""
 
-    def __init__(self, db: Database, world: str | None, keys: KeyFile | None) -> None:
+    def __init__(self, db: Database, world: str | None, keys: KeyFile | None, per_second: float = PER_SECOND) -> None:
         self._db = db
         self._keys = keys
+        self._per_second = per_second
         self._store = db.head().store_id
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
         self._everybody = None
@@ -157,7 +158,7 @@ class Tenants:
             except UnknownReference:
                 return
         assert server is not None and self._tasks is not None
-        tenant = Tenant(server, anyio.current_time())
+        tenant = Tenant(server, Bucket(anyio.current_time(), self._per_second))
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
