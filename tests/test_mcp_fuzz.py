@@ -145,7 +145,7 @@ def test_a_thousand_fuzzed_messages_on_standard_input_write_nothing(
 
 def fuzz_http(store: Path, seed: int, number: int) -> None:
     before = state(store)
-    with serving(store, "--no-keys") as server:
+    with serving(store, "--no-keys", "--rate", "5000") as server:
         for line in mcp_fuzz.requests(seed, number):
             told = send(server, request(body=line, MCP_Protocol_Version="2025-06-18"))
             assert told.status != 500, (line[:500], told)

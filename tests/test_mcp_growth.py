@@ -93,7 +93,7 @@ def over_streams(store: Path, calls: int) -> None:
 
 
 def over_http(store: Path, calls: int) -> None:
-    with serving(store, "--no-keys") as server:
+    with serving(store, "--no-keys", "--rate", "5000") as server:
         check(lambda: Client(server.url, mode="legacy"), lambda: server.process.pid, calls)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-PER_SECOND: Final = 50
+PER_SECOND: Final = 100
 SECONDS_AT_ONCE: Final = 2
 """What may come at once after a pause is what may come in so many seconds in the long run."""
 
