@@ -19,13 +19,8 @@ from mcp.client.client import Client
 from tests.mcp_clients import answer, together
 from tests.running import Here
 from tests.serving import HELLO, PATIENCE_SECONDS, Served, message, received, request, send, serving
-from tests.test_docs import text_of
-from tests.test_docs_facts import rows, section
 from tests.test_mcp_stdio import head_of, use_every_tool
-from worlddb import InputError
-from worlddb.tools.mcp import connections, guards, http, keys, listening, rates, tenants
-from worlddb.tools.mcp.guards import WholeBody
-from worlddb.tools.mcp.listening import Address, address_of
+from worlddb.tools.mcp import tenants
 
 MODES = ("legacy", "auto")
 """With a session that is begun by a handshake, as clients do until 2025, and without."""
@@ -284,89 +279,9 @@ def test_a_port_that_is_taken_is_an_error_with_a_code(server: Served, writing: H
     assert (run.code, run.error, run.out) == (5, "address_taken", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--http"], "--no-keys"),
-        (["--http", "0.0.0.0:0", "--no-keys"], "everybody"),
-        (["--http", "127.0.0.1:99999", "--no-keys"], "no address"),
-        (["--http", "nonsense", "--no-keys"], "no address"),
-        (["--http", "127.0.0.1:0", "--no-keys", "--world", "nobody"], "nobody"),
-        (["--http", "192.0.2.1:0", "--no-keys"], "192.0.2.1"),
-        (["--no-keys"], "--http"),
-        (["--allow-host", "x"], "--http"),
-        (["--rate", "5"], "--http"),
-    ],
-)
-def test_what_cannot_be_served_is_told_at_once(writing: Here, options: list[str], told: str) -> None:
-    run = writing("mcp", *options)
-    assert run.code == (1 if "--world" in options else 2)
-    assert told in run.err and run.out == ""
-
-
-def test_addresses_are_read_as_people_write_them() -> None:
-    given = {
-        "127.0.0.1:80": Address("127.0.0.1", 80),
-        "localhost:0": Address("localhost", 0),
-        "8766": Address("127.0.0.1", 8766),
-        "[::1]:8766": Address("::1", 8766),
-        "0.0.0.0:1": Address("0.0.0.0", 1),
-    }
-    assert {text: address_of(text) for text in given} == given
-    assert [address.is_loopback for address in given.values()] == [True, True, True, True, False]
-    for text in ("", ":80", "::1:80", "a:b", "a:-1", "a:65536", "a:8²", "[::1]", "a:000080"):
-        with pytest.raises(InputError):
-            address_of(text)
-
-
-def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlddb.tools.mcp.guards.BODY_SECONDS", 0.05)
-    sent: list[int] = []
-
-    async def app(scope: object, receive: object, send: object) -> None:
-        while (await receive())["more_body"]:  # type: ignore[operator]
-            pass
-
-    pieces = [{"type": "http.request", "body": b"x", "more_body": True}]
-
-    async def receive() -> dict[str, object]:
-        if pieces:
-            return pieces.pop()
-        await anyio.sleep(PATIENCE_SECONDS)
-        raise AssertionError
-
-    async def note(message: dict[str, object]) -> None:
-        if message["type"] == "http.response.start":
-            sent.append(int(str(message["status"])))
-
-    async def work() -> None:
-        await WholeBody(app)({"type": "http"}, receive, note)  # type: ignore[arg-type]
-
-    together(work)
-    assert sent == [408]
-
-
 def test_the_log_has_a_line_for_each_request_and_none_of_what_was_sent(server: Served) -> None:
     sent = request(path="/mcp/secret?token=hush", body=b"my password", Authorization="Bearer hush", Cookie="hush")
     assert send(server, sent).status == 404
     log = server.log.read_text()
     assert " 127.0.0.1 - POST /mcp/secret 404 " in log
     assert "hush" not in log and "password" not in log
-
-
-def test_every_limit_is_on_the_page() -> None:
-    told = [row[1].split()[0].replace(",", "") for row in rows(section(text_of("docs/mcp.md"), "## Limits over HTTP"))]
-    assert [int(number) for number in told] == [
-        http.MAX_HEAD_BYTES,
-        tenants.MAX_BODY_BYTES,
-        2 * connections.HEAD_SECONDS,
-        guards.BODY_SECONDS,
-        http.MAX_CONNECTIONS,
-        tenants.MAX_SESSIONS,
-        tenants.SESSION_SECONDS,
-        listening.UNREAD_SECONDS,
-        rates.PER_SECOND,
-        rates.PER_SECOND * rates.SECONDS_AT_ONCE,
-        tenants.MAX_THREADS,
-        keys.MAX_KEYS,
-    ]
