@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -63,20 +63,9 @@ class Desk:
     since those tell how much others write, and moments are named by times.
     """
 
-    def __init__(
-        self,
-        db: Database,
-        world: str | None = None,
-        *,
-        secret: bytes | None = None,
-        nudge: Callable[[], None] | None = None,
-    ) -> None:
-        """``secret`` is shared by the servers that are to understand each other's cursors of one world.
-
-        ``nudge`` is told that there are new texts to embed, if somebody else does that.
-        """
+    def __init__(self, db: Database, world: str | None = None, *, secret: bytes | None = None) -> None:
+        """``secret`` is shared by the servers that are to understand each other's cursors of one world."""
         self.db = db
-        self._nudge = nudge
         self.world = None if world is None else db.view().reference_of(world)
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
         self._cursors = Cursors()
@@ -201,10 +190,7 @@ class Desk:
         if self.db.background:
             return
         try:
-            if self._nudge is None:
-                self.db.embed()
-            else:
-                self._nudge()
+            self.db.embed()
         except UnavailableError:
             pass
 

@@ -13,7 +13,6 @@ from math import ceil
 from typing import Final
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -77,9 +76,8 @@ class Tenants:
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
         self._everybody = None
         if keys is None:
-            self._everybody = MemoryServer(Desk(db, world, nudge=self._nudge), threads=self._threads)
+            self._everybody = MemoryServer(Desk(db, world), threads=self._threads)
         self._trouble = ""
-        self._new_texts = anyio.Event()
         self._tenants: dict[Key | None, Tenant] = {}
         self._tasks: TaskGroup | None = None
         self._making = anyio.Lock()
@@ -90,7 +88,6 @@ class Tenants:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._look_after)
-            tasks.start_soon(self._embed)
             try:
                 yield
             finally:
@@ -164,23 +161,9 @@ class Tenants:
 
     def _server_of(self, key: Key, ring: Ring) -> MemoryServer:
         db = self._db.signed(key.name)
-        desk = Desk(db, key.world, secret=ring.secret("cursors"), nudge=self._nudge)
+        desk = Desk(db, key.world, secret=ring.secret("cursors"))
         tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
         return MemoryServer(desk, tools=tools, threads=self._threads)
-
-    def _nudge(self) -> None:
-        """Called by a tool in its thread."""
-        anyio.from_thread.run_sync(self._new_texts.set)
-
-    async def _embed(self) -> None:
-        """Give new texts their vectors, outside of every call: how long that takes depends on what all have written."""
-        while True:
-            await self._new_texts.wait()
-            self._new_texts = anyio.Event()
-            try:
-                await anyio.to_thread.run_sync(self._db.embed)
-            except WorldDBError as error:
-                _LOG.warning("new texts have no vectors yet: %s", error)
 
     async def _look_after(self) -> None:
         """End the servers of keys that were taken back, with the streams that are open to their clients."""
