@@ -1,0 +1,114 @@
+"""Remember, recall, forget: as a program calls them, and as a model does through a loop of tool calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import Database
+from worlddb.tools.agents import functions
+from worlddb.tools.agents.functions import call, definitions, forget, recall, remember
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="the program") as opened:
+        yield opened
+
+
+def test_what_is_remembered_is_recalled_replaced_and_forgotten(db: Database) -> None:
+    first = remember(db, "Ana lives in Lisbon.", about="Ana", since="2024-01-01")
+    (found,) = recall(db, "where does Ana live?")
+    assert (found["id"], found["text"], found["author"]) == (first["id"], "Ana lives in Lisbon.", "the program")
+    second = remember(db, "Ana lives in Porto.", about="Ana", since="2025-06-01", replaces=first["id"])
+    assert [each["id"] for each in recall(db, "where does Ana live?")] == [second["id"]]
+    assert [each["id"] for each in recall(db, "where does Ana live?", at="2025-01-01")] == [first["id"]]
+    forget(db, second["id"][:8], why="she asked")
+    assert recall(db, "where does Ana live?") == []
+    assert [version.content for version in db.view().history(second["id"])] == ["Ana lives in Porto."]
+
+
+def test_names_that_are_one_are_proposed_and_not_merged(db: Database) -> None:
+    remember(db, "Katherine Jones is a dentist.", about="Katherine Jones")
+    second = remember(db, "Catherine Jones has a practice.", about="Catherine Jones")
+    assert len(second["proposals"]) == 1
+    assert len(recall(db, "Jones", limit=9)) == 2
+
+
+def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: Database) -> None:
+    mine, other = db.create("Topic", "mine"), db.create("Topic", "other")
+    secret = remember(db, "The code is 4711.", world=other)
+    said = json.loads(call(db, "remember", '{"text": "The lamp is green."}', world=mine, source={"run": 7}))
+    shown = json.loads(call(db, "recall", '{"query": "the code, the lamp"}', world=mine))
+    assert [each["id"] for each in shown] == [said["id"]] and shown[0]["source"] == {"run": 7}
+    for arguments in ({"id": secret["id"]}, {"id": secret["id"][:6]}):
+        answer = json.loads(call(db, "forget", arguments, world=mine))
+        assert answer["error"]["code"] == "unknown_reference" and "4711" not in json.dumps(answer)
+    for extra in ("author", "world", "source"):
+        answer = json.loads(call(db, "remember", {"text": "x", extra: "mallory"}, world=mine))
+        assert answer["error"]["code"] == "input"
+    assert db.view().get(secret["id"]) is not None
+
+
+def test_the_definitions_are_what_is_checked(db: Database) -> None:
+    named = {each["function"]["name"]: each["function"] for each in definitions()}
+    assert named.keys() == {"remember", "recall", "forget"}
+    for name, required in (("remember", ["text"]), ("recall", ["query"]), ("forget", ["id"])):
+        schema = named[name]["parameters"]
+        assert schema["type"] == "object" and schema["required"] == required
+        assert schema["additionalProperties"] is False and named[name]["description"]
+        assert all("description" in told or "anyOf" in told for told in schema["properties"].values())
+    assert json.loads(call(db, "recall", {"query": "x", "limit": 51}))["error"]["code"] == "input"
+    assert json.loads(call(db, "purge", "{}"))["error"]["remedy"].endswith("remember, recall, forget")
+
+
+@given(name=st.sampled_from(["remember", "recall", "forget", "x"]), arguments=st.text() | st.binary())
+def test_nothing_that_a_model_writes_raises(tmp_path_factory, name: str, arguments: str | bytes) -> None:
+    folder = tmp_path_factory.getbasetemp() / "agents-fuzz"
+    with worlddb.open(folder, author="x") as db:
+        head = db.head()
+        answer = json.loads(call(db, name, arguments))
+        assert "error" in answer and db.head() == head
+
+
+def test_a_loop_of_tool_calls_remembers_across_conversations(db: Database) -> None:
+    """The messages are OpenAI's; the model is a script."""
+    script = iter(
+        [
+            [("recall", {"query": "what does the user like to drink?"})],
+            [("remember", {"text": "The user drinks tea without sugar.", "about": "the user"})],
+            [],
+            [("recall", {"query": "what does the user like to drink?"})],
+            [],
+        ]
+    )
+
+    def model(messages: list[Any], tools: list[Any]) -> Any:
+        assert tools == definitions()
+        calls = [
+            {"id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for at, (name, arguments) in enumerate(next(script))
+        ]
+        return {"role": "assistant", "content": None if calls else messages[-1]["content"], "tool_calls": calls}
+
+    def converse(text: str) -> str:
+        messages: list[Any] = [{"role": "user", "content": text}]
+        while True:
+            said = model(messages, definitions())
+            messages.append(said)
+            if not said["tool_calls"]:
+                return str(said["content"])
+            for asked in said["tool_calls"]:
+                function = asked["function"]
+                content = functions.call(db, function["name"], function["arguments"], source={"channel": "chat"})
+                messages.append({"role": "tool", "tool_call_id": asked["id"], "content": content})
+
+    converse("I take my tea without sugar.")
+    assert "tea without sugar" in converse("What shall I order for you?")

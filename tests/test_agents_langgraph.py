@@ -1,0 +1,123 @@
+"""The memory as a store of LangGraph's does what LangGraph's own store in memory does, and keeps the past besides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import Database, InputError
+
+memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
+
+from worlddb.tools.agents.langgraph import WorldDBStore  # noqa: E402
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="graph") as opened:
+        yield opened
+
+
+def plain(item: Any) -> Any:
+    return None if item is None else (item.namespace, item.key, item.value)
+
+
+def test_values_are_put_got_changed_and_deleted_and_their_past_stays(db: Database) -> None:
+    store = WorldDBStore(db)
+    assert store.get(("users", "ana"), "home") is None
+    store.put(("users", "ana"), "home", {"city": "Lisbon"})
+    first = store.get(("users", "ana"), "home")
+    seq = db.head().seq
+    store.put(("users", "ana"), "home", {"city": "Porto"})
+    second = store.get(("users", "ana"), "home")
+    assert first is not None and second is not None
+    assert (first.value, second.value) == ({"city": "Lisbon"}, {"city": "Porto"})
+    assert first.created_at == second.created_at == first.updated_at < second.updated_at
+    head = db.head()
+    store.put(("users", "ana"), "home", {"city": "Porto"})
+    assert db.head() == head, "the same value again is no commit"
+    store.delete(("users", "ana"), "home")
+    assert store.get(("users", "ana"), "home") is None
+    store.delete(("users", "ana"), "home")
+    store.put(("users", "ana"), "home", {"city": "Faro"})
+    assert plain(store.get(("users", "ana"), "home")) == (("users", "ana"), "home", {"city": "Faro"})
+    (before,) = db.view(seq=seq).find(name="home")
+    assert "Lisbon" in before.content
+    assert db.verify(deep=True).ok
+
+
+def test_search_is_by_meaning_by_namespace_and_by_filter(db: Database) -> None:
+    store = WorldDBStore(db)
+    store.put(("users", "ana"), "a", {"text": "She plays the violin.", "score": 3})
+    store.put(("users", "ben"), "b", {"text": "He repairs bicycles.", "score": 5})
+    store.put(("apps",), "c", {"text": "The violin shop opens at nine.", "score": 7})
+    found = store.search(("users",), query="who makes music on a violin?")
+    assert found[0].key == "a" and found[0].score is not None
+    assert {item.key for item in found} <= {"a", "b"}
+    assert [item.key for item in store.search(("users",), filter={"score": {"$gte": 4}})] == ["b"]
+    assert [item.key for item in store.search((), limit=2, offset=1)] == ["b", "c"]
+    assert store.search(("nobody",), query="violin") == []
+
+
+def test_two_stores_in_two_worlds_see_nothing_of_each_other(db: Database) -> None:
+    one, two = (WorldDBStore(db, world=db.create("Topic", name)) for name in ("one", "two"))
+    one.put(("n",), "k", {"v": 1})
+    assert two.get(("n",), "k") is None and two.search(()) == [] and two.list_namespaces() == []
+    two.put(("n",), "k", {"v": 2})
+    assert [plain(each.get(("n",), "k"))[2] for each in (one, two)] == [{"v": 1}, {"v": 2}]
+
+
+def test_a_value_that_json_cannot_hold_is_refused_and_nothing_of_the_batch_is_written(db: Database) -> None:
+    store, head = WorldDBStore(db), db.head()
+    with pytest.raises(InputError, match="cannot be kept"):
+        store.put(("n",), "k", {"v": object()})
+    assert db.head() == head
+
+
+def test_it_is_asynchronous_too(db: Database) -> None:
+    store = WorldDBStore(db)
+
+    async def use() -> Any:
+        await store.aput(("n",), "k", {"v": 1})
+        return await store.aget(("n",), "k")
+
+    assert plain(asyncio.run(use())) == (("n",), "k", {"v": 1})
+
+
+NAMES = st.sampled_from(["a", "B", "b", "k 1"])
+NAMESPACES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
+STEPS = st.lists(
+    st.tuples(st.just("put"), NAMESPACES, NAMES, st.dictionaries(NAMES, st.integers(0, 3), max_size=2))
+    | st.tuples(st.just("delete"), NAMESPACES, NAMES, st.none()),
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS)
+def test_it_agrees_with_the_store_in_memory(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
+    oracle = memory.InMemoryStore()
+    with worlddb.open(tmp_path_factory.mktemp("graph") / "store", author="graph") as db:
+        store = WorldDBStore(db)
+        for step, namespace, key, value in steps:
+            for each in (oracle, store):
+                each.put(namespace, key, value) if step == "put" else each.delete(namespace, key)
+        for _, namespace, key, _ in steps:
+            assert plain(store.get(namespace, key)) == plain(oracle.get(namespace, key))
+            found = {(item.namespace, item.key) for item in store.search(namespace[:1], limit=100)}
+            assert found == {(item.namespace, item.key) for item in oracle.search(namespace[:1], limit=100)}
+        # A namespace that was emptied is none here; the store in memory goes on listing it.
+        held = {item.namespace for item in oracle.search((), limit=100)}
+        assert set(store.list_namespaces()) == held
+        deep = {path for path in oracle.list_namespaces(max_depth=2) if any(each[:2] == path for each in held)}
+        assert set(store.list_namespaces(max_depth=2)) == deep
+        assert set(store.list_namespaces(prefix=("a", "*"))) == {
+            path for path in oracle.list_namespaces(prefix=("a", "*")) if path in held
+        }

@@ -1,0 +1,182 @@
+"""Remember, recall, forget: three functions, with the JSON schemas by which a model calls them.
+
+Whoever runs the loop opens the store, and so decides who is recorded as the author and which world is seen; neither can
+be set by arguments that a model has written. ``forget`` closes a statement, and erases nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from worlddb import Database, InputError, UnavailableError, WorldDBError
+from worlddb.tools.mcp import results
+
+MAX_HITS: Final = 50
+
+Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
+Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
+
+
+class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Keep one statement for later conversations, such as a fact, a wish or a decision."""
+
+    text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
+    about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
+    since: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
+    replaces: Annotated[str | None, Meta(description="The id of a statement that this one takes the place of.")] = None
+
+
+class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Find what was remembered that answers a question. Only what is true at the time that is asked about is found."""
+
+    query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
+    at: Annotated[Time | None, Meta(description="What was true at this time; now if left out.")] = None
+
+
+class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Say that a statement is not true any more. It is not found from then on, and stays in the record of the past."""
+
+    id: Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$", description="The statement's id, as recall gave it.")]
+    why: Annotated[str, Meta(max_length=2_000, description="The reason, kept with it.")] = ""
+
+
+def remember(
+    db: Database,
+    text: str,
+    *,
+    about: str = "",
+    since: str | None = None,
+    replaces: str | None = None,
+    world: Any = None,
+    source: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write one statement; its ``id``, and the ids of ``proposals`` that it may be one with another.
+
+    ``world`` contains it (default: the root) and ``source`` says where it came from; both are the program's to say.
+
+    Raises:
+        RefusedError: a rule of the engine forbids it; nothing was written.
+        InputError: an argument is not what it should be.
+    """
+    with db.batch() as tx:
+        made = tx.create("Fact", about, content=text, world=world, valid_from=since, source=source, resolve="all")
+        if replaces is not None:
+            tx.link(made, "supersedes", _seen(db, replaces, world), valid_from=since)
+    _keep_up(db)
+    return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": list(tx.receipt.proposals)}
+
+
+def recall(
+    db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
+) -> list[dict[str, Any]]:
+    """The statements that answer a question best: each with its ``id``, ``text``, times, author, source and reason.
+
+    With ``world``, nothing outside of it is seen.
+
+    Raises:
+        InputError: an argument is not what it should be.
+    """
+    found = db.view(valid=at, world=world).recall(query, k=limit)
+    return [msgspec.to_builtins(results.hit(hit)) for hit in found]
+
+
+def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
+    """Close a statement now; the commit that did it, as ``seq``.
+
+    Raises:
+        UnknownReference, AmbiguousReference: no statement in ``world`` has that id; several do.
+        RefusedError: a rule of the engine forbids it; nothing was written.
+    """
+    ref = _seen(db, id, world)
+    receipt = db.retire(ref, why=why)
+    receipt.raise_if_refused()
+    return {"id": ref, "seq": receipt.seq}
+
+
+class Tool(NamedTuple):
+    """A function as a model sees it, and what runs it."""
+
+    name: str
+    arguments: type[msgspec.Struct]
+    run: Callable[..., Any]
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        _, named = msgspec.json.schema_components([self.arguments])
+        schema: dict[str, Any] = dict(named[self.arguments.__name__])
+        schema.pop("title", None)
+        schema.pop("description", None)
+        return schema
+
+    def definition(self) -> dict[str, Any]:
+        """As the field ``tools`` of OpenAI's chat completions, and of what speaks like them, wants it."""
+        told = {"name": self.name, "description": self.arguments.__doc__, "parameters": self.schema()}
+        return {"type": "function", "function": told}
+
+
+TOOLS: Final = (
+    Tool("remember", Remember, remember),
+    Tool("recall", Recall, recall),
+    Tool("forget", Forget, forget),
+)
+
+
+def definitions() -> list[dict[str, Any]]:
+    """What to hand a model as ``tools``."""
+    return [tool.definition() for tool in TOOLS]
+
+
+def call(
+    db: Database,
+    name: str,
+    arguments: str | bytes | dict[str, Any],
+    *,
+    world: Any = None,
+    source: dict[str, Any] | None = None,
+) -> str:
+    """Do what a model asked for, and say in JSON what came of it: an answer, or ``error`` with what to do instead.
+
+    ``arguments`` are as the model wrote them. ``world`` and ``source`` are the program's, as in :func:`remember`.
+    Nothing that a model can write raises.
+    """
+    try:
+        tool = next((each for each in TOOLS if each.name == name), None)
+        if tool is None:
+            raise InputError(f"There is no tool {name!r:.80}", f"Call one of: {', '.join(each.name for each in TOOLS)}")
+        given = _checked(tool, arguments)
+        own = {"world": world} | ({"source": source} if tool.run is remember else {})
+        answer = tool.run(db, **msgspec.structs.asdict(given), **own)
+    except WorldDBError as error:
+        answer = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
+    return msgspec.json.encode(answer).decode()
+
+
+def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
+    try:
+        if isinstance(arguments, dict):
+            return msgspec.convert(arguments, tool.arguments)
+        return msgspec.json.decode(arguments or b"{}", type=tool.arguments)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InputError(
+            f"The arguments of {tool.name} are wrong: {error}", "Write them as the tool's schema says"
+        ) from None
+
+
+def _seen(db: Database, ref: str, world: Any) -> str:
+    """The full reference of something that is seen inside ``world``."""
+    found = db.view(world=world).get(ref, include_superseded=True)
+    assert found is not None, "a known world has a newest version"
+    return found.ref
+
+
+def _keep_up(db: Database) -> None:
+    """Give the new text its vector. What was written is durable and found by its words without one."""
+    try:
+        db.embed()
+    except UnavailableError:
+        pass

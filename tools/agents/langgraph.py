@@ -1,0 +1,249 @@
+"""The memory as a store of LangGraph's: values under namespaces and keys, with their past.
+
+A namespace is a world in the world of the namespace before it, and an item is a world in that, with its value as JSON.
+Putting a value again is a revision and deleting an item retires it, so that views, `history` and `diff` tell what was
+there before. Search is the engine's recall: it needs no index configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, Final
+
+import msgspec
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from worlddb import Database, InputError, UnavailableError, View, World
+
+NAMESPACE: Final = "Namespace"
+ITEM: Final = "Item"
+_ROOT: Final = "langgraph"
+_MOST: Final = 10_000
+"""How many items one search looks at."""
+_MARGIN: Final = 32
+_COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+Namespace = tuple[str, ...]
+
+
+class WorldDBStore(BaseStore):
+    """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
+
+    ``world`` is the world that contains everything (default: the root). Each batch of operations is one commit for what
+    it puts; what it reads, it reads as it was before. ``index`` of a put is not regarded: every value is searched.
+    Times to live are not kept.
+    """
+
+    def __init__(self, db: Database, *, world: Any = None) -> None:
+        self.db = db
+        self._world = None if world is None else db.view().reference_of(world)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations, in order; what they put is one commit.
+
+        Raises:
+            InputError: an operation or a value is none that can be kept.
+            RefusedError: a rule of the engine forbids what is put; nothing was written.
+        """
+        given = list(ops)
+        view = self.db.view()
+        answers = [self._answer(view, op) for op in given]
+        puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+        if puts:
+            self._put_all(view, list(puts.values()))
+        return answers
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As :meth:`batch`, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    # -- reading
+
+    def _answer(self, view: View, op: Op) -> Result:
+        if isinstance(op, PutOp):
+            return None
+        if isinstance(op, GetOp):
+            found = self._item(view, op.namespace, op.key)
+            return None if found is None else _told(view, found, op.namespace)
+        if isinstance(op, SearchOp):
+            return self._search(view, op)
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(view, op)
+        raise InputError(
+            f"{type(op).__name__} is no operation of a store", "Give GetOp, PutOp, SearchOp or ListNamespacesOp"
+        )
+
+    def _inside(self, view: View, namespace: Namespace) -> str | None:
+        """The world of a namespace, if anything was ever put there."""
+        where = self._world
+        for name in (_ROOT, *namespace):
+            found = _named(view, name, NAMESPACE, where)
+            if not found:
+                return None
+            where = found[0].ref
+        return where
+
+    def _item(self, view: View, namespace: Namespace, key: str) -> World | None:
+        inside = self._inside(view, namespace)
+        found = [] if inside is None else _named(view, key, ITEM, inside)
+        return found[0] if found else None
+
+    def _search(self, view: View, op: SearchOp) -> list[SearchItem]:
+        inside = self._inside(view, op.namespace_prefix)
+        if inside is None:
+            return []
+        end = op.offset + op.limit
+        found: list[SearchItem] = []
+        for world, score in self._candidates(view, inside, op.query, end):
+            value = msgspec.json.decode(world.content)
+            if all(_fits(value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
+                item = _told(view, world, self._namespace_of(view, world.ref))
+                found.append(SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score))
+                if len(found) == end:
+                    break
+        return found[op.offset : end]
+
+    def _candidates(
+        self, view: View, inside: str, query: str | None, wanted: int
+    ) -> Iterator[tuple[World, float | None]]:
+        """The items that a search may give, best first; without a query, in the order in which they were put."""
+        if not query:
+            yield from ((world, None) for world in view.find(type=ITEM, world=inside))
+            return
+        seen, k = set[str](), min(_MOST, _MARGIN + 2 * wanted)
+        while True:
+            hits = view.recall(query, world=inside, k=k).hits
+            for hit in hits:
+                world = view.get(hit.ref) if hit.type == ITEM and hit.ref not in seen else None
+                seen.add(hit.ref)
+                if world is not None:
+                    yield world, hit.score
+            if len(hits) < k or k == _MOST:
+                return
+            # A filter lets few through, so more are asked for.
+            k = min(_MOST, 8 * k)
+
+    def _namespace_of(self, view: View, ref: str) -> Namespace:
+        """The names of the namespaces above an item."""
+        names: list[str] = []
+        while True:
+            above = next((view.get(each) for each in view.containers(ref)), None)
+            if above is None or above.type != NAMESPACE:
+                return tuple(names[::-1][1:])
+            names.append(above.name)
+            ref = above.ref
+
+    def _namespaces(self, view: View, op: ListNamespacesOp) -> list[Namespace]:
+        inside = self._inside(view, ())
+        worlds = [] if inside is None else view.find(type=ITEM, world=inside)
+        paths = {self._namespace_of(view, world.ref) for world in worlds}
+        fitting = {
+            path[: op.max_depth] if op.max_depth is not None else path
+            for path in paths
+            if all(_matches(path, condition) for condition in op.match_conditions or ())
+        }
+        return sorted(fitting)[op.offset : op.offset + op.limit]
+
+    # -- writing
+
+    def _put_all(self, view: View, puts: list[PutOp]) -> None:
+        with self.db.batch() as tx:
+            for op in puts:
+                self._put(tx, view, op)
+        try:
+            self.db.embed()
+        except UnavailableError:
+            pass
+
+    def _put(self, tx: Any, view: View, op: PutOp) -> None:
+        present = self._item(view, op.namespace, op.key)
+        if op.value is None:
+            if present is not None:
+                tx.retire(present.ref)
+            return
+        content = _encoded(op.value)
+        if present is not None:
+            if present.content != content:
+                tx.revise(present.ref, content=content)
+            return
+        inside = self._made(tx, op.namespace)
+        # What was deleted has ended for good; the same key begins a new item.
+        known = self._inside(view, op.namespace)
+        ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
+        key = _keyed(self._world, *op.namespace, op.key, str(ended))
+        tx.create(ITEM, op.key, content=content, key=key, world=inside, resolve=False, source={"channel": _ROOT})
+
+    def _made(self, tx: Any, namespace: Namespace) -> Any:
+        """The world of a namespace, made with those above it where there is none; keyed, so that each is made once."""
+        where = self._world
+        for depth, name in enumerate((_ROOT, *namespace)):
+            key = _keyed(self._world, *namespace[:depth])
+            where = tx.create(NAMESPACE, name, key=key, world=where, resolve=False)
+        return where
+
+
+def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
+    """The worlds of exactly a name and a type that are directly in a world."""
+    found = view.find(name=name, type=type_name, world=inside, include_superseded=ended)
+    return [
+        world
+        for world in found
+        if world.name == name and (inside is None or inside in view.containers(world.ref) or ended)
+    ]
+
+
+def _keyed(*parts: str | None) -> str:
+    return msgspec.json.encode([_ROOT, *parts]).decode()
+
+
+def _encoded(value: Mapping[str, Any]) -> str:
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"A value cannot be kept: {error}", "Give a mapping of what JSON can hold") from None
+
+
+def _told(view: View, world: World, namespace: Namespace) -> Item:
+    first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
+    return Item(
+        value=msgspec.json.decode(world.content),
+        key=world.name,
+        namespace=namespace,
+        created_at=_moment(first),
+        updated_at=_moment(last),
+    )
+
+
+def _moment(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros / 1_000_000, tz=UTC)
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value is what a filter asks for: equal, or as its comparisons say."""
+    if not (isinstance(wanted, Mapping) and wanted and all(name in _COMPARED for name in wanted)):
+        return bool(value == wanted)
+    try:
+        return all(_COMPARED[name](value, bound) for name, bound in wanted.items())
+    except TypeError:
+        return False
+
+
+def _matches(path: Namespace, condition: MatchCondition) -> bool:
+    """Whether a namespace begins or ends as asked; ``*`` stands for any one name."""
+    wanted = tuple(condition.path)
+    part = path[: len(wanted)] if condition.match_type == "prefix" else path[len(path) - len(wanted) :]
+    return len(path) >= len(wanted) and all(name in ("*", each) for name, each in zip(wanted, part, strict=True))
