@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database
-from worlddb.tools.agents import functions
-from worlddb.tools.agents.functions import call, definitions, forget, recall, remember
+from worlddb.tools.agents import call, definitions, forget, recall, remember
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_a_loop_of_tool_calls_remembers_across_conversations(db: Database) -> No
                 return str(said["content"])
             for asked in said["tool_calls"]:
                 function = asked["function"]
-                content = functions.call(db, function["name"], function["arguments"], source={"channel": "chat"})
+                content = call(db, function["name"], function["arguments"], source={"channel": "chat"})
                 messages.append({"role": "tool", "tool_call_id": asked["id"], "content": content})
 
     converse("I take my tea without sugar.")

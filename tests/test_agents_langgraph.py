@@ -16,7 +16,7 @@ from worlddb import Database, InputError
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
 
-from worlddb.tools.agents.langgraph import WorldDBStore  # noqa: E402
+from worlddb.tools.agents import WorldDBStore  # noqa: E402
 
 
 @pytest.fixture
