@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import vector_base
+from worlddb.projections.indexes import vector_base, vector_search
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_rows import VectorRow, cosines
 from worlddb.projections.indexes.vector_set import VectorSet
@@ -113,7 +115,7 @@ def test_an_opened_base_is_not_read_from_the_log_again(tmp_path: Path, short_tai
     assert log.asked == []
 
 
-@pytest.mark.parametrize("name", ["current.json", "rows.npy", "vectors.faiss"])
+@pytest.mark.parametrize("name", ["current.json", "rows.npy", "order.npy", "vectors.faiss"])
 @pytest.mark.parametrize("damage", ["gone", "torn", "empty", "other"])
 def test_a_base_that_cannot_be_read_is_left_aside_and_made_anew(
     tmp_path: Path, short_tails: None, name: str, damage: str
@@ -163,6 +165,78 @@ def test_a_vector_that_was_erased_meanwhile_is_not_written_from_memory(tmp_path:
     assert log.node(50) not in found(index, query(1), 200, 200)
 
 
+def test_a_base_grows_by_what_came_and_its_graph_is_not_made_again(
+    tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_base, "EXACT_VECTORS", 300)
+    monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
+    made: list[bool] = []
+    new_index = vector_base.new_index
+
+    def counted(dimension: int, *, graph: bool) -> Any:
+        made.append(graph)
+        return new_index(dimension, graph=graph)
+
+    monkeypatch.setattr(vector_base, "new_index", counted)
+    log = Recorded(900)
+    index = follower(tmp_path, log)
+    for head, kinds in ((200, [False]), (400, [False, True]), (600, [False, True]), (900, [False, True])):
+        assert index.catch_up(head)
+        assert index.checkpoint() == head
+        assert made == kinds
+        right = 0
+        for seed in range(20):
+            nodes = {log.node(seq) for seq in range(1, head + 1) if seq % (1 + seed % 4) == 0}
+            wanted = log.best(query(seed), 10, nodes)
+            right += len(set(found(index, query(seed), head, 10, nodes)) & set(wanted))
+        assert right >= 195
+
+
+def test_a_tail_of_many_commits_is_moved_however_few_vectors_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens the store would go through a million commits in search of three vectors, again and again."""
+    monkeypatch.setattr("worlddb.projections.indexes.vectors.LONG_STRETCH", 50)
+    log = Recorded(200)
+    sparse = log.feed
+    log.feed = lambda after, through: (row for row in sparse(after, through) if row.seq % 40 == 1)  # type: ignore[method-assign]
+    index = follower(tmp_path, log)
+    assert index.catch_up(45)
+    assert index.checkpoint() == 0
+    assert index.catch_up(70)
+    assert index.checkpoint() == 70
+    log.asked.clear()
+    assert len(found(follower(tmp_path, log), query(1), 200, 10)) == 5
+    assert log.asked == [(70, 200)]
+
+
+def test_searches_go_on_while_a_base_is_written(
+    tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Recorded(300)
+    index = follower(tmp_path, log)
+    begun, done = threading.Event(), threading.Event()
+    write = vector_base.write
+
+    def slow(*given: Any, **chosen: Any) -> None:
+        begun.set()
+        assert done.wait(60)
+        write(*given, **chosen)
+
+    monkeypatch.setattr("worlddb.projections.indexes.vectors.write", slow)
+    with ThreadPoolExecutor(2) as threads:
+        writing = threads.submit(index.catch_up, 300)
+        try:
+            assert begun.wait(60)
+            assert threads.submit(found, index, query(1), 300, 10).result(60) == log.best(query(1), 10)
+            assert index.checkpoint() == 0
+        finally:
+            done.set()
+        assert writing.result(60)
+    assert index.checkpoint() == 300
+    assert found(index, query(1), 300, 10) == log.best(query(1), 10)
+
+
 def _search(folder: Path, answers: Any) -> None:
     log = Recorded(300)
     index = follower(folder, log)
@@ -189,7 +263,7 @@ def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_base, "EXACT_VECTORS", 1_000)
-    monkeypatch.setattr(vector_base, "COMPARED_A_STEP", 1)
+    monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
     draw = np.random.default_rng(5)
     # Texts lie in clusters: of random directions no two are near.
     centres = draw.normal(size=(60, DIMENSION))

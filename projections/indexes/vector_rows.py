@@ -103,10 +103,16 @@ def cosines(rows: Matrix, query: Matrix) -> Matrix:
     rows give the same numbers."""
     import numpy as np
 
-    found = np.empty(len(rows), dtype=np.float32)
-    for first in range(0, len(rows), CHUNK):
-        found[first : first + CHUNK] = (rows[first : first + CHUNK] * query).sum(axis=1)
+    found: Matrix = np.vecdot(rows, query)
     return found
+
+
+def as_hits(numbers: Numbers, scores: Matrix) -> list[VectorHit]:
+    """Hits of (world, version, commit) and score, in the order given."""
+    return [
+        VectorHit(node, version, seq, score)
+        for (node, version, seq), score in zip(numbers.tolist(), scores.tolist(), strict=True)
+    ]
 
 
 def best_of_each(numbers: Numbers, scores: Matrix) -> dict[tuple[int, int], float]:

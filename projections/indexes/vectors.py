@@ -9,34 +9,25 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
-from worlddb.projections.indexes.vector_rows import (
-    STATEMENT_BONUS,
-    VectorHit,
-    VectorRow,
-    best_of_each,
-    cosines,
-    expanded,
-    extended,
-    top,
-    width,
-)
+from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorHit, best_of_each, extended
+from worlddb.projections.indexes.vector_tail import Feed, SeenTail, VectorTail
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
+    from worlddb.projections.indexes.vector_rows import Matrix
 
 SHORT_TAIL: Final = 2_000
 """A tail of fewer vectors, or of less than a tenth of the base, stays in memory."""
+LONG_STRETCH: Final = 20_000
+"""A tail that spans more commits is moved into the base however few vectors it has: whoever opens the store has to look
+through those commits for it."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
-
-Feed = Callable[[int, int], Iterable[VectorRow]]
-"""The vectors that the commits in ``(from_seq, to_seq]`` recorded, in log order."""
 
 ChainAt = Callable[[int], bytes | None]
 
@@ -53,9 +44,7 @@ class VectorFollower:
         self._guard = threading.RLock()
         self._base: Base | None = None
         self._stamp: tuple[int, int] | None = None
-        self._tail_from = self._tail_to = 0
-        self._rows: Numbers | None = None
-        self._matrix: Matrix | None = None
+        self._tail: VectorTail | None = None
 
     def find(
         self,
@@ -75,22 +64,16 @@ class VectorFollower:
         query = extended(query, bonus)
         if limit < 1 or (nodes is not None and not nodes):
             return []
-        with self._guard:
-            base, rows, matrix = self._level(head)
+        base, tail = self._level(head)
         wanted = None if nodes is None else np.array(sorted(nodes), dtype=np.int64)
         hits: list[VectorHit] = []
         if base is not None:
             if wanted is None:
                 hits.extend(base.search_before(query, limit, before))
             else:
-                hits.extend(base.search(query, limit, base.rows_of_nodes(wanted)))
-        if len(rows):
-            is_wanted = np.full(len(rows), True) if wanted is None else np.isin(rows[:, 0], wanted)
-            chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (rows[:, 0] < before))
-            scores = cosines(matrix[chosen], query)
-            for place in top(scores, limit).tolist():
-                node, version, seq = rows[chosen[place]].tolist()
-                hits.append(VectorHit(node, version, seq, float(scores[place])))
+                hits.extend(base.search(query, limit, base.places_of_nodes(wanted)))
+        if len(tail):
+            hits.extend(tail.search(query, limit, wanted, before))
         return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
 
     def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int) -> dict[tuple[int, int], float]:
@@ -99,27 +82,26 @@ class VectorFollower:
 
         if not pairs:
             return {}
-        with self._guard:
-            base, rows, matrix = self._level(head)
+        base, tail = self._level(head)
         query = extended(query)
         nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
         found: dict[tuple[int, int], float] = {}
         if base is not None:
-            found = best_of_each(*base.scores(query, base.rows_of_nodes(nodes)))
-        if len(rows):
-            near = np.flatnonzero(np.isin(rows[:, 0], nodes))
-            found |= best_of_each(rows[near], cosines(matrix[near], query))
+            found = best_of_each(*base.scores(query, base.places_of_nodes(nodes)))
+        if len(tail):
+            found |= tail.scores(query, nodes)
         return {pair: found[pair] for pair in pairs if pair in found}
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
         """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
-        written."""
-        with self._guard:
-            base, rows, _ = self._level(head)
-            if len(rows) < max(SHORT_TAIL, (base.count if base is not None else 0) // 10):
-                return True
-            chain = self._chain_at(head)
-            return chain is not None and self._written(Marker(self._store_id, head, chain), wait_seconds)
+        written. Searches go on meanwhile, in the base that there is and the tail."""
+        base, tail = self._level(head)
+        count, start = (0, 0) if base is None else (base.count, base.marker.seq)
+        is_long = len(tail) >= max(SHORT_TAIL, count // 10) or head - start > LONG_STRETCH
+        if not len(tail) or not is_long:
+            return True
+        chain = self._chain_at(head)
+        return chain is not None and self._written(Marker(self._store_id, head, chain), wait_seconds)
 
     def rebuild(self, head: int) -> None:
         """Throw the base away and make it again from the log.
@@ -137,10 +119,8 @@ class VectorFollower:
                 raise UnavailableError(
                     f"The vector index at {self._folder} cannot be removed: {error}", "Check its permissions"
                 ) from error
-            if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS):
-                raise WriterBusy(
-                    f"The vector index at {self._folder} could not be written", "Try again, or check the disk"
-                )
+        if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS):
+            raise WriterBusy(f"The vector index at {self._folder} could not be written", "Try again, or check the disk")
 
     def checkpoint(self) -> int:
         """The commit that the base on disk has reached; 0 if there is none."""
@@ -151,11 +131,9 @@ class VectorFollower:
     def close(self) -> None:
         """Let go of the files. A later call opens them again."""
         with self._guard:
-            self._base = self._stamp = self._rows = self._matrix = None
-            self._tail_from = self._tail_to = 0
+            self._base = self._stamp = self._tail = None
 
     def _written(self, marker: Marker, wait_seconds: float) -> bool:
-        import numpy as np
         from filelock import FileLock, Timeout
 
         try:
@@ -163,35 +141,23 @@ class VectorFollower:
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
                 # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.
-                self.close()
-                base, rows, matrix = self._level(marker.seq)
-                if base is not None:
-                    old_rows, old = base.vectors()
-                    rows, matrix = np.concatenate([old_rows, rows]), np.concatenate([old, matrix])
-                if len(rows) and (base is None or base.marker.seq < marker.seq):
-                    write(self._folder, marker, rows, matrix)
+                again = VectorFollower(self._folder, self._store_id, self._dimension, self._feed, self._chain_at)
+                base, tail = again._level(marker.seq)
+                if len(tail):
+                    write(self._folder, marker, tail.numbers, tail.matrix, after=base)
         except (OSError, Timeout):
             return False
         return True
 
-    def _level(self, head: int) -> tuple[Base | None, Numbers, Matrix]:
+    def _level(self, head: int) -> tuple[Base | None, SeenTail]:
         """The base, and the tail from there to ``head``."""
-        import numpy as np
-
-        base = self._refreshed()
-        start = 0 if base is None else base.marker.seq
-        if self._rows is None or self._matrix is None or self._tail_from != start:
-            self._tail_from = self._tail_to = start
-            self._rows = np.zeros((0, 3), dtype=np.int64)
-            self._matrix = np.zeros((0, width(self._dimension)), dtype=np.float32)
-        if head > self._tail_to:
-            fresh = list(self._feed(self._tail_to, head))
-            if fresh:
-                numbers, added = expanded(fresh, self._dimension)
-                self._rows = np.concatenate([self._rows, numbers])
-                self._matrix = np.concatenate([self._matrix, added])
-            self._tail_to = head
-        return base, self._rows, self._matrix
+        with self._guard:
+            base = self._refreshed()
+            start = 0 if base is None else base.marker.seq
+            if self._tail is None or self._tail.base != start:
+                self._tail = VectorTail(start, self._dimension)
+            self._tail.extend(self._feed, head)
+            return base, self._tail.seen()
 
     def _refreshed(self) -> Base | None:
         """The base in force, if it is one of this store's history."""

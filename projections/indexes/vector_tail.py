@@ -1,0 +1,100 @@
+"""The vectors that the log has beyond the base on disk, kept in memory and compared one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from worlddb.projections.indexes.vector_rows import (
+    VectorHit,
+    VectorRow,
+    as_hits,
+    best_of_each,
+    cosines,
+    expanded,
+    top,
+    width,
+)
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
+
+Feed = Callable[[int, int], Iterable[VectorRow]]
+"""The vectors that the commits in ``(from_seq, to_seq]`` recorded, in log order."""
+
+
+class VectorTail:
+    """The vectors of the commits in ``(base, head]``; the head moves on with the log's.
+
+    What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes in.
+    """
+
+    def __init__(self, base: int, dimension: int) -> None:
+        import numpy as np
+
+        self.base = base
+        self.head = base
+        self._dimension = dimension
+        self._count = 0
+        self._numbers = np.zeros((0, 3), dtype=np.int64)
+        self._matrix = np.zeros((0, width(dimension)), dtype=np.float32)
+
+    def extend(self, feed: Feed, head: int) -> None:
+        """Take in the commits up to ``head``."""
+        if head <= self.head:
+            return
+        fresh = list(feed(self.head, head))
+        if fresh:
+            numbers, rows = expanded(fresh, self._dimension)
+            self._make_room(self._count + len(rows))
+            self._numbers[self._count : self._count + len(rows)] = numbers
+            self._matrix[self._count : self._count + len(rows)] = rows
+            self._count += len(rows)
+        self.head = head
+
+    def _make_room(self, count: int) -> None:
+        """Twice as much as there was, at least, so that a commit costs what it brings."""
+        import numpy as np
+
+        if count > len(self._matrix):
+            numbers, matrix = self._numbers, self._matrix
+            room = max(count, 2 * len(matrix))
+            self._numbers = np.zeros((room, 3), dtype=np.int64)
+            self._matrix = np.zeros((room, matrix.shape[1]), dtype=np.float32)
+            self._numbers[: self._count] = numbers[: self._count]
+            self._matrix[: self._count] = matrix[: self._count]
+
+    def seen(self) -> SeenTail:
+        """What is in it now."""
+        return SeenTail(self._numbers[: self._count], self._matrix[: self._count])
+
+
+class SeenTail:
+    """Vectors in memory: for each its world, version and commit, and its row."""
+
+    def __init__(self, numbers: Numbers, matrix: Matrix) -> None:
+        self.numbers = numbers
+        self.matrix = matrix
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def search(self, query: Matrix, limit: int, nodes: Numbers | None, before: int | None) -> list[VectorHit]:
+        """The best vectors, of some worlds (in order) alone, and of those with lower numbers than ``before``."""
+        import numpy as np
+
+        numbers, matrix = self.numbers, self.matrix
+        if nodes is not None or before is not None:
+            is_wanted = np.isin(numbers[:, 0], nodes) if nodes is not None else np.full(len(numbers), True)
+            chosen = np.flatnonzero(is_wanted if before is None else is_wanted & (numbers[:, 0] < before))
+            numbers, matrix = numbers[chosen], matrix[chosen]
+        scores = cosines(matrix, query)
+        places = top(scores, limit)
+        return as_hits(numbers[places], scores[places])
+
+    def scores(self, query: Matrix, nodes: Numbers) -> dict[tuple[int, int], float]:
+        """How near the versions of some worlds come, by the nearest vector of each."""
+        import numpy as np
+
+        near = np.flatnonzero(np.isin(self.numbers[:, 0], nodes))
+        return best_of_each(self.numbers[near], cosines(self.matrix[near], query))
