@@ -123,7 +123,7 @@ def _texts(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _base(folder: Path, numbers: Any, matrix: Any, *, graph: bool) -> Base:
-    vector_base.write(folder, Marker(b"bench", 1, b""), numbers, matrix, graph=graph)
+    vector_base.write(folder, Marker(b"bench", 1, b""), matrix.shape[1], [(numbers, matrix)], graph=graph)
     made = vector_base.load(folder)
     assert made is not None, "it was written just now"
     return made

@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.test_exact_past import Letters
 from worlddb.log.model.hashing import GENESIS
-from worlddb.projections.indexes import vector_base, vector_search
+from worlddb.projections.indexes import vector_search
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.projections.tables.tables import Tables
@@ -84,7 +84,7 @@ def test_the_nearest_of_the_oldest_worlds_are_found_in_a_base_a_graph_and_a_tail
     tmp_path: Path, before: int, graph_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a base all of which is compared, in a graph few and many of whose rows count, and where all do."""
-    monkeypatch.setattr(vector_base, "EXACT_VECTORS", graph_from)
+    monkeypatch.setattr("worlddb.projections.indexes.vectors.EXACT_VECTORS", graph_from)
     monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
     drawn = np.random.default_rng(1).standard_normal((2_100, 8)).astype(np.float32)
     vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)

@@ -168,10 +168,10 @@ def test_a_vector_that_was_erased_meanwhile_is_not_written_from_memory(tmp_path:
 def test_a_base_grows_by_what_came_and_its_graph_is_not_made_again(
     tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_base, "EXACT_VECTORS", 300)
+    monkeypatch.setattr("worlddb.projections.indexes.vectors.EXACT_VECTORS", 300)
     monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
     made: list[bool] = []
-    new_index = vector_base.new_index
+    new_index = vector_search.new_index
 
     def counted(dimension: int, *, graph: bool) -> Any:
         made.append(graph)
@@ -262,7 +262,6 @@ def test_processes_that_write_and_search_at_once_all_find_the_nearest(tmp_path: 
 def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_base, "EXACT_VECTORS", 1_000)
     monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
     draw = np.random.default_rng(5)
     # Texts lie in clusters: of random directions no two are near.
@@ -270,7 +269,7 @@ def test_a_graph_finds_nearly_all_of_the_nearest_at_every_selectivity(
     points = (centres[draw.integers(60, size=6_000)] + 0.4 * draw.normal(size=(6_000, DIMENSION))).astype(np.float32)
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     rows = np.stack([np.arange(6_000), np.ones(6_000), np.arange(6_000)], axis=1).astype(np.int64)
-    vector_base.write(tmp_path, Marker(STORE, 6_000, b"c"), rows, points)
+    vector_base.write(tmp_path, Marker(STORE, 6_000, b"c"), DIMENSION, [(rows, points)], graph=True)
     base = vector_base.load(tmp_path)
     assert base is not None
     for share in (1.0, 0.5, 0.1, 0.01, 0.001):
@@ -293,7 +292,7 @@ def test_vectors_that_are_the_same_are_given_in_log_order_however_they_are_searc
     points[same] = points[7]
     rows = np.stack([np.arange(2_000), np.ones(2_000), np.arange(2_000)], axis=1).astype(np.int64)
     for graph in (False, True):
-        vector_base.write(tmp_path, Marker(STORE, 2_000, b"c"), rows, points, graph=graph)
+        vector_base.write(tmp_path, Marker(STORE, 2_000, b"c"), DIMENSION, [(rows, points)], graph=graph)
         base = vector_base.load(tmp_path)
         assert base is not None
         first = same[:10].tolist()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 3
 """Raised with any change of the files: a base of another format is made anew."""
-EXACT_VECTORS: Final = 50_000
-"""Up to this many vectors every one is compared; above, a graph is searched (paper §4.2)."""
 
 _CURRENT: Final = "current.json"
 _ROWS: Final = "rows.npy"
@@ -91,16 +90,14 @@ class Base:
         """(world, version, commit) of every vector, in the order in which they were added."""
         return self._vectors.numbers
 
-    def extended_index(self, matrix: Matrix, *, graph: bool) -> Any:
-        """An index in memory of these vectors and more; what was there is not put into the graph again."""
+    def copied_index(self, dimension: int, *, graph: bool) -> Any:
+        """An index of these vectors in memory, to add more to; what is in a graph is not put into it again."""
         faiss: Any = import_module("faiss")
         if graph == self.is_graph:
-            index = faiss.read_index(str(self.folder / _VECTORS))
-        else:
-            index = new_index(matrix.shape[1], graph=graph)
-            for first in range(0, self.count, CHUNK):
-                index.add(self._vectors.index.reconstruct_n(first, min(CHUNK, self.count - first)))
-        _add(index, matrix)
+            return faiss.read_index(str(self.folder / _VECTORS))
+        index = new_index(dimension, graph=graph)
+        for first in range(0, self.count, CHUNK):
+            index.add(self._vectors.index.reconstruct_n(first, min(CHUNK, self.count - first)))
         return index
 
 
@@ -141,15 +138,15 @@ def stamp_of(folder: Path) -> tuple[int, int] | None:
 def write(
     folder: Path,
     marker: Marker,
-    rows: Numbers,
-    vectors: Matrix,
+    dimension: int,
+    parts: Iterable[tuple[Numbers, Matrix]],
     *,
+    graph: bool,
     after: Base | None = None,
-    graph: bool | None = None,
 ) -> None:
     """Put another base in force: that of ``after``, if it is given, and these vectors. Older bases are removed.
 
-    ``graph`` is whether it is to be one, by default if there are more than :data:`EXACT_VECTORS`.
+    Each part is some vectors' worlds, versions and commits, and their rows, which have ``dimension`` numbers.
 
     Raises:
         OSError: the folder cannot be written; the base in force stays as it was.
@@ -157,23 +154,22 @@ def write(
     import faiss
     import numpy as np
 
-    numbers = rows if after is None else np.concatenate([after.numbers(), rows])
-    wants_graph = len(numbers) > EXACT_VECTORS if graph is None else graph
     base = folder / f"base-{marker.seq}"
     shutil.rmtree(base, ignore_errors=True)
     base.mkdir(parents=True)
-    # Column by column, so that worlds can be looked up in the file as it is mapped.
-    np.save(base / _ROWS, np.asfortranarray(numbers, dtype=np.int64), allow_pickle=False)
-    np.save(base / _ORDER, np.lexsort((numbers[:, 1], numbers[:, 0])).astype(np.int64), allow_pickle=False)
     try:
-        if after is None:
-            index = new_index(vectors.shape[1], graph=wants_graph)
-            _add(index, vectors)
-        else:
-            index = after.extended_index(vectors, graph=wants_graph)
+        index = new_index(dimension, graph=graph) if after is None else after.copied_index(dimension, graph=graph)
+        added = [np.zeros((0, 3), dtype=np.int64) if after is None else after.numbers()]
+        for some, rows in parts:
+            added.append(some)
+            index.add(np.ascontiguousarray(rows, dtype=np.float32))
         faiss.write_index(index, str(base / _VECTORS))
     except RuntimeError as error:
         raise OSError(str(error)) from error
+    numbers = np.concatenate(added)
+    # Column by column, so that worlds can be looked up in the file as it is mapped.
+    np.save(base / _ROWS, np.asfortranarray(numbers, dtype=np.int64), allow_pickle=False)
+    np.save(base / _ORDER, np.lexsort((numbers[:, 1], numbers[:, 0])).astype(np.int64), allow_pickle=False)
     # A file that was not synced may have its length after a crash, and zeros in it: nothing else would show that.
     for name in (_ROWS, _ORDER, _VECTORS):
         sync_file(base / name)
@@ -184,7 +180,7 @@ def write(
         "store": marker.store_id.hex(),
         "seq": marker.seq,
         "chain": marker.chain.hex(),
-        "dimension": int(vectors.shape[1]),
+        "dimension": dimension,
     }
     fresh = folder / f"{_CURRENT}.new"
     fresh.write_text(json.dumps(told), "utf-8")
@@ -194,11 +190,3 @@ def write(
         if other.name != base.name:
             # Processes that have it mapped keep it until they look again.
             shutil.rmtree(other, ignore_errors=True)
-
-
-def _add(index: Any, vectors: Matrix) -> None:
-    """Add vectors piece by piece, so that no second copy of all is made."""
-    import numpy as np
-
-    for first in range(0, len(vectors), CHUNK):
-        index.add(np.ascontiguousarray(vectors[first : first + CHUNK], dtype=np.float32))

@@ -9,24 +9,36 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
-from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorHit, best_of_each, extended
+from worlddb.projections.indexes.vector_rows import (
+    STATEMENT_BONUS,
+    VectorHit,
+    best_of_each,
+    expanded,
+    extended,
+    width,
+)
 from worlddb.projections.indexes.vector_tail import Feed, SeenTail, VectorTail
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.vector_rows import Matrix
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
+EXACT_VECTORS: Final = 50_000
+"""Up to this many vectors every one is compared; above, a graph is searched (paper §4.2)."""
 SHORT_TAIL: Final = 2_000
 """A tail of fewer vectors, or of less than a tenth of the base, stays in memory."""
 LONG_STRETCH: Final = 20_000
 """A tail that spans more commits is moved into the base however few vectors it has: whoever opens the store has to look
 through those commits for it."""
+PART: Final = 16_384
+"""How many versions' vectors are put into a base at once."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 
 ChainAt = Callable[[int], bytes | None]
@@ -101,7 +113,9 @@ class VectorFollower:
         if not len(tail) or not is_long:
             return True
         chain = self._chain_at(head)
-        return chain is not None and self._written(Marker(self._store_id, head, chain), wait_seconds)
+        if chain is None:
+            return False
+        return self._written(Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds)
 
     def rebuild(self, head: int) -> None:
         """Throw the base away and make it again from the log.
@@ -133,7 +147,7 @@ class VectorFollower:
         with self._guard:
             self._base = self._stamp = self._tail = None
 
-    def _written(self, marker: Marker, wait_seconds: float) -> bool:
+    def _written(self, marker: Marker, graph: bool, wait_seconds: float) -> bool:
         from filelock import FileLock, Timeout
 
         try:
@@ -141,13 +155,20 @@ class VectorFollower:
             with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
                 # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
                 # by now, and one that is read here and erased meanwhile is deleted with the base.
-                again = VectorFollower(self._folder, self._store_id, self._dimension, self._feed, self._chain_at)
-                base, tail = again._level(marker.seq)
-                if len(tail):
-                    write(self._folder, marker, tail.numbers, tail.matrix, after=base)
+                base = self._in_force()
+                start = 0 if base is None else base.marker.seq
+                if start < marker.seq:
+                    parts = self._parts(start, marker.seq)
+                    write(self._folder, marker, width(self._dimension), parts, graph=graph, after=base)
         except (OSError, Timeout):
             return False
         return True
+
+    def _parts(self, after: int, through: int) -> Iterator[tuple[Numbers, Matrix]]:
+        """The vectors of some commits, some at a time."""
+        fresh = iter(self._feed(after, through))
+        while some := list(islice(fresh, PART)):
+            yield expanded(some, self._dimension)
 
     def _level(self, head: int) -> tuple[Base | None, SeenTail]:
         """The base, and the tail from there to ``head``."""
@@ -164,9 +185,12 @@ class VectorFollower:
         stamp = stamp_of(self._folder)
         if stamp != self._stamp or stamp is None:
             self._stamp = stamp
-            self._base = None if stamp is None else load(self._folder)
-            if self._base is not None:
-                marker = self._base.marker
-                if marker.store_id != self._store_id or self._chain_at(marker.seq) != marker.chain:
-                    self._base = None
+            self._base = None if stamp is None else self._in_force()
         return self._base
+
+    def _in_force(self) -> Base | None:
+        """The base that is on disk now."""
+        base = load(self._folder)
+        if base is None or base.marker.store_id != self._store_id:
+            return None
+        return base if self._chain_at(base.marker.seq) == base.marker.chain else None
