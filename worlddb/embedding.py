@@ -54,7 +54,7 @@ class Embeds:
             ModelUnavailable: the store was opened without an embedder, or its model is not there.
         """
         done = embed_pending(self._writer, self._models, _checked_limit(limit), progress)
-        # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves the vectors without an index.
+        # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
         self._index_vectors()
         return done
 
