@@ -58,6 +58,7 @@ class Gate:
         self._scope = Scope(snapshot.tables, inside, snapshot.place.moment)
         self._members: set[int] | None = None
         self._counted = False
+        self._seen: dict[int, SeenVersion | None] = {}
 
     @property
     def members(self) -> set[int] | None:
@@ -70,6 +71,11 @@ class Gate:
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
+        if node not in self._seen:
+            self._seen[node] = self._look(node)
+        return self._seen[node]
+
+    def _look(self, node: int) -> SeenVersion | None:
         members = self.members
         if node not in members if members is not None else not self._scope.holds(node):
             return None

@@ -57,7 +57,10 @@ class Choice(NamedTuple):
 
     def seen(self, tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
         """The version of a world that may be shown, if there is one; of a period the newest."""
-        seen = next(versions_in(tables, node, moment, self.period), None)
+        if self.period is None:
+            seen = version_at(tables, node, moment)
+        else:
+            seen = next(versions_in(tables, node, moment, self.period), None)
         return newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
 
 

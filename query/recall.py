@@ -86,7 +86,7 @@ def recall(window: Window, request: Request) -> records.Recall:
     seq = window.place.moment.seq
     text = window.present_lane()
     # The indexes catch up here, outside of any transaction.
-    text.search(request.text, limit=1, through=seq)
+    text.prepare(through=seq)
     vector = None if query is None else window.present_vectors(query)
     with window.sight() as snapshot:
         found = _find_each(window, snapshot, request, text, vector)

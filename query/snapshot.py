@@ -15,7 +15,7 @@ from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed import ComposedFollower
-    from worlddb.query.lanes.text import TextLane
+    from worlddb.query.lanes.text import PresentTextLane
     from worlddb.query.lanes.vector import VectorLane, VectorQuery
 
 NO_DETAILS = Details(b"", [], "", {}, {})
@@ -58,7 +58,7 @@ class Reader(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A snapshot for the length of one call."""
 
-    def text_lane(self) -> TextLane:
+    def text_lane(self) -> PresentTextLane:
         """The text index, up to the store's head."""
 
     def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from worlddb.projections.tables.asof import Moment, nodes_known
-from worlddb.query.lanes.text import ExactTextLane, TextLane
+from worlddb.query.lanes.text import ExactTextLane, PresentTextLane
 from worlddb.query.lanes.vector import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.ontology import spec_of
 from worlddb.query.period import Choice
@@ -57,7 +57,7 @@ class Window:
         with self.reader.snapshot() as snapshot:
             yield Sight(snapshot, self.place, self._inside, also_at=self._also_at)
 
-    def present_lane(self) -> TextLane:
+    def present_lane(self) -> PresentTextLane:
         """The text index of the whole store, up to its head."""
         return self.reader.text_lane()
 

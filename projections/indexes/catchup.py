@@ -98,6 +98,11 @@ class TextFollower:
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
 
+    def prepare(self, *, head: int, through: int) -> None:
+        """Do now what a search up to ``through`` would have to do first: open the index, and catch up."""
+        with self._guard:
+            self._views(min(through, head), head)
+
     def ceiling(self, terms: Sequence[Term], *, head: int, through: int) -> float:
         """The highest score that any document could reach; see :func:`worlddb.projections.indexes.fields.ceiling`."""
         with self._guard:

@@ -40,6 +40,11 @@ MARKER: Final = "marker"
 MARKER_KIND: Final = 1
 
 
+SOUGHT_ONE_BY_ONE: Final = 1_000
+"""Up to so many nodes of a filter are looked up one by one. Among 219,000 documents that is quicker up to about 2,000:
+100 take 1.2 ms of the processor instead of 2.5, 1,000 6.2 instead of 9.8, 2,000 14.0 instead of 13.3."""
+
+
 class TextDocument(NamedTuple):
     """One version of a node as the text index sees it; ``seq`` is the commit that made it."""
 
@@ -201,8 +206,19 @@ def to_query(
     if through is not None:
         filters.append(Query.range_query(schema(), SEQ, FieldType.Unsigned, 0, through))
     if nodes is not None:
-        filters.append(Query.term_set_query(schema(), NODE, sorted(nodes)))
+        filters.append(_of_nodes(nodes))
     if not filters:
         return query
     unscored = [(Occur.Must, Query.const_score_query(each, 0.0)) for each in filters]
     return Query.boolean_query([(Occur.Must, query), *unscored])
+
+
+def _of_nodes(nodes: Collection[int]) -> Query:
+    """Whatever belongs to one of the nodes. A set goes through the whole dictionary of nodes, so few are looked up."""
+    from tantivy import Occur, Query
+
+    if len(nodes) > SOUGHT_ONE_BY_ONE:
+        return Query.term_set_query(schema(), NODE, sorted(nodes))
+    return Query.boolean_query(
+        [(Occur.Should, Query.term_query(schema(), NODE, node, "basic")) for node in sorted(nodes)]
+    )

@@ -37,8 +37,12 @@ class Base:
     """One base as it was written."""
 
     def __init__(self, folder: Path, marker: Marker, rows: Numbers, order: Numbers, index: Any) -> None:
+        import numpy as np
+
         self.folder = folder
         self.marker = marker
+        # As plain arrays, which are mapped all the same and looked up faster.
+        rows, order = rows.view(np.ndarray), order.view(np.ndarray)
         self._nodes = rows[:, 0]
         self._order = order
         self._vectors = Searched(rows, index)

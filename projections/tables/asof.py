@@ -117,6 +117,11 @@ def edge_seen(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment
 
 def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
     """The version in force at a moment: revisions close their predecessors, so there is at most one."""
+    newest = tables.node(node).versions
+    row = tables.version(node, newest)
+    if row.seq <= moment.seq and row.closed <= moment.seq and row.valid_from <= moment.valid < row.valid_to:
+        # By far the most: one version, or the last of several.
+        return SeenVersion(newest, row, Interval(row.valid_from, row.valid_to))
     for seen in versions_as_of(tables, node, moment.seq):
         if seen.validity.contains(moment.valid):
             return seen

@@ -46,6 +46,10 @@ class PresentTextLane:
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
 
+    def prepare(self, *, through: int) -> None:
+        """Let the index catch up, which must not happen inside of a transaction."""
+        self._follower.prepare(head=self.indexed, through=through)
+
     def ceiling(self, text: str, *, through: int) -> float:
         return self._follower.ceiling(_terms(text), head=self.indexed, through=through)
 
