@@ -103,8 +103,13 @@ def p50(samples: Sequence[float]) -> float:
 
 def p95(samples: Sequence[float]) -> float:
     """The sample that 95 in 100 do not exceed."""
+    return percentile(samples, 95)
+
+
+def percentile(samples: Sequence[float], share: int) -> float:
+    """The sample that so many in 100 do not exceed."""
     ordered = sorted(samples)
-    return ordered[min(len(ordered) - 1, -(-len(ordered) * 95 // 100) - 1)]
+    return ordered[min(len(ordered) - 1, -(-len(ordered) * share // 100) - 1)]
 
 
 def rounded(value: float, digits: int = 4) -> float:

@@ -281,8 +281,9 @@ def test_latency_asks_every_question_in_a_store_of_the_size_that_was_asked_for(t
     shapes = told["shapes"]
     assert isinstance(shapes, dict)
     for shape in shapes.values():
-        assert 0 < shape["p50_ms"] <= shape["p95_ms"]
-        assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"]
+        assert 0 < shape["p50_ms"] <= shape["p95_ms"] <= shape["p99_ms"]
+        assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"] <= shape["cpu_p99_ms"]
+    assert told["open_ms"] > 0 and told["first_ms"] > 0  # type: ignore[operator]
 
 
 def test_vectors_compares_a_graph_with_brute_force_at_every_selectivity(tmp_path: Path) -> None:
