@@ -289,7 +289,7 @@ def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
 
 
 def test_an_export_of_a_damaged_store_leaves_no_bundle(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("worlddb.query.bundle.blob_id", lambda stored: bytes(32))
+    monkeypatch.setattr("worlddb.log.model.codec.blob_id", lambda stored: bytes(32))
     with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.DamagedStore):
         db.export(made[1].team, tmp_path / "damaged.bundle")
     assert list(tmp_path.iterdir()) == []

@@ -155,3 +155,14 @@ def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works
     (tmp_path / "receipt.json").write_text("{}")
     told = run("erase", small.lisbon, "--reason", "x", "--yes", "--receipt", tmp_path / "receipt.json")
     assert told.code == 2 and "Choose another name" in told.err and "--overwrite" not in told.err
+
+
+def test_who_is_or_may_be_the_same_person_is_named_and_stays(run: Here, small: Small) -> None:
+    run.json("create", "Person", "Ilse Grünwald", "--content", "keeps the mill")
+    staged = run.json("create", "Person", "Ilse Gruenwald", "--content", "signed the permit", "--resolve", "all")
+    other = staged["ref"]
+    assert run.json("erase", "Ilse Grünwald", "--dry-run")["identities"] == {other: "pending"}
+    assert run("accept", staged["proposals"][0]).code == 0
+    told = run("erase", "Ilse Grünwald", "--reason", "request 9", "--yes")
+    assert told.code == 0 and "known to be the same" in told.out and other[:12] in told.out
+    assert "because   of what was erased" in run("proposals", "--status", "all").out

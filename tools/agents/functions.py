@@ -7,6 +7,7 @@ be set by arguments that a model has written. ``forget`` closes a statement, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -16,6 +17,9 @@ from worlddb import Database, InputError, UnavailableError, WorldDBError
 from worlddb.tools.mcp import results
 
 MAX_HITS: Final = 50
+_MARGIN: Final = 8
+_KEYED: Final = "agents"
+_EVER: Final = "0001-01-01"
 
 Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
@@ -55,16 +59,21 @@ def remember(
     world: Any = None,
     source: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write one statement; its ``id``, and the ids of ``proposals`` that it may be one with another.
+    """Write one statement; its ``id``, and the ids of ``proposals`` that whom it is about may be one with another.
 
-    ``world`` contains it (default: the root) and ``source`` says where it came from; both are the program's to say.
+    ``about`` is a world of its own, made at its first mention, to which every statement about it refers. ``world``
+    contains both (default: the root) and ``source`` says where they came from; these are the program's to say.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
         InputError: an argument is not what it should be.
     """
     with db.batch() as tx:
-        made = tx.create("Fact", about, content=text, world=world, valid_from=since, source=source, resolve="all")
+        made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
+        if about:
+            key = msgspec.json.encode([_KEYED, about]).decode()
+            named = tx.create("Entity", about, key=key, world=world, valid_from=_EVER, source=source, resolve="all")
+            tx.link(made, "refers_to", named, valid_from=since)
         if replaces is not None:
             tx.link(made, "supersedes", _seen(db, replaces, world), valid_from=since)
     _keep_up(db)
@@ -81,8 +90,10 @@ def recall(
     Raises:
         InputError: an argument is not what it should be.
     """
-    found = db.view(valid=at, world=world).recall(query, k=limit)
-    return [msgspec.to_builtins(results.hit(hit)) for hit in found]
+    found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
+    # Whom statements are about is found by its name, and says nothing itself.
+    said = islice((hit for hit in found if hit.content), limit)
+    return [msgspec.to_builtins(results.hit(hit)) for hit in said]
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:

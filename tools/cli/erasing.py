@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from worlddb import Database, ErasurePlan, InputError
+from worlddb import Database, ErasurePlan, InputError, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import BUSY, DONE, NO, Command
@@ -45,10 +45,11 @@ def _erase(args: Namespace, out: Output) -> int:
         view = db.view()
         refs = list(dict.fromkeys(stores.only_world_of(view, text) for text in args.refs))
         plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere)
+        others = _others(view, refs, plan)
         if args.dry_run:
-            out.answer(_planned(plan), lambda page: _write_plan(page, db, plan))
+            out.answer(_planned(plan, others), lambda page: _write_plan(page, db, plan, others))
             return DONE
-        if not _confirmed(args, out, db, plan):
+        if not _confirmed(args, out, db, plan, others):
             out.page.line("nothing was erased")
             return NO
         with _receipt_file(args.receipt) as file:
@@ -68,12 +69,13 @@ def _erase(args: Namespace, out: Output) -> int:
             if told is not None:
                 _write_erased(page, told)
                 _hint(out, args, receipt.seq)
+            _write_others(page, db, others)
             _write_mentions(page, db, plan)
             if not finished:
                 page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
                 out.hint("Opening the store, or writing to it, finishes this; `worlddb verify` says when it is done.")
 
-        document = {"receipt": told, "finished": finished, **_planned(plan), **wire.receipt(receipt)}
+        document = {"receipt": told, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
         out.answer(document, write)
     return DONE if finished else BUSY
 
@@ -117,17 +119,38 @@ def _hint(out: Output, args: Namespace, seq: int) -> None:
         out.hint(f"Check it at any time: {stores.repeated(args)} check-receipt {shlex.quote(args.receipt)}")
 
 
-def _planned(plan: ErasurePlan) -> dict[str, Any]:
-    return {"worlds": list(plan.worlds), "texts": plan.texts, "mentions": list(plan.mentions)}
+def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
+    return {"worlds": list(plan.worlds), "texts": plan.texts, "mentions": list(plan.mentions), "identities": others}
 
 
-def _write_plan(page: Page, db: Database, plan: ErasurePlan) -> None:
+def _others(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
+    """Worlds that are, or may be, one with those that are to be erased, and that stay: accepted or pending."""
+    found = {other: "accepted" for ref in refs for other in view.equivalence_class(ref)}
+    for proposal in view.proposals():
+        for one, other in ((proposal.source, proposal.target), (proposal.target, proposal.source)):
+            if one in refs:
+                found.setdefault(other, "pending")
+    return {ref: status for ref, status in found.items() if ref not in plan.worlds and ref not in refs}
+
+
+def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
+    view = db.view()
+    for ref, status in others.items():
+        told = "known to be the same" if status == "accepted" else "may be the same, as is proposed"
+        name = one_line(stores.name_of(view, ref))
+        page.line(
+            (f"{told}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; name it too if it has to go"
+        )
+
+
+def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, str]) -> None:
     view = db.view()
     page.line(f"would erase {counted(plan.texts, 'text')} of {counted(len(plan.worlds), 'world')}:")
     for ref in plan.worlds[:_SHOWN]:
         page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
     if len(plan.worlds) > _SHOWN:
         page.line((f"and {len(plan.worlds) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
+    _write_others(page, db, others)
     _write_mentions(page, db, plan)
 
 
@@ -136,14 +159,16 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
     if not plan.mentions:
         return
     view = db.view()
-    page.line(("the name also occurs in the texts of ", "warn"), f"{len(plan.mentions):,} other worlds, which stay:")
+    page.line(
+        ("the name also occurs in the texts of ", "warn"), f"{counted(len(plan.mentions), 'other world')}; they stay:"
+    )
     for ref in plan.mentions[:_SHOWN]:
         page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
     if len(plan.mentions) > _SHOWN:
         page.line((f"and {len(plan.mentions) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
 
 
-def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan) -> bool:
+def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, others: dict[str, str]) -> bool:
     """True if it was said beforehand, or somebody who is asked says yes.
 
     Raises:
@@ -156,7 +181,7 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan) ->
             "An erasure cannot be undone, and nobody is there to be asked",
             "Give --yes to erase, or --dry-run to see what would go",
         )
-    _write_plan(out.page, db, plan)
+    _write_plan(out.page, db, plan, others)
     sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() == "yes"

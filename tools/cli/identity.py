@@ -57,8 +57,11 @@ def _write_proposal(page: Page, view: View, proposal: Proposal) -> None:
     ):
         where = " / ".join(stores.path_of(view, ref))
         page.line(f"{told:9} {name} ", (wire.short(ref), "ref"), (f"  in {where}" if where else "", "dim"), indent=4)
-    evidence = wire.provenance(proposal.evidence)
-    page.line((f"because   {evidence or proposal.why or 'somebody said so'}", "dim"), indent=4)
+    evidence = wire.provenance(proposal.evidence) or proposal.why
+    ends = (view.get(ref, include_superseded=True) for ref in (proposal.source, proposal.target))
+    if not evidence and any(world is not None and world.erased for world in ends):
+        evidence = "of what was erased with the texts"
+    page.line((f"because   {evidence or 'somebody said so'}", "dim"), indent=4)
 
 
 def _decision_arguments(parser: ArgumentParser) -> None:

@@ -55,7 +55,9 @@ class Write(Scoped, kw_only=True):
     """``memory_write``."""
 
     text: Annotated[Text, Meta(description="What to remember: one statement, understandable by itself.")]
-    name: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
+    name: Annotated[
+        str, Meta(max_length=200, description="Of an Entity its name; of a statement a title of its own, if any.")
+    ] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
     valid_from: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
     why: Why = ""
