@@ -6,13 +6,13 @@ it finishes what a crash has interrupted.
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
 from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.processes import runs
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.projections.indexes.folder import locked, reset
 from worlddb.projections.indexes.view import IndexUnwritable
@@ -65,7 +65,7 @@ def _forget_scratch(env: Environment) -> None:
     """Delete the scratch tables of verifications whose process ended without doing so."""
     for folder in env.folder.glob(f"{SCRATCH_PREFIX}*"):
         process = folder.name[len(SCRATCH_PREFIX) :].partition("-")[0]
-        if not (process.isdigit() and _runs(int(process))):
+        if not (process.isdigit() and runs(int(process))):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -78,13 +78,3 @@ def _forget_snapshots(env: Environment) -> None:
     shutil.rmtree(env.folder / SNAPSHOT_FOLDER, ignore_errors=True)
     if (env.folder / SNAPSHOT_FOLDER).exists():
         raise IndexUnwritable(f"{env.folder / SNAPSHOT_FOLDER} cannot be deleted")
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

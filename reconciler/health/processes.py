@@ -1,4 +1,4 @@
-"""Processes of this machine, as far as the system tells: does one run, is it stopped, which locks does it hold."""
+"""Processes of this machine, as far as the system tells: is one stopped, which locks does it hold."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ from pathlib import Path
 from typing import Final
 
 PROCESSES: Final = Path("/proc")
-
-
-def runs(process: int) -> bool:
-    """True if there is a process of that number."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def is_stopped(process: int, processes: Path = PROCESSES) -> bool:
