@@ -59,6 +59,7 @@ class Gate:
         self._members: set[int] | None = None
         self._counted = False
         self._seen: dict[int, SeenVersion | None] = {}
+        self._also_seen: dict[int, dict[int, SeenVersion]] = {}
 
     @property
     def members(self) -> set[int] | None:
@@ -81,8 +82,21 @@ class Gate:
             return None
         return self._choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
 
+    def _version(self, node: int, number: int) -> SeenVersion | None:
+        """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
+        newest = self.seen(node)
+        if newest is None or newest.number == number:
+            return newest
+        if not self._choice.is_of_several:
+            return None
+        if node not in self._also_seen:
+            every = self._choice.each(self._snapshot.tables, node, self._snapshot.place.moment)
+            self._also_seen[node] = {seen.number: seen for seen in every}
+        return self._also_seen[node].get(number)
+
     def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:
-        """A lane's hits in rank order, as far as they pass; fetches ``first`` and then more until there are no more."""
+        """A lane's hits in rank order, as far as they pass, each world once, by the best of its versions; fetches
+        ``first`` and then more until there are no more."""
         limit, done = first, 0
         given: set[int] = set()
         while True:
@@ -90,8 +104,8 @@ class Gate:
             for hit in hits[done:]:
                 if hit.node in given:
                     continue
-                seen = self.seen(hit.node)
-                if seen is None or seen.number != hit.version:
+                seen = self._version(hit.node, hit.version)
+                if seen is None:
                     continue
                 given.add(hit.node)
                 yield Passed(hit.node, seen, hit.score)

@@ -32,7 +32,7 @@ def find(
     period: Period | None,
     unify: bool = False,
 ) -> Iterator[records.World]:
-    """The worlds that fit, in log order; of a period the newest version that fits there.
+    """The worlds that fit, in log order; of a period each version that fits there, oldest first.
 
     Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
     first world that fits but for the name, which another of its worlds may have.
@@ -41,26 +41,24 @@ def find(
     scope = Scope(sight.tables, wanted.inside, moment)
     types = None if wanted.type is None else type_filter(sight, wanted.type, moment, spec, wanted.inside)
 
-    def fitting(node: int, name: str | None) -> records.World | None:
+    def fitting(node: int, name: str | None) -> Iterator[records.World]:
         if not scope.holds(node):
-            return None
+            return iter(())
         if period is None:
             record = build.world(sight, node, moment, spec, include_superseded=include_superseded)
             versions = iter(() if record is None else (record,))
         else:
-            seen = versions_in(sight.tables, node, moment, period)
+            seen = [*versions_in(sight.tables, node, moment, period)][::-1]
             versions = (build.world_of(sight, node, version, moment, spec, period) for version in seen)
-        return next((version for version in versions if _fits(version, node, name, types)), None)
+        return (version for version in versions if _fits(version, node, name, types))
 
     classes = Classes(sight, spec) if unify else None
     for node in _candidates(sight, wanted, types):
         found = fitting(node, wanted.name)
-        if found is None:
-            continue
         if classes is None:
-            yield found
-        elif classes.is_new(node):
-            yield next(filter(None, (fitting(member, None) for member in classes.members(node))))
+            yield from found
+        elif next(found, None) is not None and classes.is_new(node):
+            yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
 
 
 def _candidates(sight: Sight, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:

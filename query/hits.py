@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from worlddb.projections.tables.asof import newest_version
 from worlddb.query import build, records
 from worlddb.query.groups import Grouped
@@ -12,12 +14,17 @@ from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
+MAX_OTHERS: Final = 20
+"""How many other versions of a world a hit shows."""
+
 
 def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ranked) -> records.Hit:
     """A candidate that was ranked, as a record."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = containers_at(snapshot.tables, node, window.place.moment)
+    each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
+    others = [other for other in each if other.number != seen.number]
     return records.Hit(
         ref=world.ref,
         version=world.version,
@@ -35,6 +42,8 @@ def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ra
         source=world.source,
         conflicts=world.conflicts,
         scores={lane: round(part, 6) for lane, part in found.parts.items()},
+        others=tuple(build.version(snapshot, node, other) for other in others[:MAX_OTHERS]),
+        others_left=max(0, len(others) - MAX_OTHERS),
     )
 
 

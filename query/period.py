@@ -50,7 +50,7 @@ class Period(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which version of a world a recall shows: the one valid at the view's instant, unless it says otherwise."""
+    """Which versions of a world a recall may show: the one valid at the view's instant, unless it says otherwise."""
 
     include_superseded: bool = False
     period: Period | None = None
@@ -62,6 +62,20 @@ class Choice(NamedTuple):
         else:
             seen = next(versions_in(tables, node, moment, self.period), None)
         return newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
+
+    @property
+    def is_of_several(self) -> bool:
+        """True if several versions of one world may be shown: those that were valid one after another in a span."""
+        return self.period is not None and not self.period.throughout
+
+    def each(self, tables: TableReads, node: int, moment: Moment) -> Iterator[SeenVersion]:
+        """All versions of a world that may be shown, newest first; :meth:`seen` is the first of them."""
+        if self.is_of_several:
+            yield from versions_in(tables, node, moment, self.period)
+        else:
+            seen = self.seen(tables, node, moment)
+            if seen is not None:
+                yield seen
 
 
 def period_of(during: Span | None, overlaps: Span | None, *, include_superseded: bool = False) -> Period | None:

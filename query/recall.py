@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.interval import Interval
 from worlddb.log.model.limits import checked_number
 from worlddb.query import records
 from worlddb.query.candidates import Gate, Passed, entities_named
@@ -61,7 +64,7 @@ class _Found(NamedTuple):
 
 
 def recall(window: Window, request: Request) -> records.Recall:
-    """The worlds in the view that answer the request best.
+    """The worlds in the view that answer the request best, and which of them a span leaves out.
 
     ``exact`` searches scratch indexes of precisely what the view sees, so that the ranking is the same on any store
     with the same history; otherwise candidates and term statistics come from the present indexes. A confined view is
@@ -72,6 +75,18 @@ def recall(window: Window, request: Request) -> records.Recall:
             fusion.
     """
     _check(request)
+    answer = _answered(window, request)
+    period = request.choice.period
+    if period is None or not period.throughout:
+        return answer
+    # At most one version is valid throughout a span, and then no other one is valid in it.
+    wider = _answered(window, request._replace(choice=Choice(period=period.touched)))
+    short = (hit.ref for hit in wider.hits if not period.admits(Interval(hit.valid.start, hit.valid.end)))
+    return msgspec.structs.replace(answer, left_out=tuple(dict.fromkeys(short)))
+
+
+def _answered(window: Window, request: Request) -> records.Recall:
+    """The answer, without what a span leaves out."""
     unavailable: dict[str, str] = {}
     query: VectorQuery | None = None
     exact = request.exact or window.place.is_confined

@@ -207,7 +207,12 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``scores`` what each kind of evidence
-    added to the score, ``reason`` says in words why it was found."""
+    added to the score, ``reason`` says in words why it was found.
+
+    Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
+    ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
+    ``others_left`` more.
+    """
 
     ref: str
     version: str
@@ -225,6 +230,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     source: dict[str, Any]
     conflicts: tuple[str, ...]
     scores: dict[str, float]
+    others: tuple[Version, ...]
+    others_left: int
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,6 +273,9 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
     ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
     ``space``, the embedding space whose vectors were compared; it is empty if none were.
+
+    Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
+    the best if it had been asked what was valid at some instant of it, best first.
     """
 
     hits: tuple[Hit, ...]
@@ -277,6 +287,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: dict[str, str]
     pending: int
     space: str
+    left_out: tuple[str, ...] = ()
 
     def __iter__(self) -> Any:
         return iter(self.hits)

@@ -143,8 +143,8 @@ class View(Queryable, Ruled):
         """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both, in log order.
 
         With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
-        them, each world in the newest version that fits; what lies inside ``world`` stays a matter of the view's
-        moment, and so does which types a type stands for.
+        them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
+        view's moment, and so does which types a type stands for.
         """
         for what, text in (("name", name), ("type", type)):
             if not isinstance(text, str | None):
@@ -340,7 +340,8 @@ class View(Queryable, Ruled):
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum) or ``rrf`` (reciprocal ranks, paper §4.3).
             asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
-            during, overlaps: of each world what is valid in a span, as :meth:`get` has them.
+            during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
+                latter has all that was valid in the span, and the answer to the former says what it left out.
 
         Raises:
             InputError: ``k`` or ``group`` is not between 1 and 10,000, or there is no such lane or fusion.

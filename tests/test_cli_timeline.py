@@ -131,6 +131,8 @@ def test_read_commands_take_spans_of_time(run, small):
     both = run.json("recall", "office", "--overlaps", "2025-02-28..2025-03-02")["hits"]
     assert {hit["ref"] for hit in both if hit["type"] == "Fact"} == {small.lisbon, small.porto}
     assert run.json("show", small.sarah, "--overlaps", "..2025-02-01")["content"] == "engineering lead"
+    assert "another version was valid" in run("show", small.sarah, "--overlaps", "2025-01-01..2025-03-01").out
+    assert "other version" not in run("show", small.sarah, "--overlaps", "..2025-02-01").out
     never = run("show", small.sarah, "--during", "2025-01-31..2025-02-02")
     assert (never.code, "throughout 2025-01-31..2025-02-02" in never.err) == (1, True)
     children = run.json("children", small.team, "--overlaps", "2024-01-01..2025-01-01")["children"]
@@ -142,6 +144,29 @@ def test_read_commands_take_spans_of_time(run, small):
     assert (wrong.code, wrong.error) == (2, "usage")
     empty = run("recall", "office", "--during", "2024-01-01..2024-01-01")
     assert (empty.code, empty.error) == (2, "invalid_interval")
+
+
+def test_what_held_in_a_part_of_a_span_is_told(run, small):
+    around = "2025-01-01..2025-03-01"
+    shown = run("recall", "Sarah engineering", "--overlaps", around).out
+    assert "1. " in shown and "engineering lead" in shown
+    assert "also in this span, from 2025-02-01: VP of engineering" in shown
+    (hit,) = [hit for hit in run.json("recall", "Sarah VP", "--overlaps", around)["hits"] if hit["ref"] == small.sarah]
+    assert (hit["content"], hit["valid"]["from"]) == ("VP of engineering", "2025-02-01T00:00:00Z")
+    assert [(other["content"], other["valid"]["to"]) for other in hit["others"]] == [
+        ("engineering lead", "2025-02-01T00:00:00Z")
+    ]
+    assert small.sarah in run.json("recall", "Sarah engineering", "--during", around)["left_out"]
+    told = run("recall", "Sarah engineering", "--during", around).out
+    assert "note: left out, for it held in a part of the span only: Sarah Chen" in told
+    assert "left out" not in run("recall", "Sarah engineering", "--during", "2024-02-01..2025-01-01").out
+    members = run("children", small.team, "--during", around)
+    assert "note: one more was a member for a part of the span" in members.out
+    assert run.json("children", small.team, "--during", around)["left_out"] == [small.sarah]
+    assert run.json("children", small.team, "--overlaps", around)["left_out"] == []
+    query = ("query", "--seed", small.sarah, "--overlaps", around, "--explain")
+    assert "of each world the version that is valid at the view's moment" in run(*query).out
+    assert "1 of them with older versions that fit too" in run(*query, "--include-superseded").out
 
 
 @given(

@@ -13,6 +13,7 @@ import worlddb
 from tests.faults.growth import DAY, NAMES, TYPES, Growth
 from tests.running import small_store
 from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime, View
+from worlddb.query.hits import MAX_OTHERS
 
 QUERY = "team office"
 HISTORIES = 2
@@ -78,6 +79,12 @@ def expected(shown: dict[str, Shown], way: str, inside: set[str]) -> dict[str, i
     return {ref: number for ref, number in chosen.items() if number is not None}
 
 
+def expected_each(shown: dict[str, Shown], way: str, inside: set[str]) -> set[tuple[str, int]]:
+    """Every version that a span admits: the one that is shown throughout, or those that are at any instant."""
+    numbers = {ref: [each.throughout] if way == "during" else each.numbers for ref, each in shown.items()}
+    return {(ref, number) for ref in numbers.keys() & inside for number in numbers[ref] if number is not None}
+
+
 def compare(oracle: Oracle, view: View, span: tuple[int, int]) -> int:
     """Every read of the span in both ways; how many things they gave."""
     inside = {world.ref for world in view.find(include_superseded=True)} | {view.world or ""}
@@ -99,8 +106,10 @@ def compare(oracle: Oracle, view: View, span: tuple[int, int]) -> int:
             numbers = {} if shown is None else {"during": [shown.throughout], "overlaps": shown.numbers}
             assert seen == set(numbers.get(way, ())) - {None}
             given += len(seen)
-        found = {world.ref: world.number for world in view.find(**chosen)}
-        assert found == {ref: number for ref, number in worlds.items() if ref != view.world}
+        found = numbered(view.find(**chosen))
+        every = expected_each(gets, way, inside - {view.world or ""})
+        assert (len(set(found)), set(found)) == (len(found), every)
+        assert found == sorted(found, key=lambda one: (oracle.refs.index(one[0]), one[1]))
         given += len(found) + len(fitting)
     return given
 
@@ -116,13 +125,20 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
         chosen: dict[str, Any] = {way: span}
         for lookup in lookups:
             shown = oracle.shown(span, lambda at, lookup=lookup: numbered(at.find(**lookup)))  # type: ignore[misc]
-            found = {world.ref: world.number for world in view.find(**lookup, **chosen)}
-            assert found == expected(shown, way, inside)
-        worlds = expected(everything, way, inside)
-        fitting = {ref: number for ref, number in worlds.items() if ref in hits and number in hits[ref].numbers}
+            found = set(numbered(view.find(**lookup, **chosen)))
+            assert found == expected_each(shown, way, inside)
+        shown_each = expected_each(everything, way, inside)
+        answering = expected_each(hits, "overlaps", inside) & shown_each
         for exact in (True, False):
-            answer = recalled(view, exact=exact, **chosen)
-            assert {hit.ref: number_of(view, hit) for hit in answer} == fitting
+            answer = view.recall(QUERY, k=ALL, exact=exact, **chosen)
+            assert {(hit.ref, number_of(view, hit)) for hit in answer} <= answering
+            assert {hit.ref for hit in answer} == {ref for ref, _ in answering}
+            told = {(hit.ref, other.number) for hit in answer for other in hit.others}
+            told |= {(hit.ref, number_of(view, hit)) for hit in answer}
+            assert told == {each for each in shown_each if each[0] in {hit.ref for hit in answer}}
+            at_some_instant = expected_each(hits, "overlaps", inside)
+            left_out = {ref for ref, _ in at_some_instant} - {ref for ref, _ in shown_each}
+            assert set(answer.left_out) == (left_out if way == "during" else set())
             given += len(answer)
     return given
 
@@ -240,6 +256,67 @@ def test_an_open_end_reaches_as_far_as_there_is_time(tmp_path: Path) -> None:
         offices = view.recall("office", during=("2024-06-01", "2025-03-01"))
         assert [hit.content for hit in offices][:1] == ["The office is in Lisbon."]
         assert made.porto not in {hit.ref for hit in offices}
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_each_version_that_held_in_a_span_is_found_and_told(tmp_path: Path, exact: bool) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        home = db.create("Fact", "home", content="Mara lives in Lisbon", valid_from="2024-01-01").ref
+        db.revise(home, content="Mara lives in Porto", valid_from="2024-04-10")
+        db.revise(home, content="Mara lives in Faro", valid_from="2024-08-01")
+        spring = ("2024-03-01", "2024-06-01")
+        for embedded in (False, True):
+            if embedded:
+                db.embed()
+            view = db.view()
+            for town, other in (("Lisbon", "Porto"), ("Porto", "Lisbon")):
+                (hit,) = view.recall(town, overlaps=spring, exact=exact, lanes=["text"])
+                assert (hit.content, hit.others_left) == (f"Mara lives in {town}", 0)
+                assert [told.content for told in hit.others] == [f"Mara lives in {other}"]
+            (hit,) = view.recall("where does Mara live?", overlaps=spring, exact=exact)
+            assert {hit.version, *(told.version for told in hit.others)} == {
+                version.version for version in view.history(home)[:2]
+            }
+            assert list(view.recall("Faro", overlaps=spring, exact=exact, lanes=["text"])) == []
+            assert [(world.number, world.content[14:]) for world in view.find(name="home", overlaps=spring)] == [
+                (1, "Lisbon"),
+                (2, "Porto"),
+            ]
+            assert [world.number for world in view.find(name="home", overlaps=spring, limit=1)] == [1]
+            throughout = view.recall("where does Mara live?", during=spring, exact=exact)
+            assert (throughout.hits, throughout.left_out) == ((), (home,))
+            held = view.recall("where does Mara live?", during=("2024-03-01", "2024-04-01"), exact=exact)
+            assert ([hit.content for hit in held], held.left_out) == (["Mara lives in Lisbon"], ())
+            grouped = view.recall("where does Mara live?", during=spring, exact=exact, group=2)
+            assert (grouped.groups, grouped.left_out) == ((), (home,))
+
+
+def test_identities_that_are_seen_as_one_are_found_with_all_that_held(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        first = db.create("Entity", "Mara Lindqvist", content="a baker", valid_from="2024-01-01", resolve=False).ref
+        db.revise(first, content="a pilot", valid_from="2024-04-10")
+        second = db.create("Entity", "M. Lindqvist", valid_from="2024-01-01", resolve=False).ref
+        db.accept(db.link(second, "same_as", first))
+        view = db.view(unify=True)
+        spring = ("2024-03-01", "2024-06-01")
+        assert numbered(view.find(name="M. Lindqvist", overlaps=spring)) == [(first, 1), (first, 2)]
+        (hit,) = view.recall("baker", overlaps=spring)
+        assert (hit.content, [told.content for told in hit.others]) == ("a baker", ["a pilot"])
+
+
+def test_of_a_world_that_was_revised_very_often_the_newest_versions_are_shown_and_the_rest_counted(
+    tmp_path: Path,
+) -> None:
+    with worlddb.open(tmp_path / "store") as db, db.batch() as tx:
+        state = tx.create("Fact", "state", content="reading 0", valid_from=0)
+        for number in range(1, 31):
+            tx.revise(state, content=f"reading {number}", valid_from=number)
+    with worlddb.open(tmp_path / "store") as db:
+        (hit,) = db.view().recall("reading 3", overlaps=(0, 30))
+        others = [told.number for told in hit.others]
+        assert (len(others), hit.others_left) == (MAX_OTHERS, 30 - MAX_OTHERS - 1)
+        assert others == sorted(others, reverse=True)
+        assert len(db.view().find(name="state", overlaps=(0, 30))) == 30
 
 
 def test_an_end_that_was_learned_in_a_span_counts_as_learned_in_it(tmp_path: Path) -> None:

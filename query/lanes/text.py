@@ -76,7 +76,7 @@ class ExactTextLane:
 def _visible_documents(snapshot: Sight, choice: Choice) -> Iterator[TextDocument]:
     tables, moment = snapshot.tables, snapshot.place.moment
     for node in snapshot.inhabitants():
-        seen = choice.seen(tables, node, moment)
-        body = None if seen is None else snapshot.body(seen.row)
-        if seen is not None and body is not None:
-            yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)
+        for seen in choice.each(tables, node, moment):
+            body = snapshot.body(seen.row)
+            if body is not None:
+                yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

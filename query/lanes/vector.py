@@ -63,15 +63,13 @@ class SeenVectors:
         self.pending = 0
         rows: list[VectorRow] = []
         for node in snapshot.inhabitants():
-            seen = choice.seen(tables, node, moment)
-            if seen is None:
-                continue
-            stored = snapshot.vector(space, node, seen.number)
-            if stored is not None:
-                rows.append(stored)
-            else:
-                body = snapshot.body(seen.row)
-                self.pending += body is not None and bool(body.content)
+            for seen in choice.each(tables, node, moment):
+                stored = snapshot.vector(space, node, seen.number)
+                if stored is not None:
+                    rows.append(stored)
+                else:
+                    body = snapshot.body(seen.row)
+                    self.pending += body is not None and bool(body.content)
         self.vectors = VectorSet(rows, dimension)
 
 

@@ -127,13 +127,16 @@ def _filter_time(step: steps.FilterTime, selection: Selection) -> str:
     ground = selection.ground
     spans = step.spans()
 
-    def fits(node: int, seen: SeenVersion) -> SeenVersion | None:
+    def fitting(node: int, seen: SeenVersion) -> Iterator[SeenVersion]:
         known = versions_as_of(ground.sight.tables, node, ground.sight.place.moment.seq)
         versions = known if ground.superseded else iter((seen,))
-        return next((version for version in versions if _in_spans(ground, node, version, spans)), None)
+        return (version for version in versions if _in_spans(ground, node, version, spans))
 
-    selection.keep(fits)
-    return ""
+    selection.keep(lambda node, seen: next(fitting(node, seen), None))
+    if not ground.superseded:
+        return "of each world the version that is valid at the view's moment"
+    several = sum(len([*islice(fitting(node, seen), 2)]) > 1 for node, seen in selection.found.items())
+    return f"{several} of them with older versions that fit too: see history" if several else ""
 
 
 def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Interval]) -> bool:

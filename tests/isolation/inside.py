@@ -246,6 +246,7 @@ class Inside:
             assert found == expected
             assert self.view.recall(query, exact=True) == answer
         self.groups(QUERIES[0])
+        self.spans(QUERIES[0])
         for number in self.inside - {self.top}:
             below = {refs[member] for member in self.reads.inside(number)}
             assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number])} <= below
@@ -264,6 +265,17 @@ class Inside:
             assert all(hit.ref == group.ref or group.ref in containers[hit.ref] for hit in group.hits)
             shown = self.view.get(group.ref, include_superseded=True)
             assert shown is not None and (group.type, group.name) == (shown.type, shown.name)
+
+    def spans(self, query: str) -> None:
+        """What is told of other versions, and of what a span leaves out, is of worlds inside."""
+        inside = {self.names.refs[number] for number in self.inside}
+        moment = (self.view.valid, self.view.valid + 1)
+        for span in ({"overlaps": (None, None)}, {"during": (None, None)}, {"during": moment}):
+            answer = self.view.recall(query, **span)
+            assert set(answer.left_out) | {hit.ref for hit in answer} <= inside
+            for hit in answer:
+                own = {version.version for version in self.view.history(hit.ref)}
+                assert {hit.version, *(other.version for other in hit.others)} <= own
 
     def narrowed(self, to: int) -> Inside:
         """The view confined once more; asked of the outer one, so that it cannot be widened on the way."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from worlddb import FUSIONS, LANES, Group, Hit, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
+
+_NAMED: Final = 5
+"""How many of what was left out are named."""
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -61,6 +65,8 @@ def _recall(args: Namespace, out: Output) -> int:
                 page.line("Nothing in this view answers that.")
                 for hint in stores.why_empty(view):
                     out.hint(hint)
+            if found.left_out:
+                out.hint(_left_out(view, found.left_out))
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
             if found.pending:
@@ -81,11 +87,20 @@ def _recall(args: Namespace, out: Output) -> int:
             "note": found.note,
             "unavailable": found.unavailable,
             "pending": found.pending,
+            "left_out": list(found.left_out),
             "space": found.space,
             "view": wire.view(view),
         }
         out.answer(document, write)
     return DONE
+
+
+def _left_out(view: View, refs: tuple[str, ...]) -> str:
+    """What was valid in a span for a part of it only."""
+    names = [stores.name_of(view, ref) for ref in refs[:_NAMED]]
+    more = [f"{len(refs) - _NAMED:,} more"] if len(refs) > _NAMED else []
+    which = ", ".join([*names, *more])
+    return f"note: left out, for it held in a part of the span only: {which}. --overlaps shows it"
 
 
 def _told(group: Group) -> dict[str, object]:
@@ -112,6 +127,12 @@ def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, expl
     )
     if hit.content:
         page.line(one_line(hit.content), indent=indent + 3)
+    for other in hit.others:
+        text = "(erased)" if other.erased else one_line(other.content or other.name)
+        page.line(("also in this span, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
+    if hit.others_left:
+        told = f"and {hit.others_left:,} more versions in this span: history {wire.short(hit.ref)} --overlaps A..B"
+        page.line((told, "dim"), indent=indent + 3)
     for ref in hit.conflicts:
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
     if explain:

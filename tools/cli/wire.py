@@ -43,7 +43,7 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
         elif name == "ingested_at":
             value = time(value)
         elif isinstance(value, tuple):
-            value = list(value)
+            value = [record(each) if isinstance(each, msgspec.Struct) else each for each in value]
         elif isinstance(value, Erasure):
             value = record(value)
         made[name] = value

@@ -65,6 +65,8 @@ def _show(args: Namespace, out: Output) -> int:
             "view": wire.view(view),
         }
 
+        others = _others(view, world, args)
+
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
             page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
@@ -75,9 +77,19 @@ def _show(args: Namespace, out: Output) -> int:
                 page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {said}", indent=2)
             _write_edges(page, view, world, edges)
             _write_members(page, world, members)
+            if others:
+                told = "another version was" if others == 1 else f"{others:,} other versions were"
+                span = "..".join(end or "" for end in args.overlaps)
+                line = f"{stores.repeated(args)} history {wire.short(world.ref)} --overlaps {span}"
+                out.hint(f"note: {told} valid in this span: {line}")
 
         out.answer(document, write)
     return DONE
+
+
+def _others(view: View, world: World, args: Namespace) -> int:
+    """How many other versions of a world were valid in the span that was asked about."""
+    return 0 if args.overlaps is None else len(view.history(world.ref, overlaps=args.overlaps)) - 1
 
 
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
@@ -220,12 +232,26 @@ def _children(args: Namespace, out: Output) -> int:
         listed = islice(members, args.limit)
         if out.json:
             children = [wire.record(child) for child in listed]
-            out.document({"ref": ref, "children": children, "view": wire.view(view)}, indent=2)
-        elif (first := next(listed, None)) is None:
+            document = {"ref": ref, "children": children, "view": wire.view(view)}
+            out.document(document | {"left_out": _left_out(view, ref, args)}, indent=2)
+            return DONE
+        if (first := next(listed, None)) is None:
             out.page.line(f"{stores.name_of(view, ref)} has no members at this time.")
         else:
             out.page.table(("ref", "type", "name", "valid"), _child_rows(chain((first,), listed)))
+        if left_out := len(_left_out(view, ref, args)):
+            told = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
+            out.hint(f"note: {told} for a part of the span, or in several versions: --overlaps shows them")
     return DONE
+
+
+def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
+    """The members at some instant of a span, where those throughout it were asked for, that are not among those."""
+    if args.during is None:
+        return []
+    throughout = {member.ref for member in view.children(ref, during=args.during)}
+    touched = dict.fromkeys(member.ref for member in view.children(ref, overlaps=args.during))
+    return [member for member in touched if member not in throughout]
 
 
 def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
