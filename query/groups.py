@@ -7,11 +7,12 @@ its hits' scores. It is the best of them where one stands out, and more where ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import exp, log
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from worlddb.query.ranking import Ranked
+from worlddb.query.records import Hit
 from worlddb.query.scope import Scope, containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.unify import Classes
@@ -56,6 +57,33 @@ def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Cla
     scored = [
         group._replace(score=soft_maximum((hit.score for hit in group.hits), most), size=len(group.hits))
         for group in found.values()
+    ]
+    return sorted(scored, key=lambda group: -round(group.score, 6))
+
+
+class HitGroup(NamedTuple):
+    """Hits that have a key in common, best first. ``score`` is the soft maximum of theirs, as that of a
+    :class:`~worlddb.query.records.Group` is."""
+
+    key: Any
+    score: float
+    hits: tuple[Hit, ...]
+
+
+def group_hits(hits: Iterable[Hit], keys: Callable[[Hit], Iterable[Hashable]]) -> list[HitGroup]:
+    """The hits of a recall in groups of the caller's own: by thread, by day, by speaker.
+
+    ``keys`` gives what groups a hit is in, each named by anything hashable; a hit without one is left out. The best
+    group comes first, ties are in the order of their best hits. Recall by containers is ``recall(group=...)``, which
+    looks at more candidates than it shows.
+    """
+    found: dict[Hashable, list[Hit]] = {}
+    for hit in hits:
+        for key in dict.fromkeys(keys(hit)):
+            found.setdefault(key, []).append(hit)
+    most = max((hit.score for each in found.values() for hit in each), default=0.0)
+    scored = [
+        HitGroup(key, soft_maximum((hit.score for hit in each), most), tuple(each)) for key, each in found.items()
     ]
     return sorted(scored, key=lambda group: -round(group.score, 6))
 

@@ -32,8 +32,7 @@ _MORE: Final = 4
 _GROUPED: Final = 512
 """For how many hits candidates are looked at, at most, where there are too few groups of them; or 16 for each group."""
 _STATISTICS: Final = (
-    "term statistics are the present index's, not the view's; ask with exact=True for a ranking that a replayed store"
-    " would give"
+    "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"

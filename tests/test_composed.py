@@ -136,7 +136,7 @@ def test_a_query_starts_from_the_worlds_that_are_as_a_whole_about_a_text(db: Dat
     for world, texts in ((boats, ("boat", "a boat", "boats")), (birds, ("gull", "a gull", "legless lull"))):
         for text in texts:
             db.create("Fact", text, content=text, world=world)
-    assert db.view().query(text="boat", composed="mean").run().note == "no text has been embedded yet; call embed()"
+    assert db.view().query(text="boat", composed="mean").run().note == "no text has been embedded yet"
     db.embed()
     query = db.view().query(text="boat", composed="attention", k=1)
     assert str(query) == "start from the 1 worlds that are most about 'boat' by attention"

@@ -30,6 +30,7 @@ _PUBLIC = """
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
+    group_hits
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle InvalidBundle UnprovedBundle check_bundle
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
@@ -42,7 +43,7 @@ _PUBLIC = """
     Diagnosis Symptom diagnose
     CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder SentenceTransformersEmbedder
     embedder_named
-    Embedder Embedding EmbeddingSpace Reembedding FUSIONS LANES ModelUnavailable StaticEmbedder
+    Embedder Embedding EmbeddingSpace Reembedding FUSIONS HitGroup LANES ModelUnavailable StaticEmbedder
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""

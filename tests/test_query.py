@@ -56,7 +56,7 @@ def test_a_start_by_text_keeps_the_order_and_the_scores_of_a_recall(db: Database
 
 
 def test_a_start_by_vector_is_of_the_size_of_the_space(db: Database) -> None:
-    assert db.view().query(vector=[1.0, 0.0]).run().note == "no text has been embedded yet; call embed()"
+    assert db.view().query(vector=[1.0, 0.0]).run().note == "no text has been embedded yet"
     near = db.create("Fact", "near", content="the ferry to the island leaves at nine").ref
     db.create("Fact", "far", content="quarterly tax return")
     db.embed()

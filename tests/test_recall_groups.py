@@ -137,6 +137,31 @@ def test_an_erased_container_has_no_name(db: Database) -> None:
     assert (group.ref, group.name, group.type) == (topic.ref, "", "")
 
 
+def test_hits_are_grouped_by_any_key_and_scored_as_containers_are(db: Database) -> None:
+    found = db.view().recall(QUESTION, k=10, lanes=["text"], group=10)
+    by_world = {group.ref: group.score for group in found.groups}
+    singly = db.view().recall(QUESTION, k=20, lanes=["text"]).hits
+    turns = [hit for hit in singly if hit.world in by_world]
+    grouped = {group.key: group for group in worlddb.group_hits(turns, lambda hit: [hit.world])}
+    assert grouped and all(len(group.hits) == sum(hit.world == key for hit in turns) for key, group in grouped.items())
+    best = worlddb.group_hits(singly, lambda hit: [hit.type, hit.type])
+    assert [group.score for group in best] == sorted((group.score for group in best), reverse=True)
+    assert sum(len(group.hits) for group in best) == len(singly)
+    assert worlddb.group_hits(singly, lambda hit: []) == worlddb.group_hits([], lambda hit: [1]) == []
+
+
+def test_hits_that_stand_for_their_containers_are_grouped_as_recall_does(db: Database) -> None:
+    for session in "ab":
+        topic = db.create("Topic", session)
+        for number in range(3):
+            db.create("Fact", f"{session}{number}", content="the heron flies" + number * " again", world=topic)
+    found = db.view().recall("heron", lanes=["text"], k=10, group=9)
+    grouped = worlddb.group_hits(db.view().recall("heron", lanes=["text"], k=50), lambda hit: [hit.world])
+    assert [(group.key, round(group.score, 4)) for group in grouped] == [
+        (group.ref, round(group.score, 4)) for group in found.groups
+    ]
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 10_001, "3", True, 2.0])
 def test_a_number_of_hits_that_makes_no_sense_is_refused(db: Database, wrong: Any) -> None:
     with pytest.raises(worlddb.InputError, match="group"):

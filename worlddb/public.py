@@ -54,6 +54,7 @@ from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
 from worlddb.query.fusion import FUSIONS
+from worlddb.query.groups import HitGroup, group_hits
 from worlddb.query.journal import Entry
 from worlddb.query.pipeline.answer import Stage, Subgraph
 from worlddb.query.pipeline.bound import BoundQuery
@@ -173,6 +174,7 @@ __all__ = [
     "HandlerFailed",
     "Head",
     "Hit",
+    "HitGroup",
     "Hypothesis",
     "HypotheticalStore",
     "IdempotencyConflict",
@@ -256,6 +258,7 @@ __all__ = [
     "diff",
     "embedder_named",
     "format_time",
+    "group_hits",
     "new_key",
     "open",
     "parse_time",

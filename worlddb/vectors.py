@@ -27,7 +27,7 @@ from worlddb.store import FEED_COMMITS, StoreReader
 MAX_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
 _COMPOSED: Final = "composed-"
-NOTHING_EMBEDDED: Final = "no text has been embedded yet; call embed()"
+NOTHING_EMBEDDED: Final = "no text has been embedded yet"
 
 
 class VectorReader(StoreReader):

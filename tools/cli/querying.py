@@ -115,7 +115,7 @@ def _query(args: Namespace, out: Output) -> int:
         for hint in () if answer.nodes else stores.why_empty(view):
             out.hint(hint)
         if answer.note:
-            out.hint(f"note: {answer.note.replace('exact=True', '--exact')}")
+            out.hint(f"note: {answer.note.replace('an exact ranking', 'that of --exact')}")
     return DONE
 
 

@@ -75,7 +75,7 @@ def _recall(args: Namespace, out: Output) -> int:
                     f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
                 )
             if found.note and found.hits:
-                out.hint(f"note: {found.note.replace('exact=True', '--exact')}")
+                out.hint(f"note: {found.note.replace('an exact ranking', 'that of --exact')}")
 
         document = {
             "query": " ".join(args.text),

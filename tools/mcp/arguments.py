@@ -11,6 +11,7 @@ MAX_TEXT: Final = 100_000
 """Characters of one memory that a tool takes."""
 MAX_PAGE: Final = 50
 DEFAULT_PAGE: Final = 10
+MAX_GROUP: Final = 10
 MAX_OFFSET: Final = 10_000
 
 KINDS: Final = ("user", "agent", "app", "run")
@@ -70,6 +71,13 @@ class Recall(Paged, kw_only=True):
     """``memory_recall``."""
 
     query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
+    group: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_GROUP)] | None,
+        Meta(
+            description="Answer by session: the best runs, conversations and documents (limit counts them), with so"
+            f" many memories of each (1 to {MAX_GROUP}). For which session, how often, or all of something."
+        ),
+    ] = None
 
 
 class AsOf(Paged):

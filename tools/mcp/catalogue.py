@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.tools.mcp import arguments, reading, results, writing
+from worlddb.tools.mcp import arguments, reading, recalling, results, writing
 from worlddb.tools.mcp.arguments import Arguments
 
 INSTRUCTIONS: Final = """\
@@ -64,8 +64,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _reads(
         "memory_recall",
         "Recall",
-        "Find the memories that answer a question, best first, by words, meaning and names. What holds now only.",
-        reading.recall,
+        "Find what answers a question, best first, by words, meaning and names; or by session. What holds now only.",
+        recalling.recall,
         arguments.Recall,
         results.Recalled,
     ),
@@ -142,7 +142,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "memory_as_of",
         "Recall the past",
         "Recall, or look one memory up, as it was: true at a time (valid), or learned by a time (known).",
-        reading.as_of,
+        recalling.as_of,
         arguments.AsOf,
         results.Recalled,
     ),

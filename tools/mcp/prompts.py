@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from worlddb.tools.mcp import arguments, reading
+from worlddb.tools.mcp import arguments, reading, recalling
 from worlddb.tools.mcp.arguments import Arguments, AskedOf, Review
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import Desk
@@ -40,12 +40,12 @@ def written(desk: Desk, prompt: Prompt, given: Mapping[str, str]) -> str:
 def _what_is_known(desk: Desk, given: AskedOf, call: Call) -> str:
     when = ""
     if given.valid is None and given.known is None:
-        found = reading.recall(desk, arguments.Recall(query=given.about, user_id=given.user_id), call)
+        found = recalling.recall(desk, arguments.Recall(query=given.about, user_id=given.user_id), call)
     else:
         when += "" if given.valid is None else f", as it was true on {given.valid}"
         when += "" if given.known is None else f", as far as was known by {given.known}"
         asked = arguments.AsOf(query=given.about, user_id=given.user_id, valid=given.valid, known=given.known)
-        found = reading.as_of(desk, asked, call)
+        found = recalling.as_of(desk, asked, call)
     return "\n".join(
         (
             f"What do you know about this{when}?",

@@ -1,57 +1,20 @@
-"""The tools that only read. Each takes the desk, its checked arguments and the call, and returns one record."""
+"""The tools that only read, beside those that recall. Each takes the desk, its checked arguments and the call, and
+returns one record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from worlddb import DamagedStore, InputError, View, World
+from worlddb import DamagedStore, View, World
 from worlddb.tools.mcp import arguments, results
-from worlddb.tools.mcp.arguments import MAX_OFFSET
 from worlddb.tools.mcp.call import Call, in_passes
-from worlddb.tools.mcp.desk import SCOPE, Desk, Turned
+from worlddb.tools.mcp.desk import SCOPE, Desk
 
 MAX_STEPS: Final = 50
 """How many memories that replace one another are followed by ``memory_history``."""
 MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
-
-
-def recall(desk: Desk, given: arguments.Recall, call: Call) -> results.Recalled:
-    """``memory_recall``."""
-    return _recalled(desk, desk.continued(given.cursor), given, given.query)
-
-
-def as_of(desk: Desk, given: arguments.AsOf, call: Call) -> results.Recalled:
-    """``memory_as_of``."""
-    if given.valid is None and given.known is None and given.cursor is None:
-        raise InputError("No moment was named", "Give valid, known, or both")
-    if (given.query is None) == (given.id is None):
-        raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
-    turned = desk.continued(given.cursor, valid=given.valid, known=given.known)
-    if given.query is not None:
-        return _recalled(desk, turned, given, given.query)
-    assert given.id is not None
-    desk.memory(turned.view, given.id)
-    found = turned.view.get(given.id)
-    seen = [] if found is None else [results.looked_up(found)]
-    return results.Recalled(memories=seen, next_cursor=None, **desk.moment(turned.view))
-
-
-def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) -> results.Recalled:
-    view = turned.view
-    scopes = desk.insides(view, given)
-    # One more than is shown says whether there is a next page; scopes themselves are no answer.
-    wanted = min(turned.offset + given.limit + 1, MAX_OFFSET)
-    hits = {
-        hit.ref: hit
-        for scope in ([None] if scopes is None else scopes)
-        for hit in view.recall(query, world=scope, k=wanted)
-        if hit.type != SCOPE
-    }
-    ranked = sorted(hits.values(), key=lambda hit: -hit.score)
-    shown, cursor = turned.page(ranked, given.limit)
-    return results.Recalled(memories=[results.hit(hit) for hit in shown], next_cursor=cursor, **desk.moment(view))
 
 
 def listing(desk: Desk, given: arguments.Listing, call: Call) -> results.Memories:

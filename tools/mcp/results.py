@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import Hit, Proposal, Valid, Version, World, format_time
+from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
 
 SHOWN: Final = 1_000
 """Characters of a memory's text in a list; ``memory_read`` has all of it."""
@@ -47,10 +47,30 @@ class Memories(msgspec.Struct, kw_only=True):
     valid: str | None
 
 
+class Session(msgspec.Struct, kw_only=True):
+    """A run, a conversation or a document that answers; or a memory that is in none, standing for itself. ``count`` of
+    the memories in it were found, the best of them are ``memories``: their ids, best first."""
+
+    id: str
+    type: str
+    name: str
+    score: float
+    count: int
+    memories: list[str]
+
+
 class Recalled(msgspec.Struct, kw_only=True):
-    """A page of memories that answer a question, best first, as true at ``valid`` and known at commit ``seq``."""
+    """A page of memories that answer a question, best first, as true at ``valid`` and known at commit ``seq``.
+
+    If it was asked for by session, ``groups`` come best first, and the memories are theirs. ``notes`` say what may have
+    been missed and why; ``space`` is the embedding space that was compared by, null if none was, and where one world is
+    served.
+    """
 
     memories: list[Found]
+    groups: list[Session]
+    notes: list[str]
+    space: str | None
     next_cursor: str | None
     seq: int | None
     valid: str | None
@@ -204,6 +224,18 @@ def memory(found: World) -> Memory:
 def hit(found: Hit) -> Found:
     """A hit with its reason."""
     return Found(**_fields(found), score=found.score, reason=found.reason)
+
+
+def session(found: HitGroup, world: World | None, most: int) -> Session:
+    """A group of hits; ``world`` is what they are in, if it was not erased."""
+    return Session(
+        id=found.key,
+        type="" if world is None else world.type,
+        name="" if world is None else world.name,
+        score=round(found.score, 6),
+        count=len(found.hits),
+        memories=[hit.ref for hit in found.hits[:most]],
+    )
 
 
 def looked_up(found: World) -> Found:
