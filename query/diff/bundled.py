@@ -59,6 +59,9 @@ class BundleSide(Side):
             found = self._states[lineage] = self._state(group)
         return found
 
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        return tuple(self._containers.get(lineage, ()))
+
     def name(self, lineage: bytes) -> str:
         state = self.state(lineage)
         return state.name if state else ""
@@ -157,7 +160,6 @@ class BundleSide(Side):
             validities=tuple(Interval(each.valid_from, each.valid_to) for each in reversed(group.versions)),
             aliases=tuple(aliases),
             ended=bool(group.ended),
-            containers=tuple(self._containers.get(group.frame.lineage, ())),
         )
 
 

@@ -87,8 +87,7 @@ class EventDescent(Descent):
                 self._edges[state.home][edge] = Differing(edge, known[0], known[1])
 
     def _member(self, container: bytes, member: bytes) -> None:
-        states = [side.state(member) for side in self._sides]
-        held = [state is not None and container in state.containers for state in states]
+        held = [container in side.containers(member) for side in self._sides]
         if held[0] != held[1]:
             self._members[container][member] = Differing(member, held[0], held[1])
 
@@ -100,7 +99,7 @@ class EventDescent(Descent):
             one, other = both(self._sides, lineage)
             if one == other:
                 continue
-            held = [state.containers if (state := side.state(lineage)) else () for side in self._sides]
+            held = [side.containers(lineage) for side in self._sides]
             for container in dict.fromkeys((*held[0], *held[1])):
                 found = Differing(lineage, container in held[0], container in held[1])
                 self._members[container][lineage] = found

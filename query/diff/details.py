@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,10 +17,10 @@ UNREADABLE: Final = "(no text: erased or damaged)"
 Name = Callable[[bytes], str]
 
 
-def state_details(one: State, other: State, name: Name) -> Iterator[Detail]:
-    """What differs between two states of a world that both sides have."""
+def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator[Detail]:
+    """What differs between two states of a world that both sides have, and where it ``moved``."""
     yield from _texts(one, other)
-    yield from _moved(one, other, name)
+    yield from moved
     yield from _validity(one, other)
     yield from _names(one, other)
     if one.body == other.body:
@@ -50,10 +50,10 @@ def _text(state: State) -> str:
     return state.content or state.name if state.readable else UNREADABLE
 
 
-def _moved(one: State, other: State, name: Name) -> Iterator[Detail]:
+def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[Detail]:
     """A world that left one container and joined another; one that only joined shows as a member of the other."""
-    left = [ref for ref in one.containers if ref not in other.containers]
-    joined = [ref for ref in other.containers if ref not in one.containers]
+    left = [ref for ref in one if ref not in other]
+    joined = [ref for ref in other if ref not in one]
     if left and joined:
         yield Detail(kind="moved", field="container", a=_listed(left, name), b=_listed(joined, name))
 

@@ -243,7 +243,7 @@ def _silent(sides: BundleSides) -> Iterator[bytes]:
     """The worlds, edges and proposals that both have, and not in the same state."""
     one, other = sides
     for lineage in one.groups.keys() & other.groups.keys():
-        if _comparable(one.state(lineage)) != _comparable(other.state(lineage)):
+        if _comparable(one, lineage) != _comparable(other, lineage):
             yield lineage
     for group in one.groups.values():
         for frame in group.edges:
@@ -252,6 +252,7 @@ def _silent(sides: BundleSides) -> Iterator[bytes]:
                 yield frame.edge
 
 
-def _comparable(state: State | None) -> State | None:
+def _comparable(side: BundleSide, lineage: bytes) -> tuple[State | None, tuple[bytes, ...]]:
     """Without the commit, which is another one in every store that a world was imported into."""
-    return state and state._replace(seq=0, ingested_at=0)
+    state = side.state(lineage)
+    return state and state._replace(seq=0, ingested_at=0), side.containers(lineage)

@@ -141,6 +141,10 @@ class Since:
         """True if a world, an edge or a proposal may differ apart from what its hash covers."""
         return ref in self._silent or ref.hex() in self._by_ref
 
+    def joins_or_leaves(self, ref: bytes) -> bool:
+        """True if it may have other containers than it had."""
+        return ref in self._silent or any(told.entry.event in _OF_EDGES for told in self.naming(ref))
+
     def is_silent(self, ref: bytes) -> bool:
         """True if it may differ although no event says so."""
         return ref in self._silent
@@ -176,9 +180,14 @@ SHOWN_EVENTS: Final = frozenset(
 """Events whose effects the comparison reads from worlds, edges and proposals; every other event is listed itself."""
 
 
+_NAMING_EDGES: Final = frozenset({"unlinked", "edge_closed"})
+"""Events that name an edge, and no world."""
+_OF_EDGES: Final = _NAMING_EDGES | {"linked"}
+
+
 def _worlds_of_edge(sides: Sequence[Side], entry: Entry) -> tuple[str, ...]:
     """The worlds that tell of an edge, for events that name the edge alone."""
-    if entry.event not in ("unlinked", "edge_closed"):
+    if entry.event not in _NAMING_EDGES:
         return ()
     edge = next(filter(None, (side.edge(bytes.fromhex(entry.refs[0])) for side in sides)), None)
     if edge is None:

@@ -38,7 +38,6 @@ class State(NamedTuple):
     validities: tuple[Interval, ...]
     aliases: tuple[str, ...]
     ended: bool
-    containers: tuple[bytes, ...]
 
 
 class EdgeState(NamedTuple):
@@ -93,6 +92,9 @@ class Side(Protocol):
 
     def state(self, lineage: bytes) -> State | None:
         """A world; ``None`` if there is none of that lineage."""
+
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        """The worlds that contain one; none if there is no such world."""
 
     def name(self, lineage: bytes) -> str:
         """What a person calls a world; empty if it has no name that can be read."""

@@ -162,12 +162,12 @@ class StoreSide(LogSide):
             validities=tuple(seen.validity for seen in versions),
             aliases=self._aliases(node),
             ended=0 < ended <= self.seq,
-            containers=tuple(
-                tables.node(place.source).lineage
-                for place, row in tables.incoming(node, CONTAINS_CODE)
-                if edge_known(row, self.seq)
-            ),
         )
+
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        known = self._known(lineage)
+        found = self._tables.incoming(known[0], CONTAINS_CODE) if known else ()
+        return tuple(self._tables.node(place.source).lineage for place, row in found if edge_known(row, self.seq))
 
     def name(self, lineage: bytes) -> str:
         return self._title(lineage)[1]

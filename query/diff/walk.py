@@ -9,7 +9,7 @@ import msgspec
 
 from worlddb.log.model.ids import short
 from worlddb.query.diff.descent import Descent, Differing
-from worlddb.query.diff.details import state_details, whole
+from worlddb.query.diff.details import moved, state_details, whole
 from worlddb.query.diff.parting import MAX_EVENTS, Since, Told
 from worlddb.query.diff.records import Change, Detail, main_kind
 from worlddb.query.diff.side import Sides, both, called, span
@@ -133,11 +133,17 @@ class Walk:
         found: list[Detail] = []
         states = [side.state(lineage) for side in self._sides]
         if states[0] is not None and states[1] is not None:
-            found.extend(state_details(states[0], states[1], self.label))
+            found.extend(state_details(states[0], states[1], self._move(lineage)))
         else:
             for side, state in zip(self._sides, states, strict=True):
                 found.extend(whole(state, side.label) if state else ())
         return found
+
+    def _move(self, lineage: bytes) -> Iterator[Detail]:
+        """Where a world went. The tries of a world's containers say whether it did, if they were descended into."""
+        if lineage in self._moved or lineage not in self._above or self._since.joins_or_leaves(lineage):
+            one, other = (side.containers(lineage) for side in self._sides)
+            yield from moved(one, other, self.label)
 
     def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[Told]:
         others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
@@ -179,8 +185,7 @@ def label(sides: Sides, lineage: bytes) -> str:
 def containers(sides: Sides, lineage: bytes) -> Iterator[bytes]:
     """The worlds that contain one on either side."""
     for side in sides[::-1]:
-        state = side.state(lineage)
-        yield from state.containers if state else ()
+        yield from side.containers(lineage)
 
 
 def found_above(sides: Sides, lineage: bytes) -> Place:
