@@ -43,6 +43,38 @@ def test_one_changed_world_is_named_with_the_worlds_around_it_and_the_commit_tha
         assert {(event["side"], event["seq"], event["author"]) for event in change.events} == {("b", 5, "ann")}
 
 
+def test_a_world_shows_its_members_its_edges_and_its_text_when_all_three_differ(store: Path, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "copy")
+    with worlddb.open(tmp_path / "copy") as db:
+        view = db.view()
+        ((shelf,), (emma,), (march,)) = (view.find(name=name) for name in ("Shelf", "Emma", "Middlemarch"))
+        db.link(emma, "refers_to", march)
+        db.create("Book", "Persuasion", world=shelf)
+        db.revise(shelf, content="novels")
+    found = worlddb.diff(store, tmp_path / "copy")
+    (changed,) = (change for change in found.worlds if change.path == "root/Shelf")
+    assert {(detail.kind, detail.field) for detail in changed.changes} == {
+        ("revised", "content"),
+        ("revised", "valid"),
+        ("members", "member"),
+        ("edges", "edge"),
+    }
+    (edge,) = (detail for detail in changed.changes if detail.field == "edge")
+    assert not edge.a and edge.b.startswith("Emma refers_to Middlemarch from ")
+
+
+def test_a_world_that_was_revised_and_moved_shows_both(store: Path, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "copy")
+    with worlddb.open(tmp_path / "copy") as db:
+        (emma,) = db.view().find(name="Emma")
+        db.move(emma, to=db.create("Topic", "Box"))
+        db.revise(emma, content="read")
+    for pair, moved in (((store, tmp_path / "copy"), ("Shelf", "Box")), ((tmp_path / "copy", store), ("Box", "Shelf"))):
+        (changed,) = (change for change in worlddb.diff(*pair).worlds if change.names[-1] == "Emma")
+        assert ("container", *moved) in {(detail.field, detail.a, detail.b) for detail in changed.changes}
+        assert {detail.kind for detail in changed.changes} >= {"moved", "revised"}
+
+
 def test_stores_with_nothing_in_common_are_told_apart_by_both_their_roots(store: Path, tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "other") as db:
         db.create("Book", "Persuasion")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
-from worlddb.log.model.trie import difference
+from worlddb.log.model.trie import difference, root_of
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.diff.parting import Since
 from worlddb.query.diff.side import EdgeState, LogSides, both
@@ -34,12 +34,17 @@ class Descent(Protocol):
     def edges(self, lineage: bytes) -> Iterator[Differing]:
         """Interior edges that only one side has."""
 
+    def only_contains(self, lineage: bytes) -> bool:
+        """True if it is proven that a world differs through its members alone, of one whose edges were asked for."""
+        return False
+
 
 class TrieDescent(Descent):
     """By the Merkle tries of two heads: only subtrees whose hashes differ are read (paper §2.1)."""
 
     def __init__(self, sides: LogSides) -> None:
         self._sides = sides
+        self._only_contain: set[bytes] = set()
 
     def members(self, lineage: bytes) -> Iterator[Differing]:
         left, right = self._sides
@@ -52,9 +57,25 @@ class TrieDescent(Descent):
 
     def edges(self, lineage: bytes) -> Iterator[Differing]:
         left, right = self._sides
+        if self._differ_in_members(lineage):
+            self._only_contain.add(lineage)
+            return
         nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
         for key, one, other in difference(*nodes, HASH_BYTES, 0):
             yield Differing(key, one is not None, other is not None)
+
+    def only_contains(self, lineage: bytes) -> bool:
+        return lineage in self._only_contain
+
+    def _differ_in_members(self, lineage: bytes) -> bool:
+        """With b's text and edges and a's members, a world has a's hash only if text and edges are a's as well.
+
+        So neither is read there. Most worlds that differ contain what differs, and every page that is read for the
+        first time costs more than a hash.
+        """
+        left, right = self._sides
+        roots = root_of(left.member_nodes(lineage)), root_of(right.edge_nodes(lineage))
+        return right.hash_with(lineage, *roots) == left.hash(lineage)
 
 
 class EventDescent(Descent):

@@ -146,6 +146,9 @@ class LogSide(Side, Protocol):
     def edge_nodes(self, lineage: bytes) -> NodeStore:
         """The trie of the edges in a world's interior."""
 
+    def hash_with(self, lineage: bytes, members_root: bytes, edges_root: bytes) -> bytes:
+        """The hash that a world would have with other members and interior edges."""
+
     def members(self, lineage: bytes) -> Iterator[bytes]:
         """The worlds that a world contains, in the order in which they joined."""
 

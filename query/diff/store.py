@@ -9,6 +9,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.commit import Header
 from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.trie import NodeStore
 from worlddb.projections.tables.asof import (
@@ -77,7 +78,8 @@ class StoreSide(LogSide):
         self._headers: dict[int, Header] = {}
         self._titles: dict[bytes, tuple[str, str]] = {}
         self._hashes: dict[bytes, bytes] = {}
-        self._rows: dict[bytes, tuple[int, NodeRow]] = {}
+        self._known: dict[bytes, int] = {}
+        self._rows: dict[int, NodeRow] = {}
         self._numbers = numbers
         self._end: int | None = None
         self.present = seq == snapshot.log.head().seq
@@ -116,8 +118,8 @@ class StoreSide(LogSide):
     def hash(self, lineage: bytes) -> bytes:
         found = self._hashes.get(lineage)
         if found is None:
-            known = self._known(lineage)
-            row = None if known is None else self._tables.hash_row(known[0], self.seq)
+            node = self._number(lineage)
+            row = None if node is None else self._tables.hash_row(node, self.seq)
             found = b"" if row is None else row[1][:HASH_BYTES]
             self.has_hash(lineage, found)
         return found
@@ -133,6 +135,10 @@ class StoreSide(LogSide):
     def edge_nodes(self, lineage: bytes) -> NodeStore:
         return CountedNodes(self._tables.interior_edges(self._node(lineage)).nodes, self._trie_reads)
 
+    def hash_with(self, lineage: bytes, members_root: bytes, edges_root: bytes) -> bytes:
+        row = self._row(self._node(lineage))
+        return world_hash(row.body, members_root, edges_root, row.t_create)
+
     def members(self, lineage: bytes) -> Iterator[bytes]:
         for _, row in self._tables.outgoing(self._node(lineage), CONTAINS_CODE):
             if edge_known(row, self.seq):
@@ -140,15 +146,14 @@ class StoreSide(LogSide):
 
     def state(self, lineage: bytes) -> State | None:
         tables = self._tables
-        known = self._known(lineage)
-        versions = [] if known is None else list(versions_as_of(tables, known[0], self.seq))
-        if known is None or not versions:
+        node = self._number(lineage)
+        versions = [] if node is None else list(versions_as_of(tables, node, self.seq))
+        if node is None or not versions:
             return None
-        node, row = known
         newest = versions[0].row
         body = self._body(newest)
         details = self._details(newest.seq, newest.details)
-        ended = row.ended
+        ended = self._row(node).ended
         return State(
             body=newest.body,
             seq=newest.seq,
@@ -165,8 +170,8 @@ class StoreSide(LogSide):
         )
 
     def containers(self, lineage: bytes) -> tuple[bytes, ...]:
-        known = self._known(lineage)
-        found = self._tables.incoming(known[0], CONTAINS_CODE) if known else ()
+        node = self._number(lineage)
+        found = () if node is None else self._tables.incoming(node, CONTAINS_CODE)
         return tuple(self._tables.node(place.source).lineage for place, row in found if edge_known(row, self.seq))
 
     def name(self, lineage: bytes) -> str:
@@ -177,8 +182,8 @@ class StoreSide(LogSide):
 
     def body(self, lineage: bytes) -> bytes:
         if self.present:
-            known = self._known(lineage)
-            return b"" if known is None else known[1].body
+            node = self._number(lineage)
+            return b"" if node is None else self._row(node).body
         seen = self._newest(lineage)
         return b"" if seen is None else seen.row.body
 
@@ -223,45 +228,49 @@ class StoreSide(LogSide):
         return described(self._tables, table, key, value)
 
     def _node(self, lineage: bytes) -> int:
-        known = self._known(lineage)
-        assert known is not None, "only worlds that this side has are asked for"
-        return known[0]
+        number = self._number(lineage)
+        assert number is not None, "only worlds that this side has are asked for"
+        return number
 
-    def _known(self, lineage: bytes) -> tuple[int, NodeRow] | None:
-        """The number and the row of a world: much is asked of the same few, and neither changes in a snapshot."""
-        found = self._rows.get(lineage)
+    def _number(self, lineage: bytes) -> int | None:
+        """The number of a world: much is asked of the same few, and it does not change in a snapshot."""
+        found = self._known.get(lineage)
         if found is None:
-            found = self._guessed(lineage) or self._looked_up(lineage)
+            found = self._guessed(lineage)
+            if found is None:
+                found = self._tables.node_of(lineage)
             if found is None:
                 return None
-            if len(self._rows) >= _KEPT_WORLDS:
-                self._rows.clear()
-            if len(self._numbers) >= _KEPT_WORLDS:
-                self._numbers.clear()
-            self._rows[lineage], self._numbers[lineage] = found, found[0]
+            for numbers in (self._known, self._numbers):
+                if len(numbers) >= _KEPT_WORLDS:
+                    numbers.clear()
+                numbers[lineage] = found
         return found
 
-    def _guessed(self, lineage: bytes) -> tuple[int, NodeRow] | None:
-        """The row under the number that the other side has, if it is this world's here too."""
+    def _guessed(self, lineage: bytes) -> int | None:
+        """The number that the other side has, if it is this world's here too."""
         node = self._numbers.get(lineage)
         if self._end is None:
             self._end = self._tables.progress().next_node
         if node is None or node >= self._end:
             return None
-        row = self._tables.node(node)
-        return (node, row) if row.lineage == lineage else None
+        return node if self._row(node).lineage == lineage else None
 
-    def _looked_up(self, lineage: bytes) -> tuple[int, NodeRow] | None:
-        node = self._tables.node_of(lineage)
-        return None if node is None else (node, self._tables.node(node))
+    def _row(self, node: int) -> NodeRow:
+        row = self._rows.get(node)
+        if row is None:
+            if len(self._rows) >= _KEPT_WORLDS:
+                self._rows.clear()
+            row = self._rows[node] = self._tables.node(node)
+        return row
 
     def _newest(self, lineage: bytes) -> SeenVersion | None:
-        known = self._known(lineage)
-        if known is None:
+        node = self._number(lineage)
+        if node is None:
             return None
-        node, row = known
         if not self.present:
             return newest_version(self._tables, node, self.seq)
+        row = self._row(node)
         version = self._tables.version(node, row.versions)
         return SeenVersion(row.versions, version, version_validity(self._tables, node, row.versions, version, self.seq))
 

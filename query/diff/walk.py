@@ -51,10 +51,11 @@ class Walk:
             if left == right or lineage in self._places:
                 continue
             self.visited += 1
+            # Before the name: b is asked for that, and has the number from a by then, where no row need be read.
+            below = list(self._descent.members(lineage)) if left and right else []
             names = deeper(above, self.label(lineage))
             self._places[lineage] = Place(names, within)
             if left and right:
-                below = list(self._descent.members(lineage))
                 self._inside[lineage] = [*self._member_details(below), *self._edge_details(lineage)]
                 for member in below:
                     self._above.setdefault(member.key, []).append(lineage)
@@ -127,8 +128,7 @@ class Walk:
 
     def _own(self, lineage: bytes) -> list[Detail]:
         """What differs about the world itself. One that no event names and whose text is the same only contains."""
-        bodies = [side.body(lineage) for side in self._sides]
-        if bodies[0] == bodies[1] and not self._since.is_suspect(lineage):
+        if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
             return []
         found: list[Detail] = []
         states = [side.state(lineage) for side in self._sides]
@@ -138,6 +138,9 @@ class Walk:
             for side, state in zip(self._sides, states, strict=True):
                 found.extend(whole(state, side.label) if state else ())
         return found
+
+    def _has_same_text(self, lineage: bytes) -> bool:
+        return self._descent.only_contains(lineage) or self._sides[0].body(lineage) == self._sides[1].body(lineage)
 
     def _move(self, lineage: bytes) -> Iterator[Detail]:
         """Where a world went. The tries of a world's containers say whether it did, if they were descended into."""
