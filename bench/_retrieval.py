@@ -14,8 +14,9 @@ VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "vector": {"lanes": ("vector",)},
     "text+vector": {"lanes": ("text", "vector")},
     "rrf": {"fusion": "rrf"},
+    "combmax": {"fusion": "combmax"},
 }
-"""The default; BM25 alone; meaning alone, with statements; both without entities; and the paper's fusion of all."""
+"""All lanes; BM25; meaning, with statements; both without entities; the paper's fusion of all lanes; Kumiho's."""
 
 RESAMPLES: Final = 1_000
 

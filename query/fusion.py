@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 RRF_CONSTANT: Final = 60
@@ -13,9 +14,13 @@ ENTITY_WEIGHT: Final = 0.2
 WHEN_WEIGHT: Final = 0.2
 """Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 
+VECTOR_CALIBRATION: Final = 0.85
+"""What a cosine is worth beside a score by words where the greater of the two counts (Kumiho, equation 6)."""
+
 CONVEX: Final = "convex"
 RRF: Final = "rrf"
-FUSIONS: Final = (CONVEX, RRF)
+COMBMAX: Final = "combmax"
+FUSIONS: Final = (CONVEX, RRF, COMBMAX)
 
 
 class Evidence(NamedTuple):
@@ -48,6 +53,15 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "before": evidence.before,
     }
     return {lane: part for lane, part in parts.items() if part}
+
+
+def strongest(evidence: Evidence) -> dict[str, float]:
+    """CombMAX: the greater of what words and meaning say is the score (Fox and Shaw 1993; Kumiho, equation 8).
+
+    Kumiho's weights by the kind of match are left out: a world's name and its text are matched together.
+    """
+    lane, score = max(("text", evidence.text), ("vector", VECTOR_CALIBRATION * evidence.vector), key=itemgetter(1))
+    return {lane: score} if score else {}
 
 
 def reciprocal(rankings: Mapping[str, Sequence[int]]) -> dict[int, float]:

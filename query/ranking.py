@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from worlddb.query.candidates import Gate, Named, Passed, Proposed, referring, refers_to_any
 from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
-from worlddb.query.fusion import CONVEX, Evidence, reciprocal, weighted
+from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import VectorLane
 from worlddb.query.sight import Sight
@@ -90,8 +90,9 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]
         ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
-    parts = {node: weighted(evidence[node]) for node in candidates}
-    scores = {node: sum(parts[node].values()) for node in candidates} if fusion == CONVEX else reciprocal(ranks)
+    told = strongest if fusion == COMBMAX else weighted
+    parts = {node: told(evidence[node]) for node in candidates}
+    scores = reciprocal(ranks) if fusion == RRF else {node: sum(parts[node].values()) for node in candidates}
     ordered = sorted(scores, key=lambda node: (-round(scores[node], 6), node))
     places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
     return (

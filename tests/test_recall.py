@@ -15,7 +15,7 @@ import worlddb
 from tests.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
 from worlddb.query.dates import Span, nearness, spans
-from worlddb.query.fusion import Evidence, reciprocal, weighted
+from worlddb.query.fusion import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
 from worlddb.query.speakers import ASKED, ASKERS, possible_names, sides, without_names
 
 SAID = [
@@ -71,6 +71,18 @@ def test_every_hit_says_which_lanes_found_it_at_which_rank_and_what_each_added(d
     assert best.lanes == {"text": 1, "vector": 1, "entity": 1}
     assert best.score == pytest.approx(sum(best.scores.values()), abs=1e-5)
     assert best.reason.startswith("text: dog; close in meaning; by or about")
+
+
+def test_the_stronger_of_words_and_meaning_is_a_fusion_too(db: Database) -> None:
+    view = db.view()
+    sums = {hit.ref: hit.scores for hit in view.recall("my sick dog", k=20).hits}
+    found = view.recall("my sick dog", fusion="combmax", k=20).hits
+    assert found and {hit.ref for hit in found} <= sums.keys()
+    for hit in found:
+        shares = sums[hit.ref].get("text", 0) / TEXT_WEIGHT, sums[hit.ref].get("vector", 0) * VECTOR_CALIBRATION
+        assert hit.score == pytest.approx(max(shares), abs=1e-6)
+        assert hit.score == pytest.approx(sum(hit.scores.values()), abs=1e-6) and len(hit.scores) <= 1
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
 
 
 def test_reciprocal_ranks_are_a_fusion_too(db: Database) -> None:
