@@ -10,6 +10,7 @@ from typing import Final
 
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
+from worlddb.log.store.log import EMPTY_HEAD, Head
 from worlddb.projections.indexes.composed import ComposedFollower, KeptPlace
 from worlddb.projections.indexes.feed import vector_rows
 from worlddb.projections.indexes.folder import locked, reset
@@ -37,6 +38,7 @@ class VectorReader(StoreReader):
         self._models = models
         self._vectors: dict[int, VectorFollower] = {}
         self._composed: dict[tuple[int, str], ComposedFollower] = {}
+        self._pending: dict[int, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
         super().__init__(env)
@@ -81,10 +83,14 @@ class VectorReader(StoreReader):
         return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]
 
     def pending_vectors(self, space: int) -> int:
-        """How many texts have no vector in a space yet; counted up to :data:`MAX_PENDING`."""
+        """How many texts have no vector in a space yet; counted up to :data:`MAX_PENDING`, and once for each head."""
         with self.snapshot() as snapshot:
-            found = next((each for each in all_spaces(snapshot.log, snapshot.tables) if each.number == space), None)
-            waiting = sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+            head = snapshot.log.head()
+            at, waiting = self._pending.get(space, (EMPTY_HEAD, 0))
+            if at != head:
+                found = next((each for each in all_spaces(snapshot.log, snapshot.tables) if each.number == space), None)
+                waiting = sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+                self._pending[space] = head, waiting
         if waiting:
             self.told_of_pending()
         return waiting

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Vector
@@ -13,11 +14,16 @@ from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.lookup import version_written
 from worlddb.projections.tables.tables import Tables
 
+_BRINGING_TEXT: Final = frozenset((Created, Revised, Filled))
+"""Events of these kinds bring texts. A commit that records vectors may have thousands of another kind."""
+
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
     """The text of every version that commits in ``(after, through]`` wrote and that has not been erased."""
     for seq in range(after + 1, through + 1):
         events = log.events(seq)
+        if _BRINGING_TEXT.isdisjoint(map(type, events.events)):
+            continue
         later = {position for event in events.events if isinstance(event, Imported) for position in event.absent}
         for event in events.events:
             if isinstance(event, Filled):
