@@ -19,7 +19,19 @@ from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
-from worlddb.query.ranking import DEPTH, ENTITY, LANES, TEXT, VECTOR, Lanes, Question, Ranked, depth_for, fused
+from worlddb.query.ranking import (
+    DEPTH,
+    ENTITY,
+    LANES,
+    NOBODY,
+    TEXT,
+    VECTOR,
+    Lanes,
+    Question,
+    Ranked,
+    depth_for,
+    fused,
+)
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.spec import Spec
@@ -89,21 +101,22 @@ def _answered(window: Window, request: Request) -> records.Recall:
     unavailable: dict[str, str] = {}
     query: VectorQuery | None = None
     exact = request.exact or window.place.is_confined
+    question = _question(window, request)
     if VECTOR in request.lanes:
-        prepared = window.reader.vector_query(_meaning(window, request.text), window.place.moment.seq, exact=exact)
+        prepared = window.reader.vector_query(_meaning(question), window.place.moment.seq, exact=exact)
         if isinstance(prepared, VectorQuery):
             query = prepared
         else:
             unavailable[VECTOR] = prepared
     if exact:
-        return _exactly(window, request, query, unavailable)
+        return _exactly(window, request, question, query, unavailable)
     seq = window.place.moment.seq
     text = window.present_lane()
     # The indexes catch up here, outside of any transaction.
     text.prepare(through=seq)
     vector = None if query is None else window.present_vectors(query)
     with window.sight() as snapshot:
-        found = _find_each(window, snapshot, request, text, vector)
+        found = _find_each(window, snapshot, request, question, _lanes(request, text, vector))
         hits, groups = _shown(window, snapshot, request, found)
     return records.Recall(
         hits=hits,
@@ -118,16 +131,28 @@ def _answered(window: Window, request: Request) -> records.Recall:
     )
 
 
-def _meaning(window: Window, text: str) -> str:
+def _question(window: Window, request: Request) -> Question:
+    """What is asked, and about whom, unless it is compared by words alone."""
+    if VECTOR not in request.lanes and TEXT in request.lanes:
+        return Question(request.text, request.asked, NOBODY)
+    with window.sight() as snapshot:
+        named = entities_named(snapshot, request.text, window.spec.identity_types)
+    return Question(request.text, request.asked, named)
+
+
+def _meaning(question: Question) -> str:
     """What of a question is compared by meaning: all but the names of those it is about. Names mean nothing that a
     vector could hold, and would bring everything near in which they occur; entities are a lane of their own."""
-    with window.sight() as snapshot:
-        named = entities_named(snapshot, text, window.spec.identity_types)
-    return without_names(text, named.names)
+    return without_names(question.text, question.named.names)
+
+
+def _lanes(request: Request, text: TextLane, vector: VectorLane | None) -> Lanes:
+    """Of the lanes that are wanted, those that are available."""
+    return Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
 
 
 def _exactly(
-    window: Window, request: Request, query: VectorQuery | None, unavailable: dict[str, str]
+    window: Window, request: Request, question: Question, query: VectorQuery | None, unavailable: dict[str, str]
 ) -> records.Recall:
     pending = 0
     with window.sight() as snapshot:
@@ -140,7 +165,7 @@ def _exactly(
                 vector = ExactVectorLane(seen, query)
             else:
                 unavailable[VECTOR] = NO_VECTORS
-        found = _find_each(window, snapshot, request, text, vector)
+        found = _find_each(window, snapshot, request, question, _lanes(request, text, vector))
         hits, groups = _shown(window, snapshot, request, found)
     return records.Recall(
         hits=hits,
@@ -180,30 +205,28 @@ def _check(request: Request) -> None:
         raise InputError(f"There is no fusion {request.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
 
 
-def _find_each(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
+def _find_each(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> _Found:
     """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
     if request.group is not None:
-        return _find_groups(window, snapshot, request, text, vector)
+        return _find_groups(window, snapshot, request, question, lanes)
     if not window.unify:
-        return _find(window, snapshot, request, text, vector)
+        return _find(window, snapshot, request, question, lanes)
     asked = request.k
     while True:
         asked = min(MAX_K, _MORE * asked)
-        found = _find(window, snapshot, request._replace(k=asked), text, vector)
+        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
         classes = Classes(snapshot, window.spec)
         best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
         if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
             return found._replace(ranked=best)
 
 
-def _find_groups(
-    window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None
-) -> _Found:
+def _find_groups(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> _Found:
     """The best groups of all candidates, of which more are asked for while there are too few groups."""
     asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
     inside, before = _inside(window, snapshot, request), -1
     while True:
-        found = _find(window, snapshot, request._replace(k=asked), text, vector)
+        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
         classes = Classes(snapshot, window.spec) if window.unify else None
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
@@ -217,24 +240,21 @@ def _inside(window: Window, snapshot: Sight, request: Request) -> int:
     return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
 
 
-def _find(window: Window, snapshot: Sight, request: Request, text: TextLane, vector: VectorLane | None) -> _Found:
-    """The best candidates of the lanes that are wanted and available; all that were looked at where groups of them are
-    wanted. A lane alone is ranked by its own scores."""
-    moment = snapshot.place.moment
+def _find(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> _Found:
+    """The best candidates of the lanes; all that were looked at where groups of them are wanted. A lane alone is ranked
+    by its own scores."""
+    seq = snapshot.place.moment.seq
     gate = Gate(snapshot, _inside(window, snapshot, request), request.choice)
     several, of_one = (request.k, request.k) if request.group is None else (None, depth_for(request.k))
-    wanted = Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
-    if wanted.text is not None and vector is None:
-        asked, seq = wanted.text, moment.seq
-        alone = gate.passing(lambda limit, nodes: asked.search(request.text, limit=limit, through=seq, nodes=nodes))
+    text, vector, entity = lanes
+    if text is not None and vector is None:
+        alone = gate.passing(lambda limit, nodes: text.search(request.text, limit=limit, through=seq, nodes=nodes))
         return _Found(_as_ranked(TEXT, islice(alone, of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,):
         alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
         return _Found(_as_ranked(VECTOR, islice(alone, of_one)), (VECTOR,))
-    named = entities_named(snapshot, request.text, window.spec.identity_types)
-    question = Question(request.text, request.asked, named)
-    names = tuple(lane for lane, asked in zip(LANES, (wanted.text, vector, wanted.entity), strict=True) if asked)
-    ranked = fused(snapshot, gate, wanted, question, request.k, request.fusion)
+    names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
+    ranked = fused(snapshot, gate, lanes, question, request.k, request.fusion)
     return _Found(list(islice(ranked, several)), names)
 
 
