@@ -164,13 +164,11 @@ def _is_referred_to(snapshot: Sight, node: int) -> bool:
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-def refers_to_any(snapshot: Sight, node: int, entities: Set[int]) -> bool:
-    """True if a world refers to one of the entities at the view's moment: said by it, or of it."""
+def referred_to(snapshot: Sight, node: int, entities: Set[int]) -> set[int]:
+    """Which of some entities a world refers to at the view's moment: said by it, or of it."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    return any(
-        row.target in entities and edge_seen(tables, place, row, moment)
-        for place, row in tables.outgoing(node, _REFERS_TO, known_by=moment.seq)
-    )
+    found = tables.outgoing_to(node, _REFERS_TO, entities, known_by=moment.seq)
+    return {row.target for place, row in found if edge_seen(tables, place, row, moment)}
 
 
 def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:

@@ -12,7 +12,7 @@ records, lookups by prefix, counts and error messages, cannot tell that there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from itertools import islice
 from typing import Final
 
@@ -100,6 +100,12 @@ class ConfinedTables:
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
+    def outgoing_to(
+        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.outgoing_to(self._inside(node), code, targets, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(

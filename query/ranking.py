@@ -8,7 +8,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.query.candidates import Gate, Named, Passed, Proposed, referring, refers_to_any
+from worlddb.query.candidates import Gate, Named, Passed, Proposed, referred_to, referring
 from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
@@ -127,23 +127,26 @@ def _evidence(
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
     times = spans(question.text, question.asked)
+    entities = _entities(snapshot, candidates, named)
     return {
         node: Evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
-            _about(snapshot, node, named),
+            entities.get(node, 0.0),
             nearness(times, passed.seen.validity.start) if times else 0.0,
         )
         for node, passed in candidates.items()
     }
 
 
-def _about(snapshot: Sight, node: int, named: Named) -> float:
+def _entities(snapshot: Sight, candidates: Iterable[int], named: Named) -> dict[int, float]:
     """1 for what the side said that the question is about, half for what was said by or of somebody with a name: a name
     in a question may be that of a bystander."""
-    if named.sides and refers_to_any(snapshot, node, named.sides):
-        return 1.0
-    return 0.5 if named.entities and refers_to_any(snapshot, node, named.entities) else 0.0
+    anybody = named.entities | named.sides
+    if not anybody:
+        return {}
+    told = {node: referred_to(snapshot, node, anybody) for node in candidates}
+    return {node: 0.5 if about.isdisjoint(named.sides) else 1.0 for node, about in told.items() if about}
 
 
 def _texts(

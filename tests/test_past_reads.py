@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import worlddb
+from tests.model.stores import new_store, worlds
 from tests.test_exact_past import Letters
 from worlddb.log.model.hashing import GENESIS
 from worlddb.projections.indexes import vector_search
@@ -117,3 +120,23 @@ def test_a_recall_by_meaning_of_the_past_asks_for_no_later_vectors(
         monkeypatch.setattr(VectorFollower, "find", counted)
         assert [hit.ref for hit in then.recall("bad cab", lanes=("vector",))] == [old.ref]
         assert len(asked) == 1
+
+
+@given(st.data())
+def test_the_edges_to_some_worlds_are_those_of_all_edges_that_lead_there(data: st.DataObject) -> None:
+    with new_store() as db:
+        refs = worlds(db, 4)
+        link = st.tuples(st.sampled_from(["refers_to", "implies"]), st.sampled_from(refs), st.sampled_from(refs))
+        links = data.draw(st.lists(link.filter(lambda ends: ends[1] != ends[2]), max_size=12))
+        edges = [db.link(source, kind, target).ref for kind, source, target in links]
+        for edge in data.draw(st.lists(st.sampled_from(edges), unique=True)) if edges else ():
+            db.unlink(edge)
+        head = db.view().seq
+        with db._reader.snapshot() as snapshot:
+            tables = snapshot.tables
+            nodes = {tables.node_of(bytes.fromhex(ref)) or 0 for ref in refs}
+            wanted, known = data.draw(st.sets(st.sampled_from(sorted(nodes)))), data.draw(st.integers(1, head))
+            for node in nodes:
+                every = list(tables.outgoing(node, 2, known_by=known))
+                those = [(place, row) for place, row in every if row.target in wanted]
+                assert list(tables.outgoing_to(node, 2, wanted, known_by=known)) == those

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import lmdb
 
@@ -22,7 +22,7 @@ Pending = tuple[bytes, bytes | None]
 _key = itemgetter(0)
 
 _FEW: Final = 4
-"""How many pairs are read before it is asked whether they still belong to what is read."""
+"""How many pairs are read at first: most groups have no more."""
 
 
 class Table:
@@ -90,10 +90,28 @@ class Table:
         if self._columns:
             self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
+        if not fresh and not reverse:
+            return self._scan_on(self._first + prefix, self._first + (prefix if start is None else start))
         if self._seek(prefix) is None:
             return _live(fresh)
         stored = self._scan_stored(prefix, start, reverse=reverse)
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
+
+    def _scan_on(self, within: bytes, at: bytes) -> Iterator[Pair]:
+        """Stored pairs from a key on. The first few are read at once, by the cursor of single look-ups: most groups are
+        short, and to open another cursor and find the place again would cost more than they do."""
+        cursor = self._own_cursor()
+        pairs: list[Pair] = []
+        found = cursor.set_range(at)
+        while found:
+            key, value = cast(Pair, cursor.item())
+            if not key.startswith(within):
+                break
+            if len(pairs) == _FEW:
+                return chain(pairs, self._scan_stored(within[1:], key[1:], reverse=False))
+            pairs.append((key[1:], value))
+            found = cursor.next()
+        return iter(pairs)
 
     def stored(self, prefix: bytes) -> list[Pair]:
         """As :meth:`scan`, for a short group that nothing has been put into since: all of it at once."""

@@ -6,7 +6,7 @@ answer for one world. A new read is added here first, so that the type checker a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Protocol
 
 from worlddb.projections.tables.overlay import Pair
@@ -70,6 +70,10 @@ class TableReads(Protocol):
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
+
+    def outgoing_to(
+        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def incoming(

@@ -220,6 +220,8 @@ class EdgeRow(NamedTuple):
 EDGE = struct.Struct(">32sQQIIQQqqQiH")
 EDGE_TARGET = struct.Struct(">32xQ24xQ")
 """``target`` and ``unlinked`` alone, for following edges."""
+EDGE_TARGET_SEQ = struct.Struct(">32xQ16xQ")
+"""``target`` and ``seq`` alone, for finding edges to some nodes."""
 EDGE_HOME: Final = slice(40, 48)
 """Where the home is in an edge row."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import repeat
 
 from worlddb.log.model.hashing import edge_end
@@ -18,6 +18,7 @@ from worlddb.projections.tables.schema import (
     EDGE_PLACE,
     EDGE_PREFIX,
     EDGE_TARGET,
+    EDGE_TARGET_SEQ,
     EDGE_TYPE_CODES,
     FIRST_CUSTOM_CODE,
     LIVE,
@@ -230,6 +231,17 @@ class Tables(WholeTables):
         if known_by == LIVE:
             return map(_outgoing, pairs)
         return edges_known(self.out, node, code, pairs, _outgoing, known_by)
+
+    def outgoing_to(
+        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """As :meth:`outgoing`, of one type and to some nodes only; the rows of others are not decoded."""
+        for pair in self._group(self.out, node, code):
+            target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
+            if seq > known_by:
+                return
+            if target in targets:
+                yield _outgoing(pair)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
