@@ -163,16 +163,6 @@ def proposal(
 
 def staged_until(snapshot: Sight, seq: int) -> list[tuple[bytes, ProposalRow]]:
     """The proposals known at a commit, in the order in which they were staged."""
-    by_commit: dict[int, list[tuple[bytes, ProposalRow]]] = {}
-    for identifier, row in snapshot.tables.all_proposals():
-        if row.seq <= seq:
-            by_commit.setdefault(row.seq, []).append((identifier, row))
-    ordered: list[tuple[bytes, ProposalRow]] = []
-    for commit in sorted(by_commit):
-        found = by_commit[commit]
-        if len(found) > 1:
-            # The table is in the order of the ids; which came first within a commit is only in the log.
-            places = {identifier: place for place, identifier in enumerate(snapshot.staged_in(commit))}
-            found.sort(key=lambda known: places[known[0]])
-        ordered.extend(found)
-    return ordered
+    known = sorted(staged for staged in snapshot.tables.staged() if staged.seq <= seq)
+    rows = ((staged.proposal, snapshot.tables.proposal(staged.proposal)) for staged in known)
+    return [(proposal, row) for proposal, row in rows if row is not None]

@@ -22,6 +22,7 @@ from worlddb.projections.tables.schema import (
     CLOSING_VERSION,
     EDGE_TYPE_CODES,
     REJECTED,
+    SAME_AS_CODE,
     TIME,
     U64,
     UNDONE,
@@ -46,7 +47,6 @@ _KEPT_EVENTS: Final = 200_000
 _DECISIONS: Final[dict[int, ev.Decision]] = {ACCEPTED: "accepted", REJECTED: "rejected", UNDONE: "undone"}
 
 
-SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
 _Said = ev.Ended | ev.Decided | ev.Linked
 T = TypeVar("T", bound=_Said)
 

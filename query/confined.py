@@ -12,12 +12,14 @@ records, lookups by prefix, counts and error messages, cannot tell that there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.overlay import Pair
+from worlddb.projections.tables.proposals import Staged
 from worlddb.projections.tables.reading import Scannable, Seekable, TableReads
 from worlddb.projections.tables.schema import (
     CONTAINS_CODE,
@@ -34,7 +36,8 @@ from worlddb.projections.tables.whole import missing_row
 from worlddb.query.scope import Scope, members_below
 
 FEW: Final = 32
-"""From how many rows of others' on what is inside is listed, rather than walked up to from each."""
+"""Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
+listed, and each of that is asked for the name."""
 
 
 class ConfinedTables:
@@ -49,6 +52,7 @@ class ConfinedTables:
         self._world = world
         self._moment = moment
         self._scope = Scope(tables, world, moment, known)
+        self._listed: list[int] | None = None
         self.closings: Seekable = tables.closings
         self.decisions: Seekable = tables.decisions
         self.lineages: Scannable = _Seen(tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")))
@@ -72,11 +76,11 @@ class ConfinedTables:
     def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
         return self._tables.aliases(self._inside(node))
 
-    def named(self, digest: bytes) -> Iterator[tuple[int, int]]:
-        return self._those_inside(self._tables.named(digest))
+    def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        return self._first_uses(partial(self._tables.named, digest), nodes)
 
-    def typed(self, digest: bytes) -> Iterator[tuple[int, int]]:
-        return self._those_inside(self._tables.typed(digest))
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        return self._first_uses(partial(self._tables.typed, digest), nodes)
 
     # -- edges
 
@@ -120,12 +124,8 @@ class ConfinedTables:
         row = self._tables.proposal(proposal)
         return row if row is not None and self._joins(row) else None
 
-    def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
-        inside = self._interior()
-        near = (
-            (each, row) for each, row in self._tables.all_proposals() if row.source in inside or row.target in inside
-        )
-        return ((proposal, row) for proposal, row in near if self._joins(row))
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+        return self._tables.staged(self._interior() if nodes is None else [node for node in nodes if self._sees(node)])
 
     def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
         return self._tables.hash_row(self._inside(node), seq)
@@ -135,18 +135,26 @@ class ConfinedTables:
     def _sees(self, node: int) -> bool:
         return self._scope.sees(node)
 
-    def _interior(self) -> set[int]:
-        """All nodes inside. Where many others have something of a kind, to walk up from each of them would take a time
-        that tells how many they are."""
-        inside = members_below(self._tables, self._world, self._moment) or set()
-        inside.add(self._world)
-        return inside
+    def _interior(self) -> list[int]:
+        """All nodes inside, in ascending order."""
+        if self._listed is None:
+            inside = members_below(self._tables, self._world, self._moment) or set()
+            self._listed = sorted(inside | {self._world})
+        return self._listed
 
-    def _those_inside(self, rows: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        yield from ((node, first) for node, first in islice(rows, FEW) if self._sees(node))
-        rest = list(rows)
-        inside = self._interior() if rest else set()
-        yield from ((node, first) for node, first in rest if node in inside)
+    def _first_uses(
+        self, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
+    ) -> Iterator[tuple[int, int]]:
+        """What ``look`` finds inside. Where others have many of a kind, to read theirs and walk up from each would take
+        a time that tells how many they are."""
+        if nodes is None:
+            rows = list(islice(look(), FEW + 1))
+            if len(rows) > FEW:
+                yield from look(nodes=self._interior())
+                return
+        else:
+            rows = list(look(nodes=nodes))
+        yield from ((node, first) for node, first in rows if self._sees(node))
 
     def _inside(self, node: int) -> int:
         if not self._sees(node):

@@ -19,6 +19,7 @@ _IN_ALL: Final = "considered_in_all"
 _TUNED: Final = "tuned"
 """The world that the thresholds were set for, where they are not those of the open store."""
 _THRESHOLDS: Final = "thresholds"
+_LOOKED_AT: Final = "looked_at"
 
 
 def evidence_shown(
@@ -33,6 +34,9 @@ def evidence_shown(
     if not isinstance(considered, list) or not all(map(_is_ours, considered)):
         return evidence
     evidence = _thresholds_shown(sight, evidence, seq, is_told_of)
+    if sight.place.is_confined or is_told_of is not None:
+        # How many names were looked at counts those of others too.
+        evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
     shown = []
     for each in considered:
         node = sight.tables.node_of(bytes.fromhex(each["ref"]))

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worlddb.projections.tables.asof import Moment, decision_at, edge_known
-from worlddb.projections.tables.schema import (
-    ACCEPTED,
-    CONTAINS_CODE,
-    EDGE,
-    EDGE_HOME,
-    EDGE_KEY,
-    ROOT_NODE,
-    U64,
-    EdgePlace,
-    EdgeRow,
-    ProposalRow,
-)
+from worlddb.projections.tables.asof import edge_known
+from worlddb.projections.tables.interior import edges_at_home
+from worlddb.projections.tables.proposals import staging_of
+from worlddb.projections.tables.schema import CONTAINS_CODE, SAME_AS_CODE, EdgePlace, ProposalRow
 from worlddb.projections.tables.tables import Tables
-from worlddb.query.build import staged_until
-from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Snapshot
 
 _OPEN: Final = 1
@@ -30,7 +18,7 @@ _DONE: Final = 2
 
 class Interior(NamedTuple):
     """Node numbers, members before the worlds that contain them; edges and proposals by the world that is their home,
-    proposals with their place in the order of all that were staged.
+    proposals with their place among those of the interior, in the order in which they were staged.
 
     ``outside`` are the nodes that edges lead to without being inside, with the last version that an edge names.
     """
@@ -55,26 +43,30 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
         if node not in inside:
             outside[node] = max(version, outside.get(node, 0))
 
-    for place, row in _homed(tables, inside):
-        if row.seq > seq:
-            continue
-        if edge_known(row, seq):
-            edges[row.home].append(place)
-            leads(place.source, row.source_version)
-            leads(row.target, row.target_version)
-        else:
-            retracted[row.home].append(row.edge)
+    staged = set(tables.staged(sorted(inside)))
+    for home in nodes:
+        for place, row in edges_at_home(tables, home):
+            if row.seq > seq:
+                continue
+            if edge_known(row, seq):
+                edges[home].append(place)
+                leads(place.source, row.source_version)
+                leads(row.target, row.target_version)
+                if place.type == SAME_AS_CODE and (accepted := tables.proposal(row.edge)) is not None:
+                    # The world hash covers its edge, wherever its sides are now.
+                    staged.add(staging_of(tables, row.edge, accepted))
+            else:
+                retracted[home].append(row.edge)
     proposals: defaultdict[int, list[tuple[int, bytes, ProposalRow]]] = defaultdict(list)
-    for order, (identifier, proposal) in enumerate(staged_until(_everything(snapshot, seq), seq)):
-        if proposal.home in inside and _is_inside(tables, identifier, proposal, inside, seq):
-            proposals[proposal.home].append((order, identifier, proposal))
-    for found in edges.values():
-        found.sort(key=lambda place: place.edge)
+    known = ((found.proposal, tables.proposal(found.proposal)) for found in sorted(staged) if found.seq <= seq)
+    homed = ((identifier, row) for identifier, row in known if row is not None and row.home in inside)
+    for order, (identifier, proposal) in enumerate(homed):
+        proposals[proposal.home].append((order, identifier, proposal))
+    for places in edges.values():
+        places.sort(key=lambda place: place.edge)
+    for ids in retracted.values():
+        ids.sort()
     return Interior(nodes, dict(edges), dict(retracted), dict(proposals), outside)
-
-
-def _everything(snapshot: Snapshot, seq: int) -> Sight:
-    return Sight(snapshot, Place(Moment(seq, 0), ROOT_NODE))
 
 
 def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:
@@ -95,18 +87,3 @@ def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:
             if edge_known(row, seq) and row.target not in state:
                 pending.append(row.target)
     return order
-
-
-def _homed(tables: Tables, inside: set[int]) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """Every edge ever written whose home is inside. Edges are not kept by their home, so all of them are looked at."""
-    homes = {U64.pack(node) for node in inside}
-    for key, value in tables.out.scan(b""):
-        if value[EDGE_HOME] in homes:
-            yield EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value))
-
-
-def _is_inside(tables: Tables, identifier: bytes, row: ProposalRow, inside: set[int], seq: int) -> bool:
-    """True of a proposal about two worlds inside; and of an accepted one, whose edge the world hash covers."""
-    if row.source in inside and row.target in inside:
-        return True
-    return decision_at(tables, identifier, row, seq)[0] == ACCEPTED

@@ -17,9 +17,10 @@ from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, 
 from worlddb.log.model.trie import NodeStore, root_of
 from worlddb.log.model.trie_proof import built, nodes_to
 from worlddb.projections.tables.asof import edge_known, newest_version
+from worlddb.projections.tables.interior import interior_edges_ever
 from worlddb.projections.tables.log_tree import LogTree
 from worlddb.projections.tables.lookup import find_node, find_node_or_edge
-from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE, EDGE_KEY, LIVE, ROOT_NODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE, EdgeRow
 from worlddb.projections.tables.settle import roots_of
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.whole import missing_row
@@ -235,19 +236,15 @@ def _members_then(tables: Tables, node: int, seq: int) -> NodeStore:
 
 
 def _edges_then(tables: Tables, home: int, seq: int) -> NodeStore:
-    """A world's trie of interior edges at a commit. One of the past is made from all edges of the store."""
+    """A world's trie of interior edges at a commit: the one that is kept if it is the same, else made from all that it
+    ever held."""
     edges = _roots(tables, home, seq)[1]
     if edges == _roots(tables, home, LIVE)[1]:
         return tables.interior_edges(home).nodes
 
     def entries() -> Iterator[tuple[bytes, bytes]]:
-        for key, stored in tables.out.scan(b""):
-            row = EdgeRow._make(EDGE.unpack(stored))
-            if (
-                row.home == home
-                and edge_known(row, seq)
-                and EdgePlace._make(EDGE_KEY.unpack(key)).type != CONTAINS_CODE
-            ):
+        for _, row in interior_edges_ever(tables, home):
+            if edge_known(row, seq):
                 yield row.edge, b""
 
     return _checked(built(entries(), HASH_BYTES, 0), edges, f"edges of node {home}", seq)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.commit import Header
-from worlddb.log.model.events import NONE, Proposed
+from worlddb.log.model.events import NONE
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.asof import Moment
 from worlddb.projections.tables.reading import TableReads
@@ -94,10 +94,6 @@ class Sight:
         events = self._snapshot.log.events(seq).events
         for event in (event for event in events if getattr(event, "lineage", b"") == lineage):
             yield self.details(seq, getattr(event, "details", NONE)).why
-
-    def staged_in(self, seq: int) -> list[bytes]:
-        """The proposals of a commit, in the order in which they were staged."""
-        return [event.proposal for event in self._snapshot.log.events(seq).events if isinstance(event, Proposed)]
 
     def registration(self, type_name: str, home: int) -> Registration | None:
         """The registration of an edge type that holds for edges at home in a world."""

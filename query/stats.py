@@ -25,5 +25,5 @@ def counts_at(snapshot: Sight) -> dict[str, int]:
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     worlds = [snapshot.place.top, *snapshot.inhabitants()]
     known = (edge_known(row, seq) for node in worlds for _, row in tables.outgoing(node, known_by=seq))
-    staged = sum(1 for _, row in tables.all_proposals() if row.seq <= seq)
+    staged = sum(1 for found in tables.staged() if found.seq <= seq)
     return {"worlds": len(worlds), "edges": sum(known), "proposals": staged}

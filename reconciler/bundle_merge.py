@@ -18,8 +18,8 @@ from worlddb.log.model.bundle_check import CONTAINS
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
-from worlddb.projections.tables.apply import pair_key
 from worlddb.projections.tables.names import name_digest
+from worlddb.projections.tables.proposals import latest_about
 from worlddb.projections.tables.schema import (
     ACCEPTED,
     LIVE,
@@ -251,7 +251,7 @@ class Merge:
         What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
         """
         one, other = self._tables.node_of(frame.source), self._tables.node_of(frame.target)
-        latest = None if one is None or other is None else self._tables.pairs.get(pair_key(one, other))
+        latest = None if one is None or other is None else latest_about(self._tables, one, other)
         rejected = None if latest is None or latest in told else self._tables.proposal(latest)
         if latest is None or rejected is None or rejected.status != REJECTED:
             return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NoReturn
 
-from worlddb.projections.tables.schema import LIVE, REJECTED, U64, ProposalRow
+from worlddb.projections.tables.proposals import latest_among
+from worlddb.projections.tables.schema import LIVE, REJECTED, ProposalRow
 from worlddb.reconciler.context import Context
 
 Reached = dict[int, int]
@@ -64,12 +65,10 @@ def _one_with(ctx: Context, node: int) -> Iterator[int]:
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
     """The pairs of members of which the latest word is that they are two, by the order of the worlds."""
-    for one in sorted(members):
-        for key, proposal in ctx.tables.pairs.scan(U64.pack(one)):
-            other = int(U64.unpack_from(key, U64.size)[0])
-            row = ctx.tables.proposal(proposal) if other in members else None
-            if row is not None and row.status == REJECTED:
-                yield one, other
+    for one, other, proposal in latest_among(ctx.tables, sorted(members)):
+        row = ctx.tables.proposal(proposal)
+        if row is not None and row.status == REJECTED:
+            yield one, other
 
 
 def _between(one: list[int], other: list[int]) -> list[int]:

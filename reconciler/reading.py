@@ -9,8 +9,8 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.apply import pair_key
 from worlddb.projections.tables.asof import alias_known
+from worlddb.projections.tables.proposals import latest_about
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import HandledEdge
@@ -133,7 +133,7 @@ class Reading:
 
     def proposal(self, one: int, other: int) -> PairProposal | None:
         """The latest proposal about an unordered pair of nodes."""
-        identifier = self.tables.pairs.get(pair_key(one, other))
+        identifier = latest_about(self.tables, one, other)
         row = None if identifier is None else self.tables.proposal(identifier)
         if identifier is None or row is None:
             return None

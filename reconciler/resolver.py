@@ -7,27 +7,23 @@ others score what blocking brings up; see ``resolving/`` for the scores, the gua
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.blocks import holders
 from worlddb.projections.tables.matching import Form, form_of, forms
 from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.kinds import are_compatible
+from worlddb.reconciler.namesakes import Inside
 from worlddb.reconciler.references import node_ref
 from worlddb.reconciler.resolving.guards import kept_apart
 from worlddb.reconciler.resolving.scores import Likeness, likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Verdict, judge
-from worlddb.reconciler.searching import Search, likeliest, near_in
+from worlddb.reconciler.searching import Search, likeliest
 from worlddb.reconciler.staging import is_apart
-
-MAX_CONSIDERED: Final = 512
-"""How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
 
 MAX_WEIGHED: Final = 32
 """How many of the likeliest are looked up and weighed name by name."""
@@ -60,7 +56,8 @@ class Candidate(NamedTuple):
 
 def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
     """The earliest open world of a compatible type inside the command's world that has its name, or else an alias."""
-    found = next(_holders(ctx, _candidate(ctx, command)), None)
+    candidate = _candidate(ctx, command)
+    found = next(_holders(ctx, candidate, Inside(candidate.world)), None)
     return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
 
 
@@ -102,13 +99,13 @@ def considered(
     asked for.
     """
     found: list[Considered] = []
-    for node, name in _holders(ctx, candidate):
+    search = Search(candidate.world, thresholds)
+    for node, name in _holders(ctx, candidate, search.inside):
         found.append(Considered(node, _lineage(ctx, node), name, name, Likeness(exact=1.0)))
         if len(found) > thresholds.most:
             break
     if found:
         return Held(found, {})
-    search = Search(candidate.world, thresholds)
     for node, meaning in (near or {}).items():
         if _is_open(ctx, node, candidate):
             found.append(_weighed(ctx, candidate, node, meaning))
@@ -125,7 +122,7 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
     best = best if best >= search.fuzzy else 0.0
 
     def here(node: int) -> bool:
-        return node not in known and search.is_here(ctx, node) and _is_open(ctx, node, candidate)
+        return node not in known and search.inside.has(ctx, node) and _is_open(ctx, node, candidate)
 
     alike = likeliest(ctx, candidate.names, search)
     mine = [form for name in candidate.names for form in forms(name)]
@@ -141,7 +138,7 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
             search.kept_apart += 1
             if search.kept_apart > MAX_KEPT_APART:
                 continue
-        for node in holders(ctx.tables, text, here):
+        for node in search.inside.holders(ctx, text, here):
             known.add(node)
             each = _weighed(ctx, candidate, node, 0.0)
             found.append(each)
@@ -168,28 +165,17 @@ def _candidate(ctx: Context, command: Create) -> Candidate:
     return Candidate((command.name, *command.aliases), command.type, world)
 
 
-def _holders(ctx: Context, candidate: Candidate) -> Iterator[tuple[int, str]]:
+def _holders(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tuple[int, str]]:
     """Open worlds of compatible types in the scope that have the name, then those with an alias of it, in log order."""
     seen: set[int] = set()
     for name in candidate.names:
         digest = name_digest(name)
         if digest == NO_NAME:
             continue
-        for node in _namesakes(ctx, digest, candidate.world):
+        for node in inside.namesakes(ctx, digest):
             if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, candidate):
                 seen.add(node)
                 yield node, name
-
-
-def _namesakes(ctx: Context, digest: bytes, world: int) -> Iterator[int]:
-    """Nodes that have had a name, in log order; of very many the earliest, and then whoever is near in the scope.
-
-    Without the latter, nobody would find a name that is common elsewhere in a world of their own.
-    """
-    rows = ctx.tables.named(digest)
-    yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
-    if world != ROOT_NODE and next(rows, None) is not None:
-        yield from sorted(near_in(ctx, world))
 
 
 def _is_called(ctx: Context, node: int, digest: bytes) -> bool:

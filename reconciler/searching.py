@@ -17,23 +17,21 @@ from rapidfuzz.process import extract
 from worlddb.projections.tables.blocking import Place, looked_up, looked_up_instead
 from worlddb.projections.tables.blocks import around
 from worlddb.projections.tables.matching import Form, form_of, forms
-from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE, U64
+from worlddb.projections.tables.schema import ROOT_NODE, U64
 from worlddb.reconciler.context import Context
+from worlddb.reconciler.namesakes import Inside
 from worlddb.reconciler.resolving.given_names import is_short_for, others_for
 from worlddb.reconciler.resolving.scores import shortened
 from worlddb.reconciler.resolving.thresholds import Thresholds
 
 _INITIAL: Final = re.compile(r" \w\b")
 
-MAX_WALKED: Final = 2048
-"""How many worlds inside the one that is looked in are looked at one by one."""
-
 
 class Search:
     """Where somebody is looked for, from which score on, and how much was looked at."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
-        self.world = world
+        self.inside = Inside(world)
         self.fuzzy = thresholds.fuzzy
         self.least = min(thresholds.fuzzy, thresholds.phonetic)
         self.forms = 0
@@ -44,26 +42,17 @@ class Search:
         """How many forms that may be alike were looked at and not weighed."""
         self.kept_apart = 0
         """How many forms are alike but for what a guard says."""
-        self._places: dict[int, bool] = {}
         self._forms_near: list[Form] | None = None
 
     @property
     def by_given_name(self) -> bool:
         """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
-        return self.world != ROOT_NODE
-
-    def is_here(self, ctx: Context, node: int) -> bool:
-        """True if a world is inside the one that is looked in."""
-        if self.world == ROOT_NODE:
-            return True
-        if node not in self._places:
-            self._places[node] = ctx.inside(node, self.world)
-        return self._places[node]
+        return self.inside.world != ROOT_NODE
 
     def forms_near(self, ctx: Context) -> list[Form]:
         """The forms of all names inside the world, as far as worlds are looked at one by one."""
         if self._forms_near is None:
-            nodes = map(U64.pack, sorted(near_in(ctx, self.world)))
+            nodes = map(U64.pack, self.inside.near(ctx))
             texts = {key[U64.size :].decode() for node in nodes for key, _ in ctx.tables.forms.scan(node)}
             self._forms_near = [form for form in map(form_of, sorted(texts)) if form is not None]
         return self._forms_near
@@ -77,19 +66,6 @@ class Search:
             "forms_left": self.forms_left,
         }
         return {name: count for name, count in told.items() if count}
-
-
-def near_in(ctx: Context, world: int) -> set[int]:
-    """The worlds inside a world, level by level, as far as they are looked at."""
-    found, pending = {world}, [world]
-    for around_it in pending:
-        for _, row in ctx.tables.outgoing(around_it, CONTAINS_CODE):
-            if len(found) > MAX_WALKED:
-                return found
-            if row.unlinked == LIVE and row.target not in found:
-                found.add(row.target)
-                pending.append(row.target)
-    return found
 
 
 def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
@@ -123,7 +99,7 @@ def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
             seen |= found.forms
             same_sound += islice(found.forms, found.alone)
             (seen_whole if found.is_whole else in_part).add(place.key)
-    if (missing := len(in_part - seen_whole)) and search.world != ROOT_NODE:
+    if (missing := len(in_part - seen_whole)) and search.inside.world != ROOT_NODE:
         # What is nearest in the whole store need not be nearest in a small world, and that can be looked at.
         for each in search.forms_near(ctx):
             seen[each.text.encode()] = each.ordered.encode()

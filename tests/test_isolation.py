@@ -196,8 +196,12 @@ def _prefixes_are_shared(self: _Seen, prefix: bytes) -> Any:
     return self._table.scan(prefix)
 
 
-def _names_are_shared(self: ConfinedTables, digest: bytes) -> Any:
+def _names_are_shared(self: ConfinedTables, digest: bytes, *, nodes: Any = None) -> Any:
     return self._tables.named(digest)
+
+
+def _proposals_are_shared(self: ConfinedTables, nodes: Any = None) -> Any:
+    return self._tables.staged()
 
 
 def _statistics_are_shared(self: Window, snapshot: Sight, choice: Choice) -> ExactTextLane:
@@ -233,6 +237,7 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "an edge to a world outside": (ConfinedTables, "_shows", _target_is_ignored),
     "an edge from a world outside": (ConfinedTables, "_shows", _source_is_ignored),
     "a proposal about a world outside": (ConfinedTables, "_joins", _one_side_will_do),
+    "that others have proposals": (ConfinedTables, "staged", _proposals_are_shared),
     "prefixes of ids outside": (_Seen, "scan", _prefixes_are_shared),
     "names outside": (ConfinedTables, "named", _names_are_shared),
     "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),

@@ -9,9 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from tempfile import mkdtemp
-from time import process_time
 from typing import Any
 
 import anyio
@@ -331,38 +329,3 @@ def test_a_world_is_verified_whatever_is_wrong_elsewhere(tmp_path: Path) -> None
                     with pytest.raises(worlddb.DamagedStore):
                         db.check_world(world)
         assert secret.ref != own.ref
-
-
-# -- time
-
-
-@pytest.mark.soak
-def test_how_long_a_call_takes_does_not_tell_of_a_neighbour() -> None:
-    """Medians, in processor time, of calls that alternate; the neighbour has thousands of what is asked about."""
-    asked: list[tuple[str, dict[str, Any]]] = [
-        *(entry for entry in SCRIPT if entry[0] not in ("memory_verify", "memory_purge_scope", "memory_retire_all")),
-        ("memory_read", {"id": "ffff"}),
-        ("memory_read", {"id": "f" * 32}),
-        ("memory_list", {"user_id": "nobody"}),
-    ]
-    taken: dict[int, tuple[list[float], list[float]]] = {number: ([], []) for number in range(len(asked))}
-
-    async def work() -> None:
-        with two_sides() as (alone, crowded):
-            theirs = crowded.db.create("Topic", "crowd").ref
-            for _ in range(4):
-                with crowded.db.batch() as tx:
-                    for number in range(500):
-                        tx.create("Entity", "Ada", content=f"Ada likes tea, said {number}", world=theirs)
-            crowded.neighbour = None
-            for turn in range(25):
-                for number, (what, arguments) in enumerate(asked):
-                    for side, times in zip((alone, crowded), taken[number], strict=True):
-                        begun = process_time()
-                        await side.ask(100 + turn * len(asked) + number, what, arguments)
-                        times.append(process_time() - begun)
-
-    anyio.run(work)
-    for number, (alone, crowded) in taken.items():
-        slower = f"{asked[number]}: {median(alone) * 1000:.2f} ms, with a neighbour {median(crowded) * 1000:.2f} ms"
-        assert median(crowded) < 3 * median(alone) + 0.002, slower

@@ -17,7 +17,7 @@ from worlddb.projections.tables.blocks import SAME_FORM, around, holders
 from worlddb.projections.tables.matching import MAX_MATCHED_CHARACTERS, forms
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.tables import Tables
-from worlddb.reconciler.resolver import MAX_CONSIDERED
+from worlddb.reconciler.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.resolving.scores import Likeness, cosine, likeness
 from worlddb.reconciler.resolving.thresholds import Resolving
 from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, New, Resolved, judge

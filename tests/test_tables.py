@@ -18,6 +18,7 @@ from tests.test_isolation_vectors import LetterCounts
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables import schema
+from worlddb.projections.tables.among import among
 from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.overlay import Table
 from worlddb.projections.tables.tables import Tables
@@ -121,6 +122,27 @@ def test_many_new_pairs_at_once_are_the_same_as_one_after_the_other(
         assert dict(table.scan(b"")) == before | pairs
 
 
+nodes = st.lists(st.integers(0, 12), unique=True).map(sorted)
+
+
+@given(stored=st.sets(st.tuples(st.sampled_from([b"aa", b"ab"]), st.integers(0, 12), st.integers(0, 2))), asked=nodes)
+def test_the_rows_of_some_worlds_are_those_of_all_without_the_others(
+    stored: set[tuple[bytes, int, int]], asked: list[int]
+) -> None:
+    with environment() as env, env.begin(write=True) as txn:
+        table = Table(txn, FIRST, GROUP)
+        for number, (prefix, node, more) in enumerate(sorted(stored)):
+            table.put(prefix + schema.U64.pack(node) + bytes([more]), b"v")
+            if number % 3 == 0:
+                table.flush()
+        expected = sorted(
+            (prefix + schema.U64.pack(node) + bytes([more]), b"v")
+            for prefix, node, more in stored
+            if prefix == b"aa" and node in asked
+        )
+        assert list(among(table, b"aa", asked)) == expected
+
+
 u16, u32, u64 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 i32, i64 = st.integers(-(2**31), 2**31 - 1), st.integers(ALWAYS, FOREVER)
 
@@ -163,11 +185,13 @@ def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> N
     assert schema.TABLES[21:23] == ("erasures", "forbidden")
     assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
     assert schema.TABLES[26:31] == ("forms", "blocks", "tunings", "space_changes", "holders")
+    assert schema.TABLES[31:] == ("retracted",)
     assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
     with new_store() as db:
         one, other = worlds(db, 2)
         db.alias(one, "x" * 16_000)
         db.link(one, "implies", other, key="k" * 4_000, properties={"p": 1})
+        db.unlink(db.link(one, "refers_to", other))
         db.accept(db.link(one, "same_as", other))
         db.retire(other, idempotency_key="i" * 4_000)
         db.bookmark("b" * 16_000)

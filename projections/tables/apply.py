@@ -11,27 +11,23 @@ from worlddb.projections.tables.blocks import UNNAMED_TYPES
 from worlddb.projections.tables.bookmarks import apply_bookmarked
 from worlddb.projections.tables.erasures import erased
 from worlddb.projections.tables.imports import filled, imported
+from worlddb.projections.tables.interior import put_retracted
 from worlddb.projections.tables.names import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.owed import Owing
+from worlddb.projections.tables.proposals import apply_decided, apply_proposed
 from worlddb.projections.tables.reclustered import apply_reclustered
 from worlddb.projections.tables.registrations import apply_registered, apply_unregistered
 from worlddb.projections.tables.schema import (
-    ACCEPTED,
     CLOSING_EDGE,
     CLOSING_KEY,
     CLOSING_VERSION,
     CONTAINS_CODE,
     LIVE,
-    PENDING,
-    REJECTED,
     TIME,
     U64,
-    U64_U64,
-    UNDONE,
     AliasRow,
     EdgePlace,
     EdgeRow,
-    ProposalRow,
     VersionRow,
 )
 from worlddb.projections.tables.space_changes import apply_space_chosen, apply_space_dropped
@@ -205,6 +201,7 @@ def _unlinked(on: Applier, event: ev.Unlinked) -> None:
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_unlinked_back(row.target, place, on.seq)
+    put_retracted(tables, row.home, place)
     if place.type == CONTAINS_CODE:
         on.unsettled.joined(place.source, row.target)
     else:
@@ -231,43 +228,6 @@ def _edge(on: Applier, edge: bytes) -> tuple[EdgePlace, EdgeRow]:
     return place, on.tables.edge(place)
 
 
-def _proposed(on: Applier, event: ev.Proposed) -> None:
-    source, target = on.number(event.source), on.number(event.target)
-    row = ProposalRow(
-        source,
-        target,
-        event.source_version,
-        event.target_version,
-        on.number(event.home),
-        on.seq,
-        event.valid_from,
-        event.details,
-        event.nonce,
-        event.handler_version,
-        PENDING,
-        0,
-    )
-    on.tables.put_proposal(event.proposal, row)
-    on.tables.pairs.put(pair_key(source, target), event.proposal)
-
-
-_STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
-
-
-def _decided(on: Applier, event: ev.Decided) -> None:
-    row = on.tables.proposal(event.proposal)
-    if row is None:
-        raise KeyError(f"commit {on.seq} names the unknown proposal {event.proposal.hex()}")
-    status = _STATUSES[event.decision]
-    on.tables.put_proposal(event.proposal, row._replace(status=status, decided=on.seq))
-    on.tables.decisions.put(event.proposal + U64.pack(on.seq), bytes([status]))
-
-
-def pair_key(one: int, other: int) -> bytes:
-    """The key of an unordered pair of nodes."""
-    return U64_U64.pack(min(one, other), max(one, other))
-
-
 _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.StoreCreated: _store_created,
     ev.Created: _created,
@@ -279,8 +239,8 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Linked: _linked,
     ev.Unlinked: _unlinked,
     ev.EdgeClosed: _edge_closed,
-    ev.Proposed: _proposed,
-    ev.Decided: _decided,
+    ev.Proposed: apply_proposed,
+    ev.Decided: apply_decided,
     ev.Bookmarked: apply_bookmarked,
     ev.Imported: imported,
     ev.Filled: filled,

@@ -7,11 +7,12 @@ away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import Final, NamedTuple
 from zlib import crc32
 
+from worlddb.projections.tables.among import among
 from worlddb.projections.tables.blocking import Place, places
 from worlddb.projections.tables.matching import Form, form_of, forms, forms_of
 from worlddb.projections.tables.schema import U32, U64
@@ -96,11 +97,21 @@ def around(tables: Tables, place: Place) -> Around:
     return Around({key.rpartition(_END)[2]: value for key, value in pairs}, is_whole, alone)
 
 
-def holders(tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True) -> Iterator[int]:
-    """The earliest worlds that ever had a form and that are here."""
+def holders(
+    tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True, *, nodes: Sequence[int] | None = None
+) -> Iterator[int]:
+    """The earliest worlds that ever had a form and that are here: among the earliest of all, or among ``nodes``, in
+    ascending order."""
     prefix = _holders_of(text.encode())
-    nodes = (int.from_bytes(key[len(prefix) :], "big") for key, _ in tables.holders.scan(prefix))
-    return islice(filter(here, islice(nodes, MAX_NAMESAKES)), SAME_FORM)
+    earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
+    pairs = earliest if nodes is None else among(tables.holders, prefix, nodes)
+    found = (int.from_bytes(key[len(prefix) :], "big") for key, _ in pairs)
+    return islice(filter(here, found), SAME_FORM)
+
+
+def is_held_by_more(tables: Tables, text: str, than: int) -> bool:
+    """True if more worlds than so many ever had a form."""
+    return next(islice(tables.holders.scan(_holders_of(text.encode())), than, None), None) is not None
 
 
 def form_in(key: bytes) -> str:

@@ -48,6 +48,8 @@ class Owing:
         progress = tables.progress()
         self.next_node = progress.next_node
         self.next_edge = progress.next_edge
+        self.staged = 0
+        """How many proposals the commit has staged so far."""
         tables.first_new_node = progress.next_node
         tables.writing = True
         self.unsettled = Unsettled(tables, seq)

@@ -20,7 +20,7 @@
 | ``hashes`` | u64 node, u64 seq | world hash, and where not both empty, members root and edges root |
 | ``proposals`` | 32-byte proposal id | :class:`ProposalRow` |
 | ``decisions`` | 32-byte proposal id, u64 seq | u8 status |
-| ``pairs`` | u64 lower node, u64 higher node | 32-byte id of the pair's latest proposal |
+| ``pairs`` | u64 higher node, u64 lower node, u64 seq, u32 place in the commit | 32-byte proposal id |
 | ``keys`` | 32-byte idempotency digest | u64 seq |
 | ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
 | ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.log_tree` |
@@ -38,6 +38,7 @@
 | ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
 | | ``02``, u32 space | u64 seq that dropped it |
 | ``holders`` | u32 checksum of a form, the form, ``00``, u64 node | nothing |
+| ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ TABLES: Final = (
     "tunings",
     "space_changes",
     "holders",
+    "retracted",
 )
 
 FIRST_TABLE_BYTE: Final = 0x40
@@ -93,11 +95,13 @@ PREFIX_BYTES: Final = {
     "back": 10,
     "hashes": 8,
     "decisions": 32,
+    "pairs": 8,
     "bookmarks": 16,
     "forms": 8,
     "blocks": 4,
     "space_changes": 1,
     "holders": 4,
+    "retracted": 8,
 }
 """How much of a key names the group that is scanned together."""
 
@@ -127,6 +131,7 @@ EDGE_TYPE_CODES: Final = {
 """The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
 FIRST_CUSTOM_CODE: Final = 256
 CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
+SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
 
 UNFOLLOWED: Final = frozenset(EDGE_TYPE_CODES[name] for name in ("refers_to", "implies", "instance_of", "same_as"))
 """Types whose handlers follow no edges: it is not kept where they lead before they are rows."""
@@ -145,6 +150,7 @@ TIME = struct.Struct(">q")
 EDGE_KEY = struct.Struct(">QHQ")
 EDGE_PREFIX = struct.Struct(">QH")
 EDGE_PLACE = struct.Struct(">QHQ")
+PAIR_KEY = struct.Struct(">QQQI")
 
 
 class Progress(NamedTuple):
@@ -157,10 +163,10 @@ class Progress(NamedTuple):
 
 
 PROGRESS = struct.Struct(">QQQH")
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
 
-Layout 1 had a form in its blocks once for each of its holders."""
+Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone."""
 LAYOUT_BYTES: Final = 2
 NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
@@ -222,8 +228,6 @@ EDGE_TARGET = struct.Struct(">32xQ24xQ")
 """``target`` and ``unlinked`` alone, for following edges."""
 EDGE_TARGET_SEQ = struct.Struct(">32xQ16xQ")
 """``target`` and ``seq`` alone, for finding edges to some nodes."""
-EDGE_HOME: Final = slice(40, 48)
-"""Where the home is in an edge row."""
 
 
 class EdgePlace(NamedTuple):

@@ -7,9 +7,11 @@ from itertools import repeat
 
 from worlddb.log.model.hashing import edge_end
 from worlddb.log.model.trie import Trie
+from worlddb.projections.tables.among import among
 from worlddb.projections.tables.held import Footing, Standing, TrieNodes
 from worlddb.projections.tables.known import edges_known
 from worlddb.projections.tables.overlay import Pair, Table
+from worlddb.projections.tables.proposals import Staged, staged_by_pair
 from worlddb.projections.tables.schema import (
     ALIAS,
     CONTAINS_CODE,
@@ -125,10 +127,10 @@ class Tables(WholeTables):
     def put_alias(self, node: int, alias: int, row: AliasRow) -> None:
         self.alias_table.put(VERSION_KEY.pack(node, alias), ALIAS.pack(*row))
 
-    def named(self, digest: bytes, after: int = -1) -> Iterator[tuple[int, int]]:
-        """(node, seq of first use) of every lineage that ever had the name, in log order."""
-        for key, value in self.names.scan(digest, digest + U64.pack(after + 1)):
-            yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+    def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        """(node, seq of first use) of every lineage that ever had the name, in log order; or those among ``nodes``,
+        in ascending order."""
+        return _first_uses(self.names, digest, nodes)
 
     def is_name_known(self, digest: bytes) -> bool:
         """True if some lineage has, or had, the name."""
@@ -136,10 +138,9 @@ class Tables(WholeTables):
             return True
         return self._names.has_group(digest, fresh=False)
 
-    def typed(self, digest: bytes, after: int = -1) -> Iterator[tuple[int, int]]:
-        """(node, seq of first use) of every lineage that ever had the type, in log order."""
-        for key, value in self.types.scan(digest, digest + U64.pack(after + 1)):
-            yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        """As :meth:`named`, of lineages that ever had the type."""
+        return _first_uses(self.types, digest, nodes)
 
     def standing(self, lineage: bytes) -> Standing | None:
         """What an edge says of an end of this lineage; ``None`` if there is no such node."""
@@ -316,6 +317,10 @@ class Tables(WholeTables):
     def put_proposal(self, proposal: bytes, row: ProposalRow) -> None:
         self.proposals.put(proposal, PROPOSAL.pack(*row))
 
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+        """Every proposal, pair by pair; or those alone of which both sides are among ``nodes``, in ascending order."""
+        return staged_by_pair(self, nodes)
+
     def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
         for key, value in self.proposals.scan(b""):
             yield key, ProposalRow._make(PROPOSAL.unpack(value))
@@ -351,6 +356,13 @@ class Tables(WholeTables):
         """(commit, stored value) of the world hash in force at ``seq``."""
         found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
         return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+
+
+def _first_uses(table: Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+    """Node and commit of pairs of ``names`` or ``types``."""
+    pairs = table.scan(digest) if nodes is None else among(table, digest, nodes)
+    for key, value in pairs:
+        yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
 
 
 def _outgoing(pair: Pair) -> tuple[EdgePlace, EdgeRow]:

@@ -124,6 +124,7 @@ class WholeTables:
             self.tunings,
             self.space_changes,
             self._holders,
+            self.retracted,
         ) = self._all.values()
 
     def paid(self, table: Table) -> Table:

@@ -78,6 +78,6 @@ def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
     if table in ("proposals", "decisions"):
         found = tables.proposal(key[:HASH_BYTES])
         return b"" if found is None else tables.node(found.source).lineage
-    if table == "edge_keys":
+    if table in ("edge_keys", "retracted"):
         return tables.node(EDGE_KEY.unpack(value)[0]).lineage
     return b""
