@@ -202,7 +202,7 @@ class _Group:
         for order, identifier, proposal in inside.proposals.get(node, ()):
             self._proposal(order, identifier, proposal)
         for place in inside.edges.get(node, ()):
-            self._edge(place)
+            self._edge(place, inside.order.of_edge(place.edge))
         for known in types:
             self._registration(known)
         for thresholds in tuned:
@@ -210,7 +210,8 @@ class _Group:
         gone = inside.retracted.get(node, ())
         for first in range(0, len(gone), _RETRACTED):
             self._said.append(fr.RetractedFrame(b"".join(gone[first : first + _RETRACTED])))
-        opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, node)
+        order = inside.order.of_world(node)
+        opening = fr.WorldFrame(row.lineage, _hash_of(self._snapshot, node, self._seq), row.t_create, order)
         return [opening, *self._given, *self._said]
 
     def _version(self, ordinal: int, row: VersionRow) -> None:
@@ -255,7 +256,7 @@ class _Group:
         """The id of the reasons that were given for a decision."""
         return self._blob(seq, self._told.said(self._snapshot, seq, proposal, ev.Decided).details)
 
-    def _edge(self, place: EdgePlace) -> None:
+    def _edge(self, place: EdgePlace, order: int) -> None:
         row = self._tables.edge(place)
         details, nonce, keyed = self._said_by(place, row)
         closing = self._closing((CLOSING_EDGE, place.edge, 0), row)
@@ -275,7 +276,7 @@ class _Group:
                 keyed,
                 row.handler_version,
                 self._commit(row.seq),
-                place.edge,
+                order,
             )
         )
 

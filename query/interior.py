@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from typing import Final, NamedTuple
 
@@ -16,6 +17,22 @@ _OPEN: Final = 1
 _DONE: Final = 2
 
 
+class Order(NamedTuple):
+    """In which order the store got to know the worlds and the edges of an interior: their numbers, which tell how many
+    there are in the whole store, as places among those of the interior."""
+
+    nodes: list[int]
+    edges: list[int]
+
+    def of_world(self, node: int) -> int:
+        """The place of a world, from 0 on."""
+        return bisect_left(self.nodes, node)
+
+    def of_edge(self, edge: int) -> int:
+        """The place of an edge, from 0 on."""
+        return bisect_left(self.edges, edge)
+
+
 class Interior(NamedTuple):
     """Node numbers, members before the worlds that contain them; edges and proposals by the world that is their home,
     proposals with their place among those of the interior, in the order in which they were staged.
@@ -28,6 +45,7 @@ class Interior(NamedTuple):
     retracted: dict[int, list[bytes]]
     proposals: dict[int, list[tuple[int, bytes, ProposalRow]]]
     outside: dict[int, int]
+    order: Order
 
 
 def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
@@ -43,7 +61,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
         if node not in inside:
             outside[node] = max(version, outside.get(node, 0))
 
-    staged = set(tables.staged(sorted(inside)))
+    staged = set(tables.staged(sorted(nodes)))
     for home in nodes:
         for place, row in edges_at_home(tables, home):
             if row.seq > seq:
@@ -66,7 +84,8 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
         places.sort(key=lambda place: place.edge)
     for ids in retracted.values():
         ids.sort()
-    return Interior(nodes, dict(edges), dict(retracted), dict(proposals), outside)
+    ranks = Order(sorted(nodes), sorted(place.edge for places in edges.values() for place in places))
+    return Interior(nodes, dict(edges), dict(retracted), dict(proposals), outside, ranks)
 
 
 def _inside_out(tables: Tables, world: int, seq: int) -> list[int]:

@@ -4,7 +4,8 @@ A frame is a tagged msgpack array. Worlds come from the inside out: a ``world`` 
 to the next one is said of that world. A member's group stands before those of the worlds that contain it, so a reader
 can hash every world as soon as its group ends, and a containment cycle cannot be written at all. Texts are in ``blob``
 frames, stored bytes as they are, before the frames that name them by hash; an ``erased`` frame stands for one whose
-text is gone. ``order`` is the place in the exporting store's log, so that an import can keep it.
+text is gone. ``order`` is the place of a world, an edge or a proposal among those of the bundle, as the exporting store
+got to know them, so that an import can keep it; only which is greater says anything.
 """
 
 from __future__ import annotations
