@@ -114,7 +114,8 @@ class PlainHandler:
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.source == edge.target:
-            ctx.refuse("self_reference", f"{ctx.shown(edge.source)} cannot have a {self.name} edge to itself")
+            reason = f"{ctx.shown(edge.source)} cannot have a {self.name} edge to itself"
+            ctx.refuse("self_reference", reason, "Name two worlds")
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
@@ -134,5 +135,6 @@ class AcyclicHandler(PlainHandler):
                 f"{self.name}_cycle",
                 f"{ctx.shown(edge.source)} {self.name} {ctx.shown(edge.target)} would close a cycle:"
                 f" the second already leads to the first",
+                "Swap the two, or unlink what leads back if it is wrong",
             )
         return Insert.WRITE

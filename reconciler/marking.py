@@ -26,7 +26,7 @@ def bookmark(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
         ctx.refuse(
             "bookmark_exists",
             f"The bookmark {command.name[:80]!r} stands for commit {known[1].marked}, set by commit {known[0]}",
-            "Choose another name, or move it with --move (move=True)",
+            "Choose another name, or move it with move=True",
         )
     return marked, ctx.draft.add_body("Bookmark", command.name, "")
 

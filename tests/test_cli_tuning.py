@@ -42,8 +42,9 @@ def test_thresholds_are_set_listed_and_taken_back(run: Here) -> None:
         (("tune", "--fuzzy", "much"), "usage"),
         (("tune", "--most", "0"), "input"),
         (("tune", "--most", "5000000000"), "input"),
-        (("tune", "--world", "Nobody"), "unknown_reference"),
-        (("tune", "--type", "x" * 300), "limit"),
+        (("tune",), "usage"),
+        (("tune", "--fuzzy", "0.95", "--world", "Nobody"), "unknown_reference"),
+        (("tune", "--fuzzy", "0.95", "--type", "x" * 300), "limit"),
         (("untune",), "refused"),
     ],
 )

@@ -15,7 +15,7 @@ from tests.running import small_store
 from tests.test_diff_altered import forged_text, text_of
 from worlddb.tools.cli.main import main
 from worlddb.tools.reports.difference import MAX_WORLDS, pieces, render
-from worlddb.tools.reports.pages import visible
+from worlddb.tools.reports.pages import visible, write_page
 
 
 @pytest.fixture
@@ -111,7 +111,9 @@ def test_the_command_writes_the_page_whole_or_not_at_all(
     assert main(["diff", str(a), str(b), "--html", str(file), "--overwrite"]) == 1
     assert file.read_text("utf-8") == render(found, str(a), str(b))
     capsys.readouterr()
-    for wrong in (tmp_path / "nowhere" / "report.html", a):
+    for wrong, told in ((tmp_path / "nowhere" / "report.html", "no directory"), (a, "is a directory")):
         assert main(["diff", str(a), str(b), "--html", str(wrong), "--overwrite"]) == 2
-        assert "cannot be written" in capsys.readouterr().err
+        assert told in capsys.readouterr().err
+    with pytest.raises(worlddb.InputError, match="cannot be written: Is a directory"):
+        write_page("a page", tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".report")]

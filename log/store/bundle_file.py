@@ -208,7 +208,8 @@ def open_bundle(path: Path) -> Iterator[BundleReader]:
             raise InputError(f"{shown} is not a regular file", "Give the path of a bundle")
         stored = path.open("rb")
     except (OSError, ValueError) as error:
-        raise InputError(f"{shown} cannot be read: {error}", "Check the path and its permissions") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown} cannot be read: {why}", "Check the path and its permissions") from None
     with stored:
         if stored.peek(len(_PACKED_MAGIC)).startswith(_PACKED_MAGIC):
             import zstandard

@@ -34,14 +34,25 @@ class Contains(PlainHandler):
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.target == ctx.root:
-            ctx.refuse("containment_cycle", "The root world contains everything and is contained in nothing")
-        if edge.source == edge.target or self._leads_back(ctx, edge):
+            ctx.refuse(
+                "containment_cycle",
+                "The root world contains everything and is contained in nothing",
+                "Name another world as the member",
+            )
+        if edge.source == edge.target:
+            ctx.refuse("containment_cycle", f"{ctx.shown(edge.source)} cannot contain itself", "Name two worlds")
+        if self._leads_back(ctx, edge):
             ctx.refuse(
                 "containment_cycle",
                 f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
+                "Move the first elsewhere before",
             )
         if edge.source in ctx.containers(edge.target):
-            ctx.refuse("already_member", f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}")
+            ctx.refuse(
+                "already_member",
+                f"{ctx.shown(edge.target)} is already a member of {ctx.shown(edge.source)}",
+                "Nothing is to be done",
+            )
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:

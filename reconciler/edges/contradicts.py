@@ -39,6 +39,7 @@ class Contradicts(PlainHandler):
                 ctx.refuse(
                     "already_in_conflict",
                     f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",
+                    "Retire or unlink what is wrong, or give a time after that conflict",
                 )
         return Insert.WRITE
 

@@ -41,7 +41,7 @@ class SameAs(PlainHandler):
         if latest.status == "pending":
             ctx.refuse("already_proposed", f"The pair is already proposed as {short(latest.id)}", "Accept or reject it")
         if latest.status == "accepted":
-            ctx.refuse("already_same", f"The pair was already accepted as {short(latest.id)}")
+            ctx.refuse("already_same", f"The pair was already accepted as {short(latest.id)}", "Undo it if it is wrong")
         if latest.status == "rejected" and not latest.changed:
             ctx.refuse(
                 "rejected_before",

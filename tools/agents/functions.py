@@ -13,8 +13,9 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from worlddb import Database, InputError, UnavailableError, WorldDBError
+from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.mcp import results
+from worlddb.tools.mcp.wording import GIVE_TIMES
 
 MAX_HITS: Final = 50
 _MARGIN: Final = 8
@@ -163,8 +164,15 @@ def call(
         own = {"world": world} | ({"source": source} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
     except WorldDBError as error:
-        answer = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
+        answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
     return msgspec.json.encode(answer).decode()
+
+
+def _remedy(error: WorldDBError) -> str:
+    """What a model can do, which has these three functions and no library."""
+    if isinstance(error, UnknownReference):
+        return "Ids are in the answers of recall"
+    return GIVE_TIMES if isinstance(error, InvalidTime) else error.remedy
 
 
 def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:

@@ -30,10 +30,19 @@ _UNKNOWN_COMMAND: Final = re.compile(
 )
 
 
+_OPTION: Final = re.compile(r"--[a-z][a-z-]+")
+
+
 class UsageError(InputError):
     """The command line itself is wrong."""
 
     code = "usage"
+
+
+class MissingFile(InputError):
+    """A file that was named is not there, or is a directory; or the directory is not there that was to hold it."""
+
+    code = "missing_file"
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,8 +78,25 @@ def parser_of(commands: Sequence[Command]) -> Parser:
         command.arguments(own)
         # A default here would overwrite what was given before the command.
         _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS), command.json)
-        own.set_defaults(run=command.run)
+        own.set_defaults(run=command.run, parser=own)
     return parser
+
+
+def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    """What was typed.
+
+    Raises:
+        UsageError: it cannot be understood; what helps is the help of the command, not that of the whole.
+    """
+    args, unknown = parser.parse_known_args(words)
+    if not unknown:
+        return args
+    own = parser if args.command is None else args.parser
+    given = unknown[0].partition("=")[0]
+    near = get_close_matches(given, _OPTION.findall(own.format_help()), n=1) if given.startswith("-") else []
+    meant = f"Did you mean {near[0]}? " if near else ""
+    what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
+    raise UsageError(what, f"{meant}See `{own.prog} --help`")
 
 
 def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any], json: str = ONE_DOCUMENT) -> None:
@@ -146,6 +172,11 @@ def span(text: str) -> tuple[str | None, str | None]:
     return start.strip() or None, end.strip() or None
 
 
+def add_limit(parser: argparse.ArgumentParser, told: str, *, default: int | None = None) -> None:
+    """``--limit``, or ``-k``, for commands that list."""
+    parser.add_argument("--limit", "-k", metavar="N", type=count, default=default, help=told)
+
+
 def add_author(parser: argparse.ArgumentParser) -> None:
     """``--author``, for commands that write."""
     parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
@@ -174,13 +205,32 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
     ``overwrite`` is ``None`` for what is never replaced.
 
     Raises:
-        InputError: something is there, and nobody said that it may be replaced; or the file would lie in a store.
+        InputError: something is there, and nobody said that it may be replaced; or it is a directory, or would lie in
+            a store.
+        MissingFile: no directory is there that could hold it.
     """
+    check_place(file)
     for folder in Path(file).absolute().parents:
         if (folder / "data.mdb").exists():
             raise InputError(
                 f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside of the store"
             )
+    if Path(file).is_dir():
+        raise InputError(f"{file!r:.200} is a directory", "Name a file in it")
     if not overwrite and os.path.lexists(file):
         remedy = "Choose another name" if overwrite is None else "Choose another name, or replace it with --overwrite"
         raise InputError(f"{file!r:.200} exists already", remedy)
+
+
+def check_place(file: str) -> None:
+    """See that a file can be made where it is to be, before the work begins that fills it.
+
+    Raises:
+        InputError: it has no name.
+        MissingFile: there is no such directory.
+    """
+    folder = Path(file).parent
+    if not file:
+        raise InputError("The file to write has no name: it is empty", "Name one")
+    if not folder.is_dir():
+        raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")

@@ -33,6 +33,8 @@ def _log(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         first = _first_commit(db, args.first)
         last = None if args.ingested is None else _last_commit(db, args.ingested)
+        if last is not None and last < first <= db.head().seq:
+            raise UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
         named = _named(db, args.ref)
         told = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
         entries = told if named is None else (entry for entry in told if named in entry.refs)

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from worlddb import InputError, StoreError, UnavailableError, WorldDBError
+from worlddb import StoreError, UnavailableError, WorldDBError
 from worlddb.tools.cli import (
     backups,
     blaming,
@@ -37,7 +37,7 @@ from worlddb.tools.cli import (
     worlds,
     writing,
 )
-from worlddb.tools.cli.arguments import Parser, UsageError, parser_of
+from worlddb.tools.cli.arguments import MissingFile, Parser, UsageError, parsed, parser_of
 from worlddb.tools.cli.command import Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.start import INTERRUPTED, INTERRUPTED_WORDS
@@ -88,12 +88,6 @@ class Unexpected(StoreError):
     code = "unexpected"
 
 
-class MissingFile(InputError):
-    """A file that was named is not there, or is a directory."""
-
-    code = "missing_file"
-
-
 class DiskFull(SystemTrouble):
     """There is no room left where something had to be written."""
 
@@ -122,7 +116,7 @@ def _ended(arguments: list[str]) -> int:
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
         parser = parser_of(COMMANDS)
-        args = parser.parse_args(arguments)
+        args = parsed(parser, arguments)
         out = Output(json=args.json, quiet=args.quiet)
         if args.command is None:
             return _without_command(parser, out)

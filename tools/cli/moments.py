@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from worlddb import Bookmark, InputError
 from worlddb.tools.cli import arguments, stores, wire
-from worlddb.tools.cli.arguments import UsageError, parser_of
+from worlddb.tools.cli.arguments import UsageError, parsed, parser_of
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
@@ -67,7 +67,7 @@ def at(commands: Callable[[], Sequence[Command]]) -> Command:
     def run(args: Namespace, out: Output) -> int:
         if not args.words:
             raise UsageError("No command was given after the moment", "For example: worlddb at 2026-03-01 children")
-        told = parser_of(commands()).parse_args(args.words)
+        told = parsed(parser_of(commands()), args.words)
         if not hasattr(told, "ingested"):
             raise UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",

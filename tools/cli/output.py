@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, TextIO, TypeAlias
 
 from worlddb import WorldDBError
+from worlddb.tools.cli import wording
 from worlddb.tools.cli.page import Page, Span, visible
 
 Told: TypeAlias = Callable[[int, "int | None", str], None]
@@ -70,13 +71,14 @@ class Output:
 
     def failed(self, error: WorldDBError) -> None:
         """Say an error to the person, and in JSON to the program that asked for it."""
-        remedy = f"  {error.remedy}\n" if error.remedy else ""
+        message, advice = wording.told(error)
+        remedy = f"  {advice}\n" if advice else ""
         label = f"error[{error.code}]:"
         if _for_a_person(sys.stderr) and not os.environ.get("NO_COLOR"):
             label = f"\x1b[1;31m{label}\x1b[0m"
-        sys.stderr.write(f"{label} {visible(error.message)}\n{visible(remedy)}")
+        sys.stderr.write(f"{label} {visible(message)}\n{visible(remedy)}")
         if self.json:
-            told: dict[str, Any] = {"code": error.code, "message": error.message, "remedy": error.remedy}
+            told: dict[str, Any] = {"code": error.code, "message": message, "remedy": advice}
             if error.details:
                 told["details"] = error.details
             self.document({"error": told}, indent=2)

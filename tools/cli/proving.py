@@ -19,7 +19,7 @@ from worlddb import (
     ProofCheck,
 )
 from worlddb.tools.cli import stores, wire
-from worlddb.tools.cli.arguments import UsageError, add_moment, refuse_existing
+from worlddb.tools.cli.arguments import UsageError, add_moment, check_place, refuse_existing
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
@@ -103,6 +103,7 @@ def _keygen_arguments(parser: ArgumentParser) -> None:
 
 
 def _keygen(args: Namespace, out: Output) -> int:
+    check_place(args.out)
     pair = worlddb.new_key(args.name)
     try:
         descriptor = os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

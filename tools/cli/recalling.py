@@ -18,7 +18,7 @@ _NAMED: Final = 5
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
     parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
-    parser.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many hits (default: 10)")
+    arguments.add_limit(parser, "how many hits (default: 10)", default=10)
     parser.add_argument(
         "--group",
         metavar="N",
@@ -45,7 +45,7 @@ def _recall(args: Namespace, out: Output) -> int:
         found = view.recall(
             " ".join(args.text),
             world=None if args.world is None else stores.world_of(view, args.world),
-            k=args.k,
+            k=args.limit,
             exact=args.exact,
             include_superseded=args.include_superseded,
             lanes=args.lanes,
@@ -168,7 +168,7 @@ COMMANDS = (
             ("recall lease --overlaps 2024-01-01..2025-01-01", "what was true at some time in 2024"),
             ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
             ('recall "what have we planned?" --group 3', "the ten best sessions or documents, three hits of each"),
-            ('recall deposit --world "The new job" -k 3 --explain', "inside one world, with reasons"),
+            ('recall deposit --world "The new job" --limit 3 --explain', "inside one world, with reasons"),
         ),
     ),
 )

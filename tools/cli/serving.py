@@ -74,7 +74,7 @@ def _serve(args: Namespace, out: Output) -> int:
     with _extra():
         from worlddb.tools.mcp.server import serve
     with _opened(args) as db:
-        serve(db, args.world)
+        serve(db, _world(args, db))
     return DONE
 
 
@@ -96,11 +96,15 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        serve_http(
-            db, args.world, listener, Admitted(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND), ready
-        )
+        admitted = Admitted(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND)
+        serve_http(db, _world(args, db), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
+
+
+def _world(args: Namespace, db: Database) -> str | None:
+    """The world that is served, if not all."""
+    return None if args.world is None else stores.world_of(db.view(), args.world)
 
 
 def _check_openness(args: Namespace, address: Address) -> None:

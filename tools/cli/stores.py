@@ -24,6 +24,7 @@ from worlddb import (
 )
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
+from worlddb.tools.cli.wording import LOOK_FOR_IT, NAME_A_STORE, NOTHING_THEN
 
 DEFAULT_FOLDER: Final = "worlddb-store"
 _SHOWN: Final = 8
@@ -69,9 +70,7 @@ def existing(args: Namespace, *, author: str = "local") -> Database:
     Raises:
         NotAStore: it is not; nothing is made.
     """
-    folder = there(
-        folder_of(args), "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE` or `create`"
-    )
+    folder = there(folder_of(args), NAME_A_STORE)
     return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
@@ -139,9 +138,7 @@ def world_of(view: View, text: str) -> str:
     except UnknownReference as error:
         for hint in why_empty(view):
             raise UnknownReference(error.message, hint) from None
-        raise UnknownReference(
-            error.message, "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`"
-        ) from None
+        raise UnknownReference(error.message, LOOK_FOR_IT) from None
     except AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {_described(view, world)}" for world in candidates if world is not None)
@@ -165,9 +162,7 @@ def only_world_of(view: View, text: str) -> str:
 
 def why_empty(view: View) -> tuple[str, ...]:
     """A hint for a person to whom an early view showed nothing; empty for any other view."""
-    return (
-        () if view.seq else ("Nothing had been committed by then. What was true at a time is asked with --valid TIME.",)
-    )
+    return () if view.seq else (NOTHING_THEN,)
 
 
 def world_or_edge(view: View, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from worlddb import Thresholds, Tuning, View
 from worlddb.tools.cli import arguments, stores, wire
+from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
@@ -33,17 +34,19 @@ def _tune_arguments(parser: ArgumentParser) -> None:
     _place_arguments(parser)
     for name, told in _SCORES.items():
         default = getattr(Thresholds(), name)
-        parser.add_argument(
-            f"--{name}", type=float, default=default, metavar="X", help=f"{told}, 0 to 1 (default: {default})"
-        )
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{told}, 0 to 1 (default: {default})")
     most = Thresholds().most
-    parser.add_argument(
-        "--most", type=int, default=most, metavar="N", help=f"proposals where several are likely (default: {most})"
-    )
+    parser.add_argument("--most", type=int, metavar="N", help=f"proposals where several are likely (default: {most})")
 
 
 def _tune(args: Namespace, out: Output) -> int:
-    thresholds = Thresholds(**{name: getattr(args, name) for name in _FIELDS})
+    given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
+    if not given:
+        raise UsageError(
+            "No threshold was given",
+            "Give one or more of --fuzzy, --phonetic, --embedding, --margin and --most; `worlddb tunings` lists them",
+        )
+    thresholds = Thresholds(**given)
     with stores.existing(args, author=args.author) as db:
         receipt = db.tune(thresholds, world=_world(db.view(), args), type=args.type, why=args.why)
         receipt.raise_if_refused()

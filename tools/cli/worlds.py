@@ -216,7 +216,7 @@ def _history(args: Namespace, out: Output) -> int:
 
 def _children_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
-    parser.add_argument("--limit", metavar="N", type=arguments.count, help="no more than this many")
+    arguments.add_limit(parser, "no more than this many")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)

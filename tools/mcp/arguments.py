@@ -20,8 +20,8 @@ Kind = Literal["user", "agent", "app", "run"]
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 Label = Annotated[str, Meta(min_length=1, max_length=200)]
 Why = Annotated[str, Meta(max_length=2_000, description="The reason, kept with the change.")]
-_DIGITS: Final = "^[0-9a-fA-F]{4,64}$"
-Reference = Annotated[str, Meta(pattern=_DIGITS, description="A memory's id, or its first 4 digits or more.")]
+DIGITS: Final = "^[0-9a-fA-F]{4,64}$"
+Reference = Annotated[str, Meta(pattern=DIGITS, description="A memory's id, or its first 4 digits or more.")]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
 Known = Annotated[
     str | int, Meta(description="What had been learned by this time (ISO 8601), or by this commit (a whole number).")
@@ -29,6 +29,7 @@ Known = Annotated[
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description=f"How many at most (1 to {MAX_PAGE}).")]
 Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before, with the same arguments.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
+Retired = Annotated[bool, Meta(description="Also what does not hold any more.")]
 Format = Literal["text", "json"]
 
 
@@ -92,7 +93,7 @@ class AsOf(Paged):
 class Listing(Paged):
     """``memory_list``."""
 
-    include_retired: bool = False
+    include_retired: Retired = False
 
 
 class Read(Arguments):
@@ -122,8 +123,8 @@ class Retire(Arguments):
 class RetireAll(Arguments):
     """``memory_retire_all``."""
 
-    kind: Kind
-    scope_id: Identity
+    kind: Annotated[Kind, Meta(description="What the scope is of.")]
+    scope_id: Annotated[Identity, Meta(description="The id of that user, agent, app or run.")]
     why: Why = ""
 
 
@@ -138,8 +139,8 @@ class PurgeScope(RetireAll, kw_only=True):
 class ListScopes(Arguments):
     """``memory_list_scopes``."""
 
-    kind: Kind | None = None
-    include_retired: bool = False
+    kind: Annotated[Kind | None, Meta(description="Of one kind only.")] = None
+    include_retired: Retired = False
     limit: Count = DEFAULT_PAGE
     cursor: Cursor | None = None
 
@@ -153,7 +154,9 @@ class History(Arguments):
 class Proposals(Arguments):
     """``memory_proposals``."""
 
-    status: Literal["pending", "accepted", "rejected", "undone", "all"] = "pending"
+    status: Annotated[
+        Literal["pending", "accepted", "rejected", "undone", "all"], Meta(description="How they stand.")
+    ] = "pending"
     limit: Count = DEFAULT_PAGE
     cursor: Cursor | None = None
 
@@ -161,7 +164,7 @@ class Proposals(Arguments):
 class Decide(Arguments):
     """``memory_decide``."""
 
-    proposal: Annotated[str, Meta(pattern=_DIGITS, description="The proposal's id, or its first 4 digits or more.")]
+    proposal: Annotated[str, Meta(pattern=DIGITS, description="The proposal's id, or its first 4 digits or more.")]
     decision: Annotated[Literal["accept", "reject", "undo"], Meta(description="undo takes an acceptance back.")]
     why: Why = ""
 

@@ -20,6 +20,7 @@ from worlddb import (
     WorldDBError,
     format_time,
 )
+from worlddb.tools.mcp import wording
 from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
 from worlddb.tools.mcp.cursors import SECRET_BYTES, Cursors, Place
 
@@ -116,7 +117,7 @@ class Desk:
             return f"{error.code}: The memory cannot be reached now. Try again later"
         if self.world is not None and isinstance(error, IdempotencyConflict):
             return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
-        return f"{error.code}: {error}"
+        return wording.told(error)
 
     # -- scopes
 

@@ -33,10 +33,10 @@ from mcp_types import Tool as ListedTool
 from pydantic import AnyUrl
 
 from worlddb import Database, InputError, WorldDBError, __version__
-from worlddb.tools.mcp import completing, listing, resources
-from worlddb.tools.mcp.arguments import Arguments
+from worlddb.tools.mcp import completing, listing, resources, wording
+from worlddb.tools.mcp.arguments import Arguments, Shown
 from worlddb.tools.mcp.call import Call
-from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool
+from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool, schema
 from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.progress import Progress
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, written
@@ -91,12 +91,12 @@ class MemoryServer(MCPServer[Any]):
         """
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
+            raise MCPError(INVALID_PARAMS, wording.no_such("tool", name, [tool.name for tool in self.tools]))
         try:
             given = msgspec.convert(arguments, tool.takes)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
-            raise ToolError(f"invalid_arguments: {error}") from error
+            raise ToolError(wording.told_wrong(error, tool.input_schema)) from error
         except WorldDBError as error:
             raise ToolError(self._desk.told(error)) from error
         except Exception as error:
@@ -153,7 +153,7 @@ class MemoryServer(MCPServer[Any]):
         try:
             found = await self._in_thread(resources.read, self.templates, str(uri))
         except msgspec.ValidationError as error:
-            raise ResourceNotFoundError(f"invalid_arguments: {error}") from error
+            raise ResourceNotFoundError(wording.told_wrong(error, schema(Shown))) from error
         except InputError as error:
             raise ResourceNotFoundError(self._desk.told(error)) from error
         except WorldDBError as error:
@@ -176,11 +176,11 @@ class MemoryServer(MCPServer[Any]):
         """
         prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name[:100]}")
+            raise MCPError(INVALID_PARAMS, wording.no_such("prompt", name, [prompt.name for prompt in self.prompts]))
         try:
             text = await self._in_thread(written, prompt, arguments or {})
         except msgspec.ValidationError as error:
-            raise MCPError(INVALID_PARAMS, f"invalid_arguments: {error}") from error
+            raise MCPError(INVALID_PARAMS, wording.told_wrong(error, schema(prompt.takes))) from error
         except InputError as error:
             raise MCPError(INVALID_PARAMS, self._desk.told(error)) from error
         except WorldDBError as error:

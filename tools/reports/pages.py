@@ -37,7 +37,9 @@ def write_page(page: str, file: Path) -> None:
         os.replace(unfinished, file)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise InputError(f"The report cannot be written: {error}", "Name a file in a directory that exists") from error
+        raise InputError(
+            f"The page {str(file)!r:.200} cannot be written: {error.strerror}", "Check its directory and the space"
+        ) from error
 
 
 def visible(text: str) -> str:

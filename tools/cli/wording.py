@@ -1,0 +1,59 @@
+"""Errors in the words of the command line: the engine's remedies name calls and arguments of the library."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from worlddb import WorldDBError
+
+LOOK_FOR_IT: Final = "Look for it with `worlddb recall TEXT`, or walk down from `worlddb children`"
+NAME_A_STORE: Final = "Name one with --store DIR or $WORLDDB_STORE, or make one: `worlddb ingest FILE` or `create`"
+ASK_WITH_VALID: Final = "What was true at a time is asked with --valid TIME"
+NOTHING_THEN: Final = f"Nothing had been committed by then. {ASK_WITH_VALID}."
+
+_PHRASES: Final = (
+    ("Look for it with recall or find", LOOK_FOR_IT),
+    ("Look it up by name with find", LOOK_FOR_IT),
+    ("Check the path, or write to it first", NAME_A_STORE),
+    ("Look at a later view; what was true at a time, by what is known now, is asked with valid=", ASK_WITH_VALID),
+    ("List them with proposals()", "List them with `worlddb proposals --status all`"),
+    ("List them with `worlddb bookmark` or bookmarks()", "List them with `worlddb bookmark`"),
+    ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),
+    ("See what is set where with view.tunings()", "`worlddb tunings` lists what is set where"),
+    ("See what is registered where with view.edge_types()", "`worlddb types` lists what is registered where"),
+    ("; or register your own with db.register(...)", "; other types are registered by programs, see docs/guide.md"),
+    (
+        "Open the store with it: worlddb.open(path, edge_types=[...])",
+        "Write it from a program that has the handler; reading needs none",
+    ),
+    ("with db.register(...)", "from a program"),
+    ("Reassert it as a new lineage", "State it again, as a world of its own: `worlddb reassert REF`"),
+    ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
+    ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
+    ("replace it with overwrite", "replace it with --overwrite"),
+    ("Open it with embedder=...", "Name one with --embedder"),
+)
+"""What the engine says, and what somebody at the command line can do."""
+_PROVE: Final = re.compile(r"prove\('([0-9a-f]+)', world='([0-9a-f]+)'\)")
+_ARGUMENT: Final = re.compile(r"(?<![-\w$.`'\"])([a-z][a-z_]+)=(?:True|\.\.\.)?(?=$|[\s,;.)])")
+
+
+class Told(NamedTuple):
+    """What a person is told of an error."""
+
+    message: str
+    remedy: str
+
+
+def told(error: WorldDBError) -> Told:
+    """An error as a person at the command line can use it."""
+    return Told(error.message, in_options(error.remedy))
+
+
+def in_options(text: str) -> str:
+    """A text of the engine with commands and options where it names calls and arguments."""
+    for said, here in _PHRASES:
+        text = text.replace(said, here)
+    text = _PROVE.sub(r"`worlddb prove \1 --world \2`", text)
+    return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')}", text)

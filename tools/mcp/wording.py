@@ -1,0 +1,85 @@
+"""Errors in the words of the tools: what was wrong with which argument, and what a model can do about it.
+
+The engine's remedies name calls of the library, which a model has not. What only whoever runs the server can mend is
+said to be theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import InvalidTime, RefusedError, StoreError, UnavailableError, WorldDBError
+from worlddb.tools.mcp.arguments import DIGITS
+
+FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
+GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
+
+_REMEDIES: Final = {
+    "Look for it with recall or find": FIND_IDS,
+    "Look it up by name with find": FIND_IDS,
+    "Reassert it as a new lineage": "Write what holds now with memory_write",
+}
+_REFUSED: Final = {
+    "already_decided": "See memory_proposals with status=all",
+    "rejected_before": "Amend one of them first, if something new is known",
+}
+_PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
+_PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
+_ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
+
+
+def told(error: WorldDBError) -> str:
+    """An error of the engine."""
+    remedy = _REMEDIES.get(error.remedy, error.remedy)
+    if isinstance(error, RefusedError):
+        remedy = _REFUSED.get(str(error.details.get("reason")), remedy)
+    elif isinstance(error, InvalidTime):
+        remedy = GIVE_TIMES
+    elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
+        remedy = f"For whoever runs this memory: {remedy}"
+    # What the engine calls the time of ingest is the tools' argument ``known``.
+    message = re.sub(r"^ingested (?=')", "known ", error.message)
+    return f"{error.code}: {message}. {remedy}" if remedy else f"{error.code}: {message}"
+
+
+def no_such(what: str, name: str, known: list[str]) -> str:
+    """A tool or a prompt that is not there."""
+    near = get_close_matches(name, known, n=1, cutoff=0.85)
+    return f"Unknown {what}: {name[:100]}" + (f". Did you mean {near[0]}?" if near else "")
+
+
+def told_wrong(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
+    """Arguments that do not fit their JSON schema: which one, what it is, and what may be given."""
+    properties = schema.get("properties", {})
+    message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))
+    place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
+    if unknown is not None and place is None:
+        return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
+    name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
+    return ". ".join([f"invalid_arguments: {message}", *_about(name, properties)])
+
+
+def _known(given: str, names: list[str]) -> str:
+    near = get_close_matches(given, names, n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return meant + (f"It takes {', '.join(names)}" if names else "It takes no arguments")
+
+
+def _about(name: str, properties: dict[str, Any]) -> list[str]:
+    """What the schema says of an argument, and where ids come from."""
+    schema = properties.get(name)
+    if schema is None:
+        return []
+    forms = [schema, *schema.get("anyOf", [])]
+    said = [f"{name}: {form['description'].rstrip('.')}" for form in forms if "description" in form][:1]
+    said += [f"Give one of: {', '.join(form['enum'])}" for form in forms if "enum" in form]
+    if name == "proposal":
+        said.append("Ids of proposals are in the answers of memory_proposals")
+    elif any(form.get("pattern") == DIGITS for form in forms):
+        said.append(FIND_IDS)
+    return said
