@@ -53,8 +53,8 @@ class Gate:
 
     def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
         self._snapshot = snapshot
-        self._inside = inside
-        self._choice = choice
+        self.inside = inside
+        self.choice = choice
         self._scope = Scope(snapshot.tables, inside, snapshot.place.moment)
         self._members: set[int] | None = None
         self._counted = False
@@ -65,8 +65,8 @@ class Gate:
     def members(self) -> set[int] | None:
         """The worlds that are searched, if they are few; ``None`` for any."""
         moment, top = self._snapshot.place
-        if self._inside != top and not self._counted:
-            self._members = members_below(self._snapshot.tables, self._inside, moment, SMALL_WORLD)
+        if self.inside != top and not self._counted:
+            self._members = members_below(self._snapshot.tables, self.inside, moment, SMALL_WORLD)
         self._counted = True
         return self._members
 
@@ -80,17 +80,17 @@ class Gate:
         members = self.members
         if node not in members if members is not None else not self._scope.holds(node):
             return None
-        return self._choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
+        return self.choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
         newest = self.seen(node)
         if newest is None or newest.number == number:
             return newest
-        if not self._choice.is_of_several:
+        if not self.choice.is_of_several:
             return None
         if node not in self._also_seen:
-            every = self._choice.each(self._snapshot.tables, node, self._snapshot.place.moment)
+            every = self.choice.each(self._snapshot.tables, node, self._snapshot.place.moment)
             self._also_seen[node] = {seen.number: seen for seen in every}
         return self._also_seen[node].get(number)
 
@@ -108,7 +108,8 @@ class Gate:
                 if seen is None:
                     continue
                 given.add(hit.node)
-                yield Passed(hit.node, seen, hit.score)
+                newest = self.seen(hit.node) if self.choice.earlier else None
+                yield Passed(hit.node, newest or seen, hit.score)
             if len(hits) < limit:
                 return
             done, limit = len(hits), limit * _OVERFETCH

@@ -6,6 +6,7 @@ from typing import Final
 
 from worlddb.projections.tables.asof import newest_version
 from worlddb.query import build, records
+from worlddb.query.competing import NEWER, SUPERSEDED
 from worlddb.query.groups import Grouped
 from worlddb.query.lanes.text import matched
 from worlddb.query.period import Choice
@@ -71,5 +72,7 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         ENTITY: "by or about whom the question is about",
         "when": "near the time that it names",
         "before": "after a turn that fits",
+        NEWER: "newer than a hit that it contradicts",
+        SUPERSEDED: "superseded by the hit before it",
     }
     return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

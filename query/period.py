@@ -54,6 +54,8 @@ class Choice(NamedTuple):
 
     include_superseded: bool = False
     period: Period | None = None
+    earlier: bool = False
+    """What was valid before is shown with what is valid now, and may be what answers."""
 
     def seen(self, tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
         """The version of a world that may be shown, if there is one; of a period the newest."""
@@ -65,12 +67,17 @@ class Choice(NamedTuple):
 
     @property
     def is_of_several(self) -> bool:
-        """True if several versions of one world may be shown: those that were valid one after another in a span."""
-        return self.period is not None and not self.period.throughout
+        """True if several versions of one world may be shown: those that were valid one after another in a span, or
+        before the one that is valid now."""
+        return self.earlier or (self.period is not None and not self.period.throughout)
 
     def each(self, tables: TableReads, node: int, moment: Moment) -> Iterator[SeenVersion]:
         """All versions of a world that may be shown, newest first; :meth:`seen` is the first of them."""
-        if self.is_of_several:
+        if self.earlier:
+            if self.seen(tables, node, moment) is not None:
+                until_now = Period(Interval(ALWAYS, moment.valid + 1), throughout=False)
+                yield from versions_in(tables, node, moment, until_now)
+        elif self.is_of_several:
             yield from versions_in(tables, node, moment, self.period)
         else:
             seen = self.seen(tables, node, moment)

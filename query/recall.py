@@ -12,6 +12,7 @@ from worlddb.log.model.interval import Interval
 from worlddb.log.model.limits import checked_number
 from worlddb.query import records
 from worlddb.query.candidates import Gate, Passed, entities_named
+from worlddb.query.competing import newest_first, with_superseded
 from worlddb.query.fusion import FUSIONS
 from worlddb.query.groups import Grouped, grouped
 from worlddb.query.hits import group_of, hit_of
@@ -49,6 +50,7 @@ _STATISTICS: Final = (
 _REWRITES: Final = (
     "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
 )
+_EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 
 
@@ -124,7 +126,7 @@ def _answered(window: Window, request: Request) -> records.Recall:
         exact=False,
         indexed=text.indexed,
         lanes=found.lanes,
-        note=_note(window.spec, at_present=seq < text.indexed and TEXT in found.lanes),
+        note=_note(window.spec, request.choice, at_present=seq < text.indexed and TEXT in found.lanes),
         unavailable=unavailable,
         pending=window.reader.pending_vectors(query.space) if query is not None else 0,
         space=query.name if query is not None and VECTOR in found.lanes else "",
@@ -173,7 +175,7 @@ def _exactly(
         exact=True,
         indexed=text.indexed,
         lanes=found.lanes,
-        note=_note(window.spec, at_present=False),
+        note=_note(window.spec, request.choice, at_present=False),
         unavailable=unavailable,
         pending=pending,
         space=query.name if query is not None and VECTOR in found.lanes else "",
@@ -241,10 +243,22 @@ def _inside(window: Window, snapshot: Sight, request: Request) -> int:
 
 
 def _find(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> _Found:
-    """The best candidates of the lanes; all that were looked at where groups of them are wanted. A lane alone is ranked
-    by its own scores."""
-    seq = snapshot.place.moment.seq
+    """The best candidates of the lanes, the newest of those that compete first; all that were looked at where groups of
+    them are wanted."""
     gate = Gate(snapshot, _inside(window, snapshot, request), request.choice)
+    found = _ranked(snapshot, gate, request, question, lanes)
+    if request.group is not None:
+        return found
+    ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
+    if request.choice.earlier:
+        before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
+        ranked = with_superseded(snapshot, before, ranked[: request.k])
+    return found._replace(ranked=ranked[: request.k])
+
+
+def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, lanes: Lanes) -> _Found:
+    """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
+    seq = snapshot.place.moment.seq
     several, of_one = (request.k, request.k) if request.group is None else (None, depth_for(request.k))
     text, vector, entity = lanes
     if text is not None and vector is None:
@@ -263,9 +277,9 @@ def _as_ranked(lane: str, passing: Any) -> list[Ranked]:
     return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(found, 1)]
 
 
-def _note(spec: Spec, *, at_present: bool) -> str:
+def _note(spec: Spec, choice: Choice, *, at_present: bool) -> str:
     """What a reader of the answer should know about how it was made."""
-    notes = (_STATISTICS if at_present else "", rewrites_unseen(spec))
+    notes = (_EARLIER if choice.earlier else "", _STATISTICS if at_present else "", rewrites_unseen(spec))
     return "; ".join(note for note in notes if note)
 
 

@@ -21,6 +21,7 @@ from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, identity, lineage, records, stats
 from worlddb.query.blame import Blame, blame
 from worlddb.query.bookmarks import bookmarks_known
+from worlddb.query.competing import asks_for_change
 from worlddb.query.conflicts import conflicts_of
 from worlddb.query.edges import Asked, edges_of
 from worlddb.query.find import Wanted, find
@@ -324,7 +325,7 @@ class View(Queryable, Ruled):
         world: Any = None,
         k: int = 10,
         exact: bool = False,
-        include_superseded: bool = False,
+        include_superseded: bool | None = None,
         lanes: Sequence[str] = LANES,
         fusion: str = CONVEX,
         asked: TimeLike | None = None,
@@ -336,9 +337,11 @@ class View(Queryable, Ruled):
 
         Args:
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
+            include_superseded: also what is valid no longer. By default the earlier versions of what is valid, and what
+                it superseded, if the question asks for change ("used to", "previously").
             exact: rank by precisely what the view sees, as a store with the same history would.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
-            fusion: ``convex`` (a weighted sum) or ``rrf`` (reciprocal ranks, paper §4.3).
+            fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, paper §4.3) or ``combmax`` (the stronger).
             asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
             during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
                 latter has all that was valid in the span, and the answer to the former says what it left out.
@@ -349,7 +352,9 @@ class View(Queryable, Ruled):
         if isinstance(lanes, str):
             raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
         when = self.valid if asked is None else parse_time(asked, "asked")
-        choice = Choice(bool(include_superseded), period_of(during, overlaps, include_superseded=include_superseded))
+        period = period_of(during, overlaps, include_superseded=bool(include_superseded))
+        earlier = period is None and include_superseded is None and asks_for_change(text)
+        choice = Choice(bool(include_superseded), period, earlier)
         return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group))
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:

@@ -10,6 +10,7 @@ import pytest
 
 import worlddb
 from tests.isolation import queries
+from tests.isolation.ranking import newest_first
 from tests.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Structure
 from tests.model.compare import Compared, all_fields, fields
 from tests.model.reads import Reads
@@ -239,9 +240,10 @@ class Inside:
             answer = self.view.recall(query)
             assert (answer.exact, answer.indexed, answer.note) == (True, self.view.seq, "")
             found = [(hit.ref, hit.score, hit.world) for hit in answer]
+            scored = [(hit.node, hit.score) for hit in index.search(query, limit=10)]
             expected = [
-                (refs[hit.node], round(hit.score, 6), self.reads.containers(hit.node)[0])
-                for hit in index.search(query, limit=10)
+                (refs[number], score, self.reads.containers(number)[0])
+                for number, score in newest_first(self.reads, self.inside - {self.top}, scored)[:10]
             ]
             assert found == expected
             assert self.view.recall(query, exact=True) == answer

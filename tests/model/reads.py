@@ -45,7 +45,7 @@ class Reads:
             "aliases": world.aliases,
             "closed": not version.start <= self.valid < version.end,
             "ended": world.ended,
-            "conflicts": tuple(self._refs(self._opponents(number))),
+            "conflicts": tuple(self._refs(self.opponents(number))),
         }
 
     def _text(self, number: int, at: int, version: Version) -> dict[str, Any]:
@@ -65,7 +65,8 @@ class Reads:
             "erasure": version.erasure,
         }
 
-    def _opponents(self, number: int) -> list[int]:
+    def opponents(self, number: int) -> list[int]:
+        """The worlds that contradict one at the moment."""
         edges = [self.state.edges[own] for own in self._contradictions(number)]
         return [edge.target if edge.source == number else edge.source for edge in edges]
 

@@ -47,7 +47,7 @@ def _recall(args: Namespace, out: Output) -> int:
             world=None if args.world is None else stores.world_of(view, args.world),
             k=args.limit,
             exact=args.exact,
-            include_superseded=args.include_superseded,
+            include_superseded=args.include_superseded or None,
             lanes=args.lanes,
             fusion=args.fusion,
             group=args.group,

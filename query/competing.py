@@ -1,0 +1,101 @@
+"""Facts that compete: the newest comes first, with what it took the place of where a question asks for change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from worlddb.projections.tables.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.query.candidates import Gate, Passed
+from worlddb.query.conflicts import conflicts_of
+from worlddb.query.period import Period
+from worlddb.query.ranking import Ranked
+from worlddb.query.sight import Sight
+from worlddb.query.spec import Spec
+
+NEWER: Final = "newer"
+"""What a hit owes to an older one that it contradicts, among its scores."""
+SUPERSEDED: Final = "superseded"
+"""As much of a hit that is shown because one before it has taken its place."""
+_SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
+_MAX_SUPERSEDED: Final = 3
+"""How many worlds are shown behind the one that took their place."""
+
+_CHANGE: Final = re.compile(
+    r"\b(?:used\s+to|formerly|former|originally|initially|over\s+time|no\s+longer|any\s?more|in\s+the\s+past|at\s+first"
+    r"|chang(?:ed?|es|ing)|evolved?|switch(?:ed|ing)\s+(?:from|to)|before\s+(?:that|this|now)"
+    r"|previous(?:ly)?(?!\s+(?:conversation|chat|discussion|session|message|talk|answer|question)))\b",
+    re.I,
+)
+
+
+def asks_for_change(text: Any) -> bool:
+    """True if a question, in English, asks what was before or whether it changed ("used to", "previously")."""
+    return isinstance(text, str) and _CHANGE.search(text) is not None
+
+
+def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
+
+    A newer fact is given the score of the older one, what is missing under :data:`NEWER`.
+    """
+    period = gate.choice.period
+    hits = {each.passed.node: each for each in ranked}
+    level = dict.fromkeys(hits, 0)
+    pending = [each.passed.node for each in ranked[:k]]
+    for node in pending:
+        hit, own_seen = hits[node], gate.seen(node)
+        for rival in _rivals(sight, spec, node, period):
+            seen = gate.seen(rival)
+            if seen is None or own_seen is None or not _is_newer(seen, own_seen):
+                continue
+            own = hits.get(rival) or Ranked(Passed(rival, seen, 0.0), 0.0, {}, {})
+            if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
+                continue
+            lifted = {**own.parts, NEWER: own.parts.get(NEWER, 0.0) + hit.score - own.score}
+            hits[rival] = own._replace(score=hit.score, parts=lifted)
+            level[rival] = level[node] + 1
+            pending.append(rival)
+    places = {each.passed.node: place for place, each in enumerate(ranked)}
+    # What is new stands behind all others, each of which keeps its place among those that score as much.
+    last = len(places)
+    order = sorted(hits, key=lambda node: (-round(hits[node].score, 6), -level[node], places.get(node, last), node))
+    return [hits[node] for node in order]
+
+
+def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """The hits, each followed by the worlds that it has superseded, as ``earlier`` lets them through."""
+    found: dict[int, Ranked] = {}
+    for hit in ranked:
+        found.setdefault(hit.passed.node, hit)
+        for node in _superseded(sight, hit.passed.node):
+            seen = earlier.seen(node)
+            if seen is not None and node not in found:
+                found[node] = Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score})
+    return list(found.values())
+
+
+def _rivals(sight: Sight, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
+    for place, row in conflicts_of(sight, node, sight.place.moment, spec, period):
+        yield row.target if place.source == node else place.source
+
+
+def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
+    """By when it begins to be true, then by when it was written."""
+    return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
+
+
+def _superseded(sight: Sight, node: int) -> Iterator[int]:
+    """What a world has superseded, directly or through others, nearest first."""
+    tables, moment = sight.tables, sight.place.moment
+    seen, pending = {node}, [node]
+    for here in pending:
+        for place, row in tables.outgoing(here, _SUPERSEDES, known_by=moment.seq):
+            if row.target not in seen and edge_seen(tables, place, row, moment):
+                seen.add(row.target)
+                pending.append(row.target)
+                yield row.target
+                if len(seen) > _MAX_SUPERSEDED:
+                    return

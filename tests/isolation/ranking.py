@@ -1,0 +1,31 @@
+"""What comes before what: the oracle of competing facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tests.model.reads import Reads
+
+
+def newest_first(reads: Reads, inside: Collection[int], found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Numbers and scores with every newer contradiction before what it contradicts, by trying until nothing changes."""
+    places = {number: (round(score, 6), 0) for number, score in found}
+
+    def age(number: int) -> tuple[int, int]:
+        at = reads.version_at(number)
+        assert at is not None
+        version = reads.state.worlds[number].versions[at - 1]
+        return version.start, version.seq
+
+    before: dict[int, tuple[float, int]] = {}
+    while before != places:
+        before = dict(places)
+        for older, (score, level) in before.items():
+            for newer in reads.opponents(older):
+                wanted = score, level + 1
+                if newer in inside and age(newer) > age(older) and places.get(newer, (0.0, 0)) < wanted:
+                    places[newer] = wanted
+    given = [number for number, _ in found]
+    order = [*given, *sorted(places.keys() - set(given))]
+    order.sort(key=lambda number: (-places[number][0], -places[number][1]))
+    return [(number, places[number][0]) for number in order]

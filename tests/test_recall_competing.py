@@ -1,0 +1,109 @@
+"""Facts that compete in a recall: the newest first, and both where a question asks for change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb import Database, ManualClock, Recall
+from worlddb.query.competing import asks_for_change
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))) as opened:
+        yield opened
+
+
+def refs(found: Recall) -> list[str]:
+    return [hit.ref for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("Where did Sarah use to live? She used to be in Boston", True),
+        ("Has my phone number changed?", True),
+        ("How did the plan change over time?", True),
+        ("What was her previous job?", True),
+        ("Who led the team before that?", True),
+        ("Does Tom not work there any more?", True),
+        ("What did you say in our previous conversation?", False),
+        ("Where does Sarah live?", False),
+        ("What did I eat before the concert?", False),
+        ("", False),
+    ],
+)
+def test_a_question_asks_for_change_in_so_many_words(question: str, asks: bool) -> None:
+    assert asks_for_change(question) == asks
+
+
+def test_of_two_facts_that_contradict_each_other_the_newer_comes_first(db: Database) -> None:
+    old = db.create(
+        "Fact", "", content="The meeting room on the first floor is called Ada", valid_from="2022-01-01"
+    ).ref
+    new = db.create("Fact", "", content="Ada is upstairs now", valid_from="2024-01-01").ref
+    other = db.create("Fact", "", content="The meeting with the landlord is on Monday").ref
+    question = "Which meeting room on the first floor is called Ada?"
+    assert refs(db.view().recall(question, k=3))[0] == old
+    db.link(new, "contradicts", old, valid_from="2024-01-01")
+    found = db.view().recall(question, k=3)
+    assert refs(found)[:2] == [new, old] and other in refs(found)
+    first = found.hits[0]
+    assert first.score == found.hits[1].score == pytest.approx(sum(first.scores.values()), abs=1e-5)
+    assert first.scores["newer"] > 0 and "newer than a hit that it contradicts" in first.reason
+    assert refs(db.view().recall(question, k=1)) == [new]
+    # What is not valid at the moment that is asked about competes with nothing.
+    assert refs(db.view(valid="2023-01-01").recall(question, k=3))[0] == old
+
+
+def test_a_newer_fact_that_no_word_finds_is_found_by_what_it_contradicts(db: Database) -> None:
+    chain = [db.create("Fact", "", content="Rex is a cat", valid_from="2021-01-01").ref]
+    for year, text in (("2022", "Woof"), ("2023", "Bark")):
+        chain.append(db.create("Fact", "", content=text, valid_from=year + "-01-01").ref)
+        db.link(chain[-1], "contradicts", chain[-2], valid_from=year + "-01-01")
+    assert refs(db.view().recall("Is Rex a cat?")) == chain[::-1], "there are no vectors yet"
+    assert refs(db.view(valid="2022-06-01").recall("Is Rex a cat?")) == chain[1::-1]
+    db.embed()
+    for fusion in worlddb.FUSIONS:
+        assert refs(db.view().recall("Is Rex a cat?", fusion=fusion))[:3] == chain[::-1], fusion
+
+
+def test_earlier_versions_are_shown_where_a_question_asks_for_change_and_only_there(db: Database) -> None:
+    sarah = db.create("Person", "Sarah", content="lives in Boston", valid_from="2020-01-01").ref
+    db.revise(sarah, content="lives in Berlin", valid_from="2023-01-01")
+    db.revise(sarah, content="lives in Bern", valid_from="2025-01-01")
+    gone = db.create("Fact", "", content="Sarah had a flat in Boston", valid_from="2020-01-01").ref
+    db.retire(gone)
+    plain = db.view().recall("Does Sarah live in Boston?")
+    asked = db.view().recall("Did Sarah use to live in Boston, or has that changed?")
+    for found in (plain, asked):
+        (hit,) = found.hits
+        assert (hit.ref, hit.content) == (sarah, "lives in Berlin")
+    assert plain.hits[0].others == () and "change" not in plain.note
+    assert [other.content for other in asked.hits[0].others] == ["lives in Boston"]
+    assert "the question asks for change" in asked.note
+    # An earlier version may be what answers; the one that is valid is what is shown.
+    (found_by_old,) = db.view().recall("previously Boston", lanes=["text"]).hits
+    assert found_by_old.content == "lives in Berlin"
+    assert db.view().recall("previously Boston", lanes=["text"], include_superseded=False).hits == ()
+
+
+def test_what_was_superseded_follows_what_took_its_place_where_a_question_asks_for_change(db: Database) -> None:
+    facts = [db.create("Fact", "", content="The office is in Ulm", valid_from="2020-01-01").ref]
+    for year, town in (("2021", "Graz"), ("2022", "Linz")):
+        facts.append(db.create("Fact", "", content=f"The office is in {town}", valid_from=year + "-01-01").ref)
+        db.link(facts[-1], "supersedes", facts[-2], valid_from=year + "-01-01")
+    db.embed()
+    assert refs(db.view().recall("Where is the office?")) == facts[2:]
+    for exact in (False, True):
+        found = db.view().recall("Where is the office, and where did it use to be? It changed", exact=exact)
+        assert refs(found) == facts[::-1]
+        assert all("superseded by the hit before it" in hit.reason for hit in found.hits[1:])
+        assert [hit.valid.end < worlddb.parse_time("2024-01-01") for hit in found.hits] == [False, True, True]
+    inside = db.create("Topic", "Elsewhere").ref
+    assert db.view().recall("Where did the office use to be?", world=inside).hits == ()
+    assert refs(db.view().recall("Where did the office use to be? It changed", include_superseded=False)) == facts[2:]
