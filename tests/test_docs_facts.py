@@ -43,7 +43,7 @@ _PUBLIC = """
     Diagnosis Symptom diagnose
     CallableEmbedder EMBEDDERS EndpointEmbedder FastembedEmbedder MiniLMEmbedder SentenceTransformersEmbedder
     embedder_named
-    Embedder Embedding EmbeddingSpace Reembedding FUSIONS HitGroup LANES ModelUnavailable StaticEmbedder
+    Embedder Embedding EmbeddingSpace Reembedding FUSIONS HitGroup LANES ModelUnavailable Reranker StaticEmbedder rerank
     """
 PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""

@@ -78,6 +78,7 @@ from worlddb.query.records import (
     Version,
     World,
 )
+from worlddb.query.reranking import Reranker, rerank
 from worlddb.query.view import View
 from worlddb.reconciler.again.comparing import DecidedEvent, Hypothesis, Redecision
 from worlddb.reconciler.again.redeciding import Redecided
@@ -217,6 +218,7 @@ __all__ = [
     "RefusedError",
     "Relation",
     "Replayed",
+    "Reranker",
     "Restored",
     "Rewritable",
     "SeededEntropy",
@@ -262,6 +264,7 @@ __all__ = [
     "new_key",
     "open",
     "parse_time",
+    "rerank",
     "restore",
     "sign_checkpoint",
     "upgrade",

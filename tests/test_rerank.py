@@ -1,0 +1,84 @@
+"""Reranking: the caller's scores decide, what they cannot be is refused, and nothing else of an answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import InputError, Recall
+
+TEXTS = ("a red boat", "a red house", "a red car", "a red kite")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recall]:
+    with worlddb.open(tmp_path_factory.mktemp("rerank") / "store") as db:
+        for number, text in enumerate(TEXTS):
+            db.create("Thing", f"thing {number}", content=text)
+        yield db.view().recall("red")
+
+
+def by_length(question: str, texts: Sequence[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+def test_the_scores_of_the_caller_decide_and_the_answer_says_so(found: Recall) -> None:
+    again = worlddb.rerank(found, "red", by_length)
+    assert [hit.content for hit in again] == sorted((hit.content for hit in found), key=len, reverse=True)
+    assert again.note.endswith("reranked by by_length")
+    for hit in again:
+        before = next(each for each in found if each.ref == hit.ref)
+        assert hit.scores == {"rerank": hit.score} == {"rerank": len(f"{hit.name}\n{hit.content}")}
+        assert msgspec.structs.replace(hit, score=before.score, scores=before.scores) == before
+    assert msgspec.structs.replace(again, hits=found.hits, note=found.note) == found
+
+
+@given(st.lists(st.integers(0, 2), min_size=len(TEXTS), max_size=len(TEXTS)), st.integers(1, len(TEXTS)))
+def test_hits_that_score_alike_keep_their_order(found: Recall, scores: list[int], k: int) -> None:
+    again = worlddb.rerank(found, "red", lambda question, texts: np.array(scores, dtype=np.float32), k=k)
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    assert [hit.ref for hit in again] == [found.hits[place].ref for place in order[:k]]
+
+
+def test_a_reranker_is_not_asked_about_nothing(found: Recall) -> None:
+    def never(question: str, texts: Sequence[str]) -> list[float]:
+        raise AssertionError("there is nothing to score")
+
+    nothing = msgspec.structs.replace(found, hits=())
+    assert worlddb.rerank(nothing, "red", never).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (None, "gave NoneType"),
+        ([1.0], "1 scores for 4 texts"),
+        ([1.0] * 5, "5 scores for 4 texts"),
+        ([1.0, float("nan"), 2.0, 3.0], "score of text 1 is nan"),
+        ([1.0, 2.0, float("inf"), 3.0], "score of text 2 is inf"),
+        ([1.0, 2.0, 3.0, "best"], "score of text 3 is 'best'"),
+        ([[1.0], [2.0], [3.0], [4.0]], "score of text 0 is [1.0]"),
+    ],
+)
+def test_what_is_no_score_is_refused(found: Recall, scores: Any, said: str) -> None:
+    with pytest.raises(InputError, match="The reranker") as refused:
+        worlddb.rerank(found, "red", lambda question, texts: scores)
+    assert said in str(refused.value) and "one finite number" in str(refused.value)
+
+
+def test_what_has_no_order_of_hits_is_refused(found: Recall) -> None:
+    group = worlddb.Group(ref="", type="", name="", score=1.0, count=1, hits=found.hits[:1])
+    grouped = msgspec.structs.replace(found, groups=(group,))
+    with pytest.raises(InputError, match="group_hits"):
+        worlddb.rerank(grouped, "red", by_length)
+    with pytest.raises(InputError, match="not a Recall"):
+        worlddb.rerank(found.hits, "red", by_length)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="k is 0"):
+        worlddb.rerank(found, "red", by_length, k=0)
