@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
@@ -59,15 +59,16 @@ class Gate:
         self._members: set[int] | None = None
         self._counted = False
         self._seen: dict[int, SeenVersion | None] = {}
-        self._also_seen: dict[int, dict[int, SeenVersion]] = {}
+        self._numbered: dict[tuple[int, int], SeenVersion | None] = {}
 
     @property
     def members(self) -> set[int] | None:
         """The worlds that are searched, if they are few; ``None`` for any."""
-        moment, top = self._snapshot.place
-        if self.inside != top and not self._counted:
-            self._members = members_below(self._snapshot.tables, self.inside, moment, SMALL_WORLD)
-        self._counted = True
+        if not self._counted:
+            moment, top = self._snapshot.place
+            if self.inside != top:
+                self._members = members_below(self._snapshot.tables, self.inside, moment, SMALL_WORLD)
+            self._counted = True
         return self._members
 
     def seen(self, node: int) -> SeenVersion | None:
@@ -77,22 +78,25 @@ class Gate:
         return self._seen[node]
 
     def _look(self, node: int) -> SeenVersion | None:
-        members = self.members
-        if node not in members if members is not None else not self._scope.holds(node):
+        if not self._holds(node):
             return None
         return self.choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
 
+    def _holds(self, node: int) -> bool:
+        members = self.members
+        return self._scope.holds(node) if members is None else node in members
+
     def _version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
-        newest = self.seen(node)
-        if newest is None or newest.number == number:
-            return newest
-        if not self.choice.is_of_several:
-            return None
-        if node not in self._also_seen:
-            every = self.choice.each(self._snapshot.tables, node, self._snapshot.place.moment)
-            self._also_seen[node] = {seen.number: seen for seen in every}
-        return self._also_seen[node].get(number)
+        if (node, number) in self._numbered:
+            return self._numbered[node, number]
+        seen = None
+        if self._holds(node):
+            seen = self.choice.numbered(self._snapshot.tables, node, number, self._snapshot.place.moment)
+            if seen is not None and not self.choice.is_of_several:
+                self._seen[node] = seen
+        self._numbered[node, number] = seen
+        return seen
 
     def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:
         """A lane's hits in rank order, as far as they pass, each world once, by the best of its versions; fetches
@@ -165,11 +169,13 @@ def _is_referred_to(snapshot: Sight, node: int) -> bool:
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-def referred_to(snapshot: Sight, node: int, entities: Set[int]) -> set[int]:
-    """Which of some entities a world refers to at the view's moment: said by it, or of it."""
+def references(snapshot: Sight, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
+    """(world, entity) of all references of some worlds to some entities at the view's moment: said by them, or of
+    them."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    found = tables.outgoing_to(node, _REFERS_TO, entities, known_by=moment.seq)
-    return {row.target for place, row in found if edge_seen(tables, place, row, moment)}
+    for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
+        if edge_seen(tables, place, row, moment):
+            yield place.source, row.target
 
 
 def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:

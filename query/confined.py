@@ -12,7 +12,7 @@ records, lookups by prefix, counts and error messages, cannot tell that there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -106,10 +106,10 @@ class ConfinedTables:
         found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
-    def outgoing_to(
-        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
+    def between(
+        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        found = self._tables.outgoing_to(self._inside(node), code, targets, known_by=known_by)
+        found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def incoming(

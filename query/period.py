@@ -16,6 +16,7 @@ from worlddb.projections.tables.asof import (
     edge_validity,
     newest_version,
     version_at,
+    version_known,
     versions_as_of,
 )
 from worlddb.projections.tables.reading import TableReads
@@ -64,6 +65,25 @@ class Choice(NamedTuple):
         else:
             seen = next(versions_in(tables, node, moment, self.period), None)
         return newest_version(tables, node, moment.seq) if seen is None and self.include_superseded else seen
+
+    def numbered(self, tables: TableReads, node: int, number: int, moment: Moment) -> SeenVersion | None:
+        """A version of a world by its number, if it may be shown.
+
+        At most one version is valid at an instant, or throughout a span, so that others need not be looked at.
+        """
+        if self.earlier:
+            newest = self.seen(tables, node, moment)
+            if newest is None or newest.number == number:
+                return newest
+            return next((seen for seen in self.each(tables, node, moment) if seen.number == number), None)
+        seen = version_known(tables, node, number, moment.seq)
+        if seen is not None and self._admits(seen.validity, moment):
+            return seen
+        other = self.seen(tables, node, moment) if self.include_superseded else None
+        return other if other is not None and other.number == number else None
+
+    def _admits(self, validity: Interval, moment: Moment) -> bool:
+        return validity.contains(moment.valid) if self.period is None else self.period.admits(validity)
 
     @property
     def is_of_several(self) -> bool:

@@ -8,7 +8,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.query.candidates import Gate, Named, Passed, Proposed, referred_to, referring
+from worlddb.query.candidates import Gate, Named, Passed, Proposed, references, referring
 from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
@@ -85,7 +85,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
             candidates[node] = Passed(node, seen, 0.0)
     evidence = _evidence(snapshot, lanes, question, proposed, candidates, named)
     for node, more in lent({node: told.own for node, told in evidence.items()}, following).items():
-        evidence[node] = evidence[node]._replace(before=more)
+        evidence[node] = Evidence(*evidence[node][:-1], more)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]
@@ -145,8 +145,10 @@ def _entities(snapshot: Sight, candidates: Iterable[int], named: Named) -> dict[
     anybody = named.entities | named.sides
     if not anybody:
         return {}
-    told = {node: referred_to(snapshot, node, anybody) for node in candidates}
-    return {node: 0.5 if about.isdisjoint(named.sides) else 1.0 for node, about in told.items() if about}
+    found: dict[int, float] = {}
+    for node, entity in references(snapshot, candidates, anybody):
+        found[node] = max(found.get(node, 0.5), 1.0 if entity in named.sides else 0.5)
+    return found
 
 
 def _texts(

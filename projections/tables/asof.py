@@ -112,20 +112,31 @@ def edge_known(row: EdgeRow, seq: int) -> bool:
 
 def edge_seen(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment) -> bool:
     """True if the edge is in force at a moment, on both axes."""
-    return edge_known(row, moment.seq) and edge_validity(tables, place, row, moment.seq).contains(moment.valid)
+    seq, valid = moment
+    if not row.seq <= seq < row.unlinked:
+        return False
+    if row.closed <= seq:
+        # By far the most: what was never closed, or not since.
+        return row.valid_from <= valid < row.valid_to
+    return edge_validity(tables, place, row, seq).contains(valid)
 
 
 def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
     """The version in force at a moment: revisions close their predecessors, so there is at most one."""
-    newest = tables.node(node).versions
-    row = tables.version(node, newest)
-    if row.seq <= moment.seq and row.closed <= moment.seq and row.valid_from <= moment.valid < row.valid_to:
+    newest = version_known(tables, node, tables.node(node).versions, moment.seq)
+    if newest is not None and newest.validity.contains(moment.valid):
         # By far the most: one version, or the last of several.
-        return SeenVersion(newest, row, Interval(row.valid_from, row.valid_to))
+        return newest
     for seen in versions_as_of(tables, node, moment.seq):
         if seen.validity.contains(moment.valid):
             return seen
     return None
+
+
+def version_known(tables: TableReads, node: int, number: int, seq: int) -> SeenVersion | None:
+    """A version of a node by its number, if it was known at a commit."""
+    row = tables.version(node, number)
+    return SeenVersion(number, row, version_validity(tables, node, number, row, seq)) if row.seq <= seq else None
 
 
 def newest_version(tables: TableReads, node: int, seq: int) -> SeenVersion | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import lmdb
 
@@ -102,15 +102,14 @@ class Table:
         short, and to open another cursor and find the place again would cost more than they do."""
         cursor = self._own_cursor()
         pairs: list[Pair] = []
-        found = cursor.set_range(at)
-        while found:
-            key, value = cast(Pair, cursor.item())
-            if not key.startswith(within):
-                break
-            if len(pairs) == _FEW:
-                return chain(pairs, self._scan_stored(within[1:], key[1:], reverse=False))
-            pairs.append((key[1:], value))
-            found = cursor.next()
+        if cursor.set_range(at):
+            stored: Iterator[Pair] = cursor.iternext()  # type: ignore[assignment]
+            for key, value in stored:
+                if not key.startswith(within):
+                    break
+                if len(pairs) == _FEW:
+                    return chain(pairs, self._scan_stored(within[1:], key[1:], reverse=False))
+                pairs.append((key[1:], value))
         return iter(pairs)
 
     def stored(self, prefix: bytes) -> list[Pair]:

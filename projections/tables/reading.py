@@ -6,7 +6,7 @@ answer for one world. A new read is added here first, so that the type checker a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Protocol
 
 from worlddb.projections.tables.overlay import Pair
@@ -73,8 +73,8 @@ class TableReads(Protocol):
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
-    def outgoing_to(
-        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
+    def between(
+        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def incoming(

@@ -233,16 +233,19 @@ class Tables(WholeTables):
             return map(_outgoing, pairs)
         return edges_known(self.out, node, code, pairs, _outgoing, known_by)
 
-    def outgoing_to(
-        self, node: int, code: int, targets: Set[int], *, known_by: int = LIVE
+    def between(
+        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """As :meth:`outgoing`, of one type and to some nodes only; the rows of others are not decoded."""
-        for pair in self._group(self.out, node, code):
-            target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
-            if seq > known_by:
-                return
-            if target in targets:
-                yield _outgoing(pair)
+        """Edges of a type from any of some nodes to any of others, written up to commit ``known_by``. The rows of edges
+        to other nodes are not decoded."""
+        out = self.out
+        for source in sources:
+            for pair in out.scan(EDGE_PREFIX.pack(source, code)):
+                target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
+                if seq > known_by:
+                    break
+                if target in targets:
+                    yield _outgoing(pair)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
