@@ -159,3 +159,19 @@ def test_any_text_is_analysed_and_found_by_itself(text: str, before: str, after:
 def test_every_word_of_a_query_is_sought_by_stem_and_as_it_stands() -> None:
     assert sought("adopted puppies", STEM) == ["adopt", "puppi"]
     assert sought("adopted puppies", PLAIN) == ["adopted", "puppies"]
+
+
+_LETTERS = st.text(st.sampled_from("aegimnosvydkltAI1"), min_size=1, max_size=9)
+_ENDINGS = st.sampled_from(["", "s", "es", "ing", "ed", "ies", "y", "ly", "ment", "'s", "a" * 130])
+_WORDS = st.builds(str.__add__, _LETTERS, _ENDINGS) | st.sampled_from(["dying", "die", "skies", "sky", "idly", "only"])
+_BETWEEN = st.sampled_from([" ", "-", "_", "\t", ". ", "\x00"])
+
+
+@given(st.lists(st.tuples(_WORDS, _BETWEEN)), st.lists(_WORDS, max_size=3))
+def test_the_words_that_matched_are_those_with_a_sought_stem(said: list[tuple[str, str]], asked: list[str]) -> None:
+    text, query = "".join(map("".join, said)), " ".join(asked)
+    terms = query_terms(query)
+    sought = {term.text for term in terms if term.field == "stem"}
+    found = analyze(text)
+    with_stem = dict.fromkeys(word for word, stem in zip(found.words, found.stems, strict=True) if stem in sought)
+    assert matched_words(text, terms) == list(with_stem)

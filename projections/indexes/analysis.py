@@ -71,6 +71,7 @@ _UNSPACED: Final = re.compile(
     "\U0001b000-\U0001b16f"  # old Kana
     "]+"
 )
+_NO_WORDS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _WIDE: Final = re.compile("[^\x00-\x7f]+")
 _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
 """Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
@@ -151,7 +152,14 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     sought: dict[str, set[str]] = {STEM: set(), PLAIN: set(), GRAMS: set()}
     for term in terms:
         sought.setdefault(term.field, set()).add(term.text)
-    found = analyze(text[:MAX_MATCH_CHARACTERS])
+    text = text[:MAX_MATCH_CHARACTERS]
+    if text.isascii():
+        # Most texts. Stemming changes the ends of words, so that most words are told apart by their beginnings.
+        words, stems = sought[PLAIN], sought[STEM]
+        beginnings = {word[0] for word in (*words, *stems)}
+        distinct = (word for word in dict.fromkeys(_ascii_words(text)) if word[0] in beginnings)
+        return [word for word in distinct if word in words or _stem(word) in stems]
+    found = analyze(text)
     matched = dict.fromkeys(
         word
         for word, stem in zip(found.words, found.stems, strict=True)
@@ -181,6 +189,17 @@ def stem_analyzer(every: bool) -> TextAnalyzer:
     Both give the same stem to a word that needs no other stemmer than the English one.
     """
     return _analyzer(("english", "russian", "arabic", "greek") if every else ("english",))
+
+
+def _ascii_words(text: str) -> list[str]:
+    """As :func:`plain_analyzer`, for ASCII alone."""
+    return text.lower().translate(_NO_WORDS).split()
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    """The English stem of one ASCII word: a text has few words that were not looked at before."""
+    return next(iter(stem_analyzer(every=False).analyze(word)), "")
 
 
 @cache

@@ -270,12 +270,13 @@ def _searched(
     through: int,
     nodes: Collection[int] | None,
 ) -> list[TextHit]:
+    if len(views) == 1:
+        return views[0].find(terms, limit=limit, through=through, nodes=nodes)
+    # A word that is common in the index would be a rarity in a tail of three documents, or the reverse: both are
+    # weighed by the corpus as a whole, or what was written last would be found last.
     corpus: Counts | None = None
-    if len(views) > 1:
-        # A word that is common in the index would be a rarity in a tail of three documents, or the reverse: both are
-        # weighed by the corpus as a whole, or what was written last would be found last.
-        for view in views:
-            counts = view.counts(terms)
-            corpus = counts if corpus is None else corpus.plus(counts)
+    for view in views:
+        counts = view.counts(terms)
+        corpus = counts if corpus is None else corpus.plus(counts)
     found = (view.find(terms, limit=limit, through=through, nodes=nodes, corpus=corpus) for view in views)
     return best((hit for hits in found for hit in hits), limit)

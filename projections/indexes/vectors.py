@@ -84,8 +84,9 @@ class VectorFollower:
                 hits.extend(base.search_before(query, limit, before))
             else:
                 hits.extend(base.search(query, limit, base.places_of_nodes(wanted)))
-        if len(tail):
-            hits.extend(tail.search(query, limit, wanted, before))
+        if not len(tail):
+            return hits
+        hits.extend(tail.search(query, limit, wanted, before))
         return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
 
     def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int) -> dict[tuple[int, int], float]:

@@ -108,9 +108,9 @@ class TextView:
                 scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
             query = to_query(terms, through=through, nodes=nodes, scale=scale)
             found = self._fetch(query, min(limit, self._searcher.num_docs))
-            rows = zip(*self._columns(found, NODE, VERSION, SEQ), found, strict=True)
-            hits = [TextHit(node, version, seq, score) for node, version, seq, (score, _) in rows]
-        return best(hits, limit)
+            scores = (-score for score, _ in found)
+            ordered = sorted(zip(scores, *self._columns(found, SEQ, NODE, VERSION), strict=True))[:limit]
+        return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
 
     def held(self, documents: Iterable[TextDocument]) -> set[tuple[int, int]]:
         """Which nodes and versions are here, of those nodes that the documents belong to."""
