@@ -98,5 +98,5 @@ $(STAMP): pyproject.toml
 # Public data sets, and libraries to compare with: only the benchmarks need them.
 $(BENCH_STAMP): $(STAMP)
 	@echo "Installing what the benchmarks compare with into .venv ..."
-	@$(PY) -m pip install --quiet --editable '.[bench]'
+	@$(PY) -m pip install --quiet --editable '.[bench,bench-peers]'
 	@touch $@

@@ -68,18 +68,23 @@ def report(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     notes: Sequence[str] = (),
+    *more: tuple[Sequence[str], Iterable[Sequence[Any]]],
 ) -> None:
-    """Print the table for people and, if asked for, ``result`` as one JSON object on the last line."""
+    """Print the table for people and, if asked for, ``result`` as one JSON object on the last line.
+
+    ``more`` are columns and rows of further tables.
+    """
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 118)
     where = machine()
     console.print(f"bench.{name}, seed {arguments.seed}", markup=False)
     console.print(", ".join(f"{key} {value}" for key, value in where.items()), markup=False)
-    table = Table(*columns, box=box.SIMPLE_HEAD)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*(shown(cell) for cell in row))
-    console.print(table)
+    for heads, cells in ((columns, rows), *more):
+        table = Table(*heads, box=box.SIMPLE_HEAD)
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for row in cells:
+            table.add_row(*(shown(cell) for cell in row))
+        console.print(table)
     for note in notes:
         console.print(note, markup=False)
     if arguments.json:

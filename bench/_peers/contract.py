@@ -1,0 +1,98 @@
+"""What a peer must be able to do, so that the same work can be asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from worlddb.reconciler.embedder import mean_of, unit_vectors
+from worlddb.reconciler.models import DEFAULT_EMBEDDER
+
+HITS: Final = 10
+"""How many texts a search returns."""
+
+
+class Peer(Protocol):
+    """A store of texts under keys, in a folder of its own."""
+
+    def write(self, key: str, text: str) -> None:
+        """Add one text under a new key; what has returned is acknowledged."""
+
+    def replace(self, key: str, text: str) -> None:
+        """Put a text in the place of the one that is current under a key."""
+
+    def load(self, texts: Mapping[str, str]) -> None:
+        """Put many texts in the way that is meant for many."""
+
+    def settle(self) -> None:
+        """Do what the documentation asks for after writes, so that searches of every kind are quick and complete."""
+
+    def search(self, question: str) -> list[str]:
+        """The ten texts that are found, best first."""
+
+    def read(self, key: str) -> str | None:
+        """The text that is current under a key."""
+
+    def moment(self) -> Any:
+        """What names the present, to be asked for later; ``None`` where no past can be asked for."""
+
+    def read_at(self, moment: Any, key: str) -> str | None:
+        """The text that was current under a key at a moment."""
+
+    def delete(self, key: str) -> None:
+        """Delete a text in the ordinary way."""
+
+    def expunge(self, key: str) -> None:
+        """Delete a text, and do what the documentation has for getting rid of what is deleted."""
+
+    def close(self) -> None:
+        """Give the folder back."""
+
+
+class Absent(Exception):
+    """A peer cannot run here; the message says why."""
+
+
+class Kind(NamedTuple):
+    """A peer before it is opened."""
+
+    name: str
+    version: Callable[[], str]
+    """What is installed.
+
+    Raises:
+        Absent: it is not, or cannot run here.
+    """
+    searches: str
+    """Words, vectors, or both in one search."""
+    open: Callable[[Path], Peer]
+
+
+def installed(distribution: str) -> Callable[[], str]:
+    """The version of a package."""
+
+    def found() -> str:
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            raise Absent("not installed") from None
+
+    return found
+
+
+def vectors_of(texts: Sequence[str], *, query: bool) -> Any:
+    """The vectors of texts by the embedder that WorldDB has by default: rows of 32-bit numbers, of length 1."""
+    return unit_vectors(DEFAULT_EMBEDDER, _mean(), texts, query=query)
+
+
+@cache
+def _mean() -> Any:
+    return mean_of(DEFAULT_EMBEDDER)
+
+
+def dimension() -> int:
+    """How many numbers a vector has."""
+    return DEFAULT_EMBEDDER.dimension

@@ -1,0 +1,15 @@
+"""Who is compared."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench._peers import chroma, fts5, lance, langgraph, ours
+from bench._peers.contract import Kind
+
+KINDS: Final[tuple[Kind, ...]] = (ours.KIND, fts5.KIND, chroma.KIND, lance.KIND, langgraph.KIND)
+
+
+def kind_of(name: str) -> Kind:
+    """The peer of a name."""
+    return next(kind for kind in KINDS if kind.name == name)

@@ -1,0 +1,168 @@
+"""The same work by WorldDB and by what people use today: how long it takes, what it keeps, and what is left of it.
+
+Every peer gets the same texts and, where it compares vectors, the same ones, made by WorldDB's default embedder. It is
+used in the process, on disk, as its documentation has it (bench/_peers/ says how). Times of the writes are by turns.
+
+A peer that is not installed has a row that says so: pip install 'worlddb[bench-peers]' installs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from bench._peers import complaints, speed
+from bench._peers.contract import Absent, Kind, Peer, dimension, vectors_of
+from bench._peers.registry import KINDS
+from bench._peers.syncs import syncs_per_write
+from bench._report import parser, report
+from bench._workload import CONTENT_WORDS, words
+
+_ASKED_WORDS: Final = 8
+_FIGURES: Final = {
+    "write_p50_ms": "write\np50 ms",
+    "write_p95_ms": "\np95 ms",
+    "syncs_per_write": "syncs\na write",
+    "write_found_p50_ms": "until found\np50 ms",
+    "load_per_s": "load\n/s",
+    "load_found_per_s": "until found\n/s",
+    "search_p50_ms": "search\np50 ms",
+    "search_p95_ms": "\np95 ms",
+    "bytes_per_text": "bytes\na text",
+    "bytes_per_text_cleaned": "cleaned\nup",
+}
+_ANSWERS: Final = (
+    "searches\nby",
+    "replaced\ntext found",
+    "past\nanswered",
+    "deleted:\ntext, vector\nleft",
+    "cleaned up:\ntext, vector\nleft",
+    "kept\nwhen\nkilled",
+    "two writers\nat one time",
+    "found by\na process\nopen before",
+)
+
+
+def main() -> None:
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir, ignore_cleanup_errors=True) as folder:
+        result = measure(Path(folder), arguments)
+    rows: list[tuple[Any, ...]] = []
+    answers: list[tuple[Any, ...]] = []
+    for name, told in result["peers"].items():
+        if "absent" in told:
+            rows.append((name, told["absent"]))
+            continue
+        rows.append((name, *(_cell(told[key]) for key in _FIGURES)))
+        answers.append((name, *_answers(told)))
+    floor = result["floor"]
+    rows.append(("floor: fsync", floor["write_p50_ms"], floor["write_p95_ms"], 1))
+    notes = (
+        f"{arguments.texts:,} texts of {CONTENT_WORDS} words, then {arguments.writes} writes one by one;"
+        f" {arguments.questions} questions of {_ASKED_WORDS} words, ten hits each.",
+        f"Vectors have {dimension()} numbers. WorldDB makes them after the write, the others within it."
+        f" Load average {result['load_average']}.",
+        ", ".join(f"{name} {told['version']}" for name, told in result["peers"].items() if "version" in told) + ".",
+    )
+    more = (("", *_ANSWERS), answers)
+    report(arguments, "peers", result, ("", *_FIGURES.values()), rows, notes, more)
+
+
+def _arguments() -> argparse.Namespace:
+    arguments = parser(__doc__)
+    arguments.add_argument("--texts", type=int, default=3_000, help="how many texts are searched (default: 3,000)")
+    arguments.add_argument("--writes", type=int, default=60, help="how many are then written one by one (default: 60)")
+    arguments.add_argument("--questions", type=int, default=100, help="how many searches are timed (default: 100)")
+    arguments.add_argument("--only", nargs="+", metavar="NAME", help="only these, as they are called in the table")
+    arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
+    return arguments.parse_args()
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The figures and answers of every peer."""
+    vectors_of(["The model is loaded before anything is timed."], query=False)
+    draw = random.Random(arguments.seed)
+    texts = {f"fact {number}": words(draw, CONTENT_WORDS) for number in range(arguments.texts)}
+    fresh = {f"new {number}": words(draw, CONTENT_WORDS) for number in range(arguments.writes)}
+    marked = complaints.Marked(draw)
+    told, kinds = _present(arguments.only)
+    peers: dict[str, Peer] = {kind.name: kind.open(folder / kind.name / "main") for kind in kinds}
+    floor = speed.Floor(folder / "floor")
+    try:
+        parts = [speed.loads(peers, marked.texts | texts, next(iter(texts.values())))]
+        parts.append(speed.searches(peers, _questions(draw, list(texts.values()), arguments.questions)))
+        times, floor_times = speed.writes(peers, floor, fresh)
+        parts.append(times)
+    finally:
+        floor.close()
+        for peer in peers.values():
+            peer.close()
+    count = len(marked.texts) + len(texts) + len(fresh)
+    for kind in kinds:
+        for part in parts:
+            told[kind.name] |= part[kind.name]
+        told[kind.name] |= _kept(kind, folder / kind.name, count, marked)
+    sizes = {"texts": arguments.texts, "writes": arguments.writes, "questions": arguments.questions}
+    return {"peers": told, "floor": floor_times, **sizes, "load_average": round(os.getloadavg()[0], 1)}
+
+
+def _present(only: list[str] | None) -> tuple[dict[str, dict[str, Any]], list[Kind]]:
+    """What is known of each peer before it is opened, and those that can be."""
+    told: dict[str, dict[str, Any]] = {}
+    kinds = []
+    for kind in KINDS:
+        if only and kind.name not in only:
+            continue
+        try:
+            told[kind.name] = {"version": kind.version(), "searches": kind.searches}
+            kinds.append(kind)
+        except Absent as absent:
+            told[kind.name] = {"absent": str(absent)}
+    return told, kinds
+
+
+def _questions(draw: random.Random, texts: list[str], count: int) -> list[tuple[str, str]]:
+    """Questions of some of a text's words, with the text."""
+    chosen = draw.choices(texts, k=count)
+    return [(" ".join(draw.sample(text.split(), _ASKED_WORDS)), text) for text in chosen]
+
+
+def _kept(kind: Kind, folder: Path, texts: int, marked: complaints.Marked) -> dict[str, Any]:
+    main = folder / "main"
+    return {
+        "bytes_per_text": speed.bytes_on_disk(main) // texts,
+        **marked.left(kind, main),
+        "bytes_per_text_cleaned": speed.bytes_on_disk(main) // texts,
+        "syncs_per_write": syncs_per_write(kind.name, folder / "traced"),
+        **complaints.asked(kind, folder),
+    }
+
+
+def _answers(told: dict[str, Any]) -> tuple[str, ...]:
+    together = told["two_writers"]
+    both = f"{together['lost']} of {together['acknowledged']} lost" if together["lost"] else "both kept"
+    return (
+        told["searches"],
+        _cell(told["replaced_text_found"]),
+        "not offered" if told["past_answered"] is None else _cell(told["past_answered"]),
+        ", ".join(_cell(left) for left in told["left_after_delete"].values()),
+        ", ".join(_cell(left) for left in told["left_after_cleaning"].values()),
+        _cell(told["killed_write_kept"]),
+        both + (f", refused: {together['refused'].partition(':')[0]}" if together["refused"] else ""),
+        "refused" if told["other_process_finds"] is None else _cell(told["other_process_finds"]),
+    )
+
+
+def _cell(value: Any) -> Any:
+    """A figure as it is, and an answer as people say it."""
+    if value is None:
+        return "-"
+    return ("no", "yes")[value] if isinstance(value, bool) else value
+
+
+if __name__ == "__main__":
+    main()
