@@ -20,7 +20,7 @@ class Lance:
 
     There is no index of vectors: the documentation recommends one for hundreds of thousands. The table looks for what
     other processes wrote before each search (``read_consistency_interval``), which is off by default. Expunging is
-    ``delete`` and ``optimize`` without the versions before.
+    ``delete``, and ``optimize`` until there is no version before.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -80,6 +80,7 @@ class Lance:
 
     def expunge(self, key: str) -> None:
         self.delete(key)
+        self._facts.optimize()  # Only parts that the same indexes cover are merged below.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # It says that nobody else may use the table meanwhile.
             self._facts.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
