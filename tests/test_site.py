@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
+from tests.pages import in_browser
 from tests.tidy.tree import ROOT
 from worlddb.tools.cli.main import COMMANDS
 
@@ -54,3 +56,34 @@ def test_pictures_say_in_words_what_they_show() -> None:
     for picture in pictures:
         text = picture.read_text("utf-8")
         assert "<title" in text and "<desc" in text and "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+CODE_THAT_IS_CUT = """<!DOCTYPE html><meta charset="utf-8"><body><script>
+const pages = %(pages)s, widths = [400, 1200], cut = [];
+let waiting = pages.length * widths.length, seen = 0;
+for (const page of pages) for (const width of widths) {
+  const frame = document.createElement("iframe");
+  frame.width = width; frame.height = 800; frame.src = page;
+  frame.onload = () => {
+    for (const code of frame.contentDocument.querySelectorAll(".language-sh code, .language-python code")) {
+      seen += 1;
+      if (code.scrollWidth > code.clientWidth + 1) cut.push([page, width, code.textContent.slice(0, 60)]);
+    }
+    if (--waiting == 0) {
+      const told = document.createElement("pre");
+      told.textContent = "TOLD" + JSON.stringify({seen: seen, cut: cut}) + "TOLD";
+      document.body.append(told);
+    }
+  };
+  document.body.append(frame);
+}
+</script></body>
+"""
+
+
+def test_no_code_is_cut_off_in_a_narrow_or_a_wide_window(site: Path) -> None:
+    pages = ["index.html", "guide.html", "mcp.html", "howto/erase-a-person.html", "howto/answer-an-audit-question.html"]
+    (site / "probe.html").write_text(CODE_THAT_IS_CUT % {"pages": json.dumps(pages)}, "utf-8")
+    asked = ("--allow-file-access-from-files", "--dump-dom", "--virtual-time-budget=30000")
+    told = json.loads(in_browser(site, "probe.html", *asked).split("TOLD")[-2].replace("&gt;", ">"))
+    assert told["cut"] == [] and told["seen"] > 40

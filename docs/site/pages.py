@@ -34,6 +34,7 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made."""
     made = {to: (ROOT / page).read_text("utf-8") for page, to in FROM_ELSEWHERE.items()}
     made |= {"library.md": _library(), "command-line.md": _command_line()}
+    made["site.css"] = (ROOT / "docs/site/site.css").read_text("utf-8")
     for to, text in made.items():
         files.append(File.generated(config, to, content=text))
     return files
