@@ -73,7 +73,8 @@ def test_the_document_holds_what_every_step_came_to(told):
     assert [world["change"] for world in traced["worlds"]] == ["members", "members", "members", "revised"]
     assert (traced["event"]["author"], traced["event"]["seq"]) == ("mallory", document["seq"] + 1)
     assert (forged["verified"], forged["memory_ok"]) == (False, True)
-    assert forged["first_bad_seq"] == forged["turn_seq"]
+    assert forged["first_bad_seq"] == forged["turn_seq"] == forged["event"]["seq"]
+    assert (forged["event"]["event"], forged["event"]["author"]) == ("created", "Sol")
 
 
 def test_what_the_demo_keeps_is_what_it_told_and_the_commands_it_ends_with_work(kept, capsys):

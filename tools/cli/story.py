@@ -91,7 +91,7 @@ def _write_next(out: Output, folder: Path) -> None:
         f'worlddb --store {memory} history "The clinic"',
         f"worlddb --store {memory} log --from 8",
         f"worlddb diff {memory} {folder / 'altered'}",
-        f"worlddb --store {folder / 'forged'} verify",
+        f"worlddb diff {memory} {folder / 'forged'}",
     ):
         out.hint(f"  {line}")
 

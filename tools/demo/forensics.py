@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import worlddb
+from worlddb import Change
 from worlddb.tools.demo.stage import Section, Shown, Stage, agreed, committed, short
 
 SAID = "The deposit is 1,450 euros"
@@ -58,8 +59,9 @@ def a_change_is_traced(stage: Stage) -> Section:
     lines = [
         Shown("In a copy, mallory makes the deposit of 1,450 euros one of 1,950. diff compares the two by their "
               f"hashes, from the root down, and looks into {found.worlds_visited} worlds:"),
-        *(Shown("  " * depth + short(_last(change.path), 28), change.change, f"{change.a[:8]} became {change.b[:8]}")
+        *(Shown("  " * depth + _called(change), change.change, f"{change.a[:8]} became {change.b[:8]}")
           for depth, change in enumerate(found.worlds)),
+        Shown("what it says", *_told(leaf)),
         Shown("done by", f"commit {event['seq']}, {event['event']}",
               f"by {event['author']}, because {event['why']!r}"),
     ]  # fmt: skip
@@ -72,7 +74,7 @@ def a_change_is_traced(stage: Stage) -> Section:
 
 
 def a_forgery_is_found(stage: Stage) -> Section:
-    """Somebody who passes the engine by and edits the copy's file."""
+    """Somebody who passes the engine by and edits the copy's file: no hash in it changes, and no event says so."""
     shutil.copytree(stage.memory, stage.forged)
     changed = forge(stage.forged / "data.mdb", SAID.encode(), FORGED.encode())
     with stage.open() as db:
@@ -84,13 +86,17 @@ def a_forgery_is_found(stage: Stage) -> Section:
             read = db.view().recall(turn.content).hits[0].content
         except worlddb.DamagedStore as refused:
             read = refused.message
-    named = found.first_bad_seq == turn.seq
+    (altered,) = worlddb.diff(stage.memory, stage.forged, deep=True).worlds
+    event = altered.events[0]
+    named = found.first_bad_seq == turn.seq == event["seq"] and altered.ref == turn.ref
     problem = found.findings[0].problem if found.findings else "nothing is wrong"
     size = (stage.forged / "data.mdb").stat().st_size
     lines = [
         Shown("In another copy, one digit of the same sum is changed on disk, behind the engine's back."),
-        Shown("ask the copy", read, f"{changed} of its {size:,} bytes changed", "bad"),
+        Shown("ask the copy", read, f"{changed} of its {size:,} bytes differ", "bad"),
         Shown("verify the copy", "intact" if found.ok else f"damaged at commit {found.first_bad_seq}", problem, "bad"),
+        Shown("diff with the memory", f"event {event['event']!r} of commit {event['seq']}, by {event['author']}",
+              " ".join(_told(altered)), "bad"),
         Shown("verify the memory", "intact" if intact.ok else "damaged",
               f"{intact.commits} commits, {intact.events} events, {intact.blobs} texts, every table",
               "good" if intact.ok else "bad"),
@@ -99,10 +105,11 @@ def a_forgery_is_found(stage: Stage) -> Section:
         "verified": found.ok,
         "first_bad_seq": found.first_bad_seq,
         "turn_seq": turn.seq,
+        "event": {name: event[name] for name in ("seq", "event", "author")},
         "findings": [finding.problem for finding in found.findings],
         "memory_ok": intact.ok,
     }
-    return Section("A forgery is found, and dated", lines, result, named and not found.ok and intact.ok)
+    return Section("A forgery is found, to the event", lines, result, named and not found.ok and intact.ok)
 
 
 def forge(file: Path, old: bytes, new: bytes) -> int:
@@ -114,5 +121,14 @@ def forge(file: Path, old: bytes, new: bytes) -> int:
     return stored.count(old) * sum(one != other for one, other in zip(old, new, strict=True))
 
 
-def _last(path: str) -> str:
-    return path.rpartition("/")[2]
+def _called(change: Change) -> str:
+    """What a world is called; one without a name by its type and the first digits of its reference."""
+    last = change.names[-1]
+    return f"{change.type} {last}" if change.ref.startswith(last) else short(last, 28)
+
+
+def _told(change: Change) -> tuple[str, str]:
+    """The sum as the one side says it, and as the other does."""
+    content = next(detail for detail in change.changes if detail.field == "content")
+    before, after = (next(said for said in (SAID, FORGED) if said in text) for text in (content.a, content.b))
+    return before, f"became {after.rpartition(' is ')[2]}"
