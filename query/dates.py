@@ -1,23 +1,29 @@
-"""Times that a question names, relative ("two weeks ago", "last month") or absolute ("in March"), in English.
+"""Times that a question names, relative ("two weeks ago", "last spring") or absolute ("in March"), in English.
 
-Pure: the same question asked at the same time names the same times. What is not recognised names none.
+Pure: the same question asked at the same time names the same times. What is recognised as a time without being
+understood is told as such (:mod:`worlddb.query.vague`). Seasons are those of the northern hemisphere, by whole months.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from math import exp
 from typing import Final, NamedTuple
 
+from worlddb.query.vague import Covered, Piece, vague_times
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_DAY_LONG: Final = timedelta(days=1)
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
     "december",
 )
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
 _COUNTED: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
@@ -37,7 +43,9 @@ _COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)})(?: of)?"
 _AGO: Final = re.compile(rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back|earlier)\b", re.I)
 _PAST: Final = re.compile(rf"\bthe\s+(?:past|last)\s+(?:{_COUNT}\s+)?(?P<unit>day|week|month|year)s?\b", re.I)
 _LAST: Final = re.compile(
-    rf"\b(?P<which>last|previous|this)\s+(?P<unit>week|weekend|month|year|{'|'.join((*_DAYS, *_MONTHS))})\b", re.I
+    r"\b(?P<which>last|previous|this)\s+"
+    rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*_DAYS, *_MONTHS))})\b",
+    re.I,
 )
 _MONTH_NAME: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
 _SHORT_MONTH: Final = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)\.?"
@@ -48,14 +56,21 @@ _DAY_FORMS: Final = (
     re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"),
 )
 """A day as "21 November, 2023", as "November 21st" and as "2023-11-21"."""
-_MONTH: Final = re.compile(
-    r"\b(?:in|on|of|during|since|around|by|mid|early|late|before|after|until|for)"
-    rf"[\s-]+{_MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d))(?:,?\s+(?P<year>\d{{4}})\b)?",
+_BEFORE_A_TIME: Final = r"(?:in|on|of|during|since|around|by|mid|early|late|before|after|until|for)[\s-]+"
+_OF_A_YEAR: Final = r"(?:,?\s+(?:of\s+)?(?:(?P<year>\d{4})|(?P<relative>last|this)\s+year)\b)"
+_MONTH: Final = re.compile(rf"\b{_BEFORE_A_TIME}{_MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d)){_OF_A_YEAR}?", re.I)
+_MONTH_AND_YEAR: Final = re.compile(rf"\b{_MONTH_NAME}{_OF_A_YEAR}", re.I)
+_SEASON_NAME: Final = rf"(?P<season>{'|'.join(_SEASONS)})"
+_SEASON: Final = re.compile(
+    r"\b(?:(?P<which>last|previous|past|this)\s+"
+    rf"|(?:over\s+|(?!for){_BEFORE_A_TIME})(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?){_SEASON_NAME}\b{_OF_A_YEAR}?",
     re.I,
 )
-_MONTH_AND_YEAR: Final = re.compile(rf"\b{_MONTH_NAME},?\s+(?P<year>\d{{4}})\b", re.I)
+_SEASON_AND_YEAR: Final = re.compile(rf"\b{_SEASON_NAME}{_OF_A_YEAR}", re.I)
+_QUARTER: Final = re.compile(r"\bQ(?P<quarter>[1-4])\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
 _YEAR: Final = re.compile(r"\b(?:in|during|since|of)\s+(?P<year>(?:19|20)\d{2})\b", re.I)
-_NEAR: Final = re.compile(r"\b(?P<which>yesterday|today)\b", re.I)
+_NEAR: Final = re.compile(r"\b(?P<which>yesterday|today|tonight|last night|this (?:morning|afternoon|evening))\b", re.I)
+_DAY_BEFORE: Final = ("yesterday", "last night")
 
 
 class Span(NamedTuple):
@@ -65,18 +80,39 @@ class Span(NamedTuple):
     end: int
 
 
+class Times(NamedTuple):
+    """The times that a question names, and the words in it that name one which is not understood."""
+
+    spans: tuple[Span, ...]
+    unread: tuple[str, ...]
+
+
 def spans(question: str, asked: int) -> tuple[Span, ...]:
     """The times that a question names when it is asked at ``asked`` (microseconds since the epoch, UTC)."""
+    return times(question, asked).spans
+
+
+def times(question: str, asked: int) -> Times:
+    """As :func:`spans`, and which times are named but not understood: days that no calendar has among them."""
     now = _EPOCH + asked * _MICROSECOND
-    found: list[tuple[datetime, datetime]] = []
-    for finder in (_ago, _past, _last, _day, _month, _year, _near):
-        try:
-            found.extend(finder(question, now))
-        except (OverflowError, ValueError):
-            # A day that no calendar has, or a time before the first year, is no time that was meant.
-            continue
-    named = dict.fromkeys(found)
-    return tuple(Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND) for start, end in named)
+    found: dict[Span, None] = {}
+    understood, within = Covered(question), Covered(question)
+    unread: list[Piece] = []
+    for forms, resolve in _FORMS:
+        for match in (match for form in forms for match in form.finditer(question)):
+            piece = Piece(*match.span())
+            if resolve in (_calendar, _year) and within.touches(piece):
+                # The year of "in March of last year" is no time of its own.
+                continue
+            try:
+                start, end = resolve(match, now)
+                found[Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND)] = None
+                understood.add(piece)
+            except (OverflowError, ValueError):
+                unread.append(piece)
+            if resolve in (_month, _season):
+                within.add(piece)
+    return Times(tuple(found), tuple(vague_times(question, understood, unread)))
 
 
 def nearness(named: tuple[Span, ...], at: int) -> float:
@@ -89,82 +125,120 @@ def nearness(named: tuple[Span, ...], at: int) -> float:
 
 
 _DAY_MICROSECONDS: Final = 86_400_000_000
-_Found = Iterator[tuple[datetime, datetime]]
+_Stretch = tuple[datetime, datetime]
 
 
 def _number(text: str) -> int:
     return int(text) if text.isdigit() else _NUMBERS[text.lower()]
 
 
-def _ago(question: str, now: datetime) -> _Found:
-    for match in _AGO.finditer(question):
-        unit, count = match["unit"].lower(), match["count"].lower()
-        middle = now - timedelta(days=_number(count) * _UNIT_DAYS[unit])
-        slack = timedelta(days=_SLACK_DAYS[unit] + (_UNIT_DAYS[unit] if count in _VAGUE else 0.0))
-        yield middle - slack, middle + slack
+def _ago(match: re.Match[str], now: datetime) -> _Stretch:
+    unit, count = match["unit"].lower(), match["count"].lower()
+    middle = now - timedelta(days=_number(count) * _UNIT_DAYS[unit])
+    slack = timedelta(days=_SLACK_DAYS[unit] + (_UNIT_DAYS[unit] if count in _VAGUE else 0.0))
+    return middle - slack, middle + slack
 
 
-def _past(question: str, now: datetime) -> _Found:
-    for match in _PAST.finditer(question):
-        count = _number(match["count"]) if match["count"] else 1
-        yield now - timedelta(days=count * _UNIT_DAYS[match["unit"].lower()]), now
+def _past(match: re.Match[str], now: datetime) -> _Stretch:
+    count = _number(match["count"]) if match["count"] else 1
+    return now - timedelta(days=count * _UNIT_DAYS[match["unit"].lower()]), now
 
 
-def _last(question: str, now: datetime) -> _Found:
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    for match in _LAST.finditer(question):
-        this, unit = match["which"].lower() == "this", match["unit"].lower()
-        if unit in _DAYS:
-            day = today - timedelta(days=(today.weekday() - _DAYS.index(unit)) % 7 or 7)
-            yield day, day + timedelta(days=1)
-        elif unit in _MONTHS:
-            yield _whole_month(_MONTHS.index(unit) + 1, now)
-        elif unit == "week":
-            monday = today - timedelta(days=today.weekday())
-            yield (monday, now) if this else (monday - timedelta(days=7), monday)
-        elif unit == "weekend":
-            monday = today - timedelta(days=today.weekday())
-            yield (monday + timedelta(days=5), now) if this else (monday - timedelta(days=2), monday)
-        elif unit == "month":
-            first = today.replace(day=1)
-            yield (first, now) if this else ((first - timedelta(days=1)).replace(day=1), first)
-        else:
-            first = today.replace(month=1, day=1)
-            yield (first, now) if this else (first.replace(year=first.year - 1), first)
+def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
+    """The stretch of the calendar before that in which the question is asked, or what has passed of the latter."""
+    this, unit = match["which"].lower() == "this", match["unit"].lower()
+    today = _midnight(now)
+    if unit in _DAYS:
+        day = today - timedelta(days=(today.weekday() - _DAYS.index(unit)) % 7 or 7)
+        return day, day + _DAY_LONG
+    if unit in _MONTHS:
+        return _last_begun(_MONTHS.index(unit) + 1, 1, now)
+    if unit in ("week", "weekend"):
+        start = today - timedelta(days=today.weekday() + (0 if this else 7))
+        end = start + timedelta(days=7)
+        start = start if unit == "week" else start + timedelta(days=5)
+    else:
+        length = {"month": 1, "quarter": 3, "year": 12}[unit]
+        first = (now.month - 1) // length * length + 1
+        start, end = _months(now.year, first if this else first - length, length)
+    return start, now if this else end
 
 
-def _day(question: str, now: datetime) -> _Found:
-    for form in _DAY_FORMS:
-        for match in form.finditer(question):
-            named = match["month"].lower()
-            month = int(named) if named.isdigit() else 1 + [name[:3] for name in _MONTHS].index(named[:3])
-            start, _ = _whole_month(month, now, int(match["year"]) if match["year"] else None)
-            day = start.replace(day=int(match["day"]))
-            yield day, day + timedelta(days=1)
+def _day(match: re.Match[str], now: datetime) -> _Stretch:
+    named = match["month"].lower()
+    month = int(named) if named.isdigit() else 1 + [name[:3] for name in _MONTHS].index(named[:3])
+    year = int(match["year"]) if match["year"] else now.year - (month > now.month)
+    day = datetime(year, month, int(match["day"]), tzinfo=UTC)
+    return day, day + _DAY_LONG
 
 
-def _month(question: str, now: datetime) -> _Found:
-    for match in (*_MONTH.finditer(question), *_MONTH_AND_YEAR.finditer(question)):
-        month = _MONTHS.index(match["month"].lower()) + 1
-        yield _whole_month(month, now, int(match["year"]) if match["year"] else None)
+def _month(match: re.Match[str], now: datetime) -> _Stretch:
+    month, year = _MONTHS.index(match["month"].lower()) + 1, _year_of(match, now)
+    return _last_begun(month, 1, now) if year is None else _months(year, month, 1)
 
 
-def _year(question: str, now: datetime) -> _Found:
-    for match in _YEAR.finditer(question):
-        first = datetime(int(match["year"]), 1, 1, tzinfo=UTC)
-        yield first, first.replace(year=first.year + 1)
+def _season(match: re.Match[str], now: datetime) -> _Stretch:
+    """A season; the winter of a year is the one that begins in it. "Last" is the last that is over, "this" the one of
+    the present year (in its first half, of winters, the one that began before it), "in" the last that has begun."""
+    first, year = _SEASONS[match["season"].lower()], _year_of(match, now)
+    which = (match.groupdict().get("which") or "").lower()
+    if year is not None:
+        return _months(year, first, 3)
+    if which == "this":
+        return _months(now.year - (first == 12 and now.month <= 6), first, 3)
+    start, end = _last_begun(first, 3, now)
+    return (start, end) if not which or end <= now else _months(start.year - 1, first, 3)
 
 
-def _near(question: str, now: datetime) -> _Found:
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    for match in _NEAR.finditer(question):
-        day = today if match["which"].lower() == "today" else today - timedelta(days=1)
-        yield day, day + timedelta(days=1)
+def _quarter(match: re.Match[str], now: datetime) -> _Stretch:
+    first = 3 * int(match["quarter"]) - 2
+    return _months(int(match["year"]), first, 3) if match["year"] else _last_begun(first, 3, now)
 
 
-def _whole_month(month: int, now: datetime, year: int | None = None) -> tuple[datetime, datetime]:
-    """A month of a year; of the last one that has begun, if no year is given."""
-    if year is None:
-        year = now.year if month <= now.month else now.year - 1
-    start = datetime(year, month, 1, tzinfo=UTC)
-    return start, (start + timedelta(days=31)).replace(day=1)
+def _year(match: re.Match[str], now: datetime) -> _Stretch:
+    return _months(int(match["year"]), 1, 12)
+
+
+def _near(match: re.Match[str], now: datetime) -> _Stretch:
+    day = _midnight(now) - timedelta(days=match["which"].lower() in _DAY_BEFORE)
+    return day, day + _DAY_LONG
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _year_of(match: re.Match[str], now: datetime) -> int | None:
+    """The year that stands with a month or a season, if one does."""
+    if match["relative"]:
+        return now.year - (match["relative"].lower() == "last")
+    return int(match["year"]) if match["year"] else None
+
+
+def _last_begun(first: int, length: int, now: datetime) -> _Stretch:
+    """So many months from a month of the last year in which it has begun."""
+    return _months(now.year if first <= now.month else now.year - 1, first, length)
+
+
+def _months(year: int, first: int, length: int) -> _Stretch:
+    """So many months from the first of one; months count on over the ends of a year."""
+
+    def begin(months: int) -> datetime:
+        return datetime(year + (months - 1) // 12, (months - 1) % 12 + 1, 1, tzinfo=UTC)
+
+    return begin(first), begin(first + length)
+
+
+_Resolve = Callable[[re.Match[str], datetime], _Stretch]
+_FORMS: Final[tuple[tuple[tuple[re.Pattern[str], ...], _Resolve], ...]] = (
+    ((_SEASON, _SEASON_AND_YEAR), _season),
+    ((_MONTH, _MONTH_AND_YEAR), _month),
+    ((_AGO,), _ago),
+    ((_PAST,), _past),
+    ((_LAST,), _calendar),
+    (_DAY_FORMS, _day),
+    ((_QUARTER,), _quarter),
+    ((_YEAR,), _year),
+    ((_NEAR,), _near),
+)
+"""Each way to name a time, and what it stands for when it is asked."""

@@ -19,6 +19,7 @@ from worlddb.query.hits import group_of, hit_of
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.naming import named_node
+from worlddb.query.notes import noted, with_times
 from worlddb.query.period import Choice
 from worlddb.query.ranking import (
     DEPTH,
@@ -35,7 +36,6 @@ from worlddb.query.ranking import (
 )
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
-from worlddb.query.spec import Spec
 from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 
@@ -44,13 +44,6 @@ _MORE: Final = 4
 """How many times as many hits as are wanted are looked at, where some are of one identity or there are few groups."""
 _GROUPED: Final = 512
 """For how many hits candidates are looked at, at most, where there are too few groups of them; or 16 for each group."""
-_STATISTICS: Final = (
-    "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
-)
-_REWRITES: Final = (
-    "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
-)
-_EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 
 
@@ -88,7 +81,7 @@ def recall(window: Window, request: Request) -> records.Recall:
             fusion.
     """
     _check(request)
-    answer = _answered(window, request)
+    answer = with_times(_answered(window, request), request.text, request.asked, request.fusion)
     period = request.choice.period
     if period is None or not period.throughout:
         return answer
@@ -126,7 +119,7 @@ def _answered(window: Window, request: Request) -> records.Recall:
         exact=False,
         indexed=text.indexed,
         lanes=found.lanes,
-        note=_note(window.spec, request.choice, at_present=seq < text.indexed and TEXT in found.lanes),
+        note=noted(window.spec, request.choice, at_present=seq < text.indexed and TEXT in found.lanes),
         unavailable=unavailable,
         pending=window.reader.pending_vectors(query.space) if query is not None else 0,
         space=query.name if query is not None and VECTOR in found.lanes else "",
@@ -175,7 +168,7 @@ def _exactly(
         exact=True,
         indexed=text.indexed,
         lanes=found.lanes,
-        note=_note(window.spec, request.choice, at_present=False),
+        note=noted(window.spec, request.choice, at_present=False),
         unavailable=unavailable,
         pending=pending,
         space=query.name if query is not None and VECTOR in found.lanes else "",
@@ -275,15 +268,3 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
 def _as_ranked(lane: str, passing: Any) -> list[Ranked]:
     found: list[Passed] = list(passing)
     return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(found, 1)]
-
-
-def _note(spec: Spec, choice: Choice, *, at_present: bool) -> str:
-    """What a reader of the answer should know about how it was made."""
-    notes = (_EARLIER if choice.earlier else "", _STATISTICS if at_present else "", rewrites_unseen(spec))
-    return "; ".join(note for note in notes if note)
-
-
-def rewrites_unseen(spec: Spec) -> str:
-    """In words which registered types change what is shown without their handlers being here; empty if none does."""
-    unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
-    return _REWRITES.format(", ".join(unseen)) if unseen else ""

@@ -272,7 +272,9 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
     ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
-    ``space``, the embedding space whose vectors were compared; it is empty if none were.
+    ``space``, the embedding space whose vectors were compared; it is empty if none were. ``times`` are those that the
+    question names and that counted, ``unread`` its words that name one which was not understood. ``note`` says in words
+    what a reader should know of all this.
 
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
@@ -288,6 +290,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     space: str
     left_out: tuple[str, ...] = ()
+    times: tuple[Valid, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def __iter__(self) -> Any:
         return iter(self.hits)

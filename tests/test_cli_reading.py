@@ -257,7 +257,7 @@ def test_stats_count_and_weigh(run):
         ("7", {"seq": 7}),
         ("999999999999", {"seq": 999_999_999_999}),
         ("1795299451257374", {"ingested": 1_795_299_451_257_374}),
-        ("2025-01-01", {"ingested": "2025-01-01"}),
+        ("2025-01-01", {"ingested": 1_735_689_600_000_000}),
         ("٣", {"bookmark": "٣"}),
         ("before the move", {"bookmark": "before the move"}),
     ],

@@ -146,11 +146,29 @@ def test_read_commands_take_spans_of_time(run, small):
     assert (empty.code, empty.error) == (2, "invalid_interval")
 
 
+def test_times_in_words_are_told_where_they_are_not_taken(run, small):
+    for option in ("--valid", "--during", "--overlaps"):
+        wrong = run("recall", "office", option, "last spring")
+        assert (wrong.code == 2 and "2024-01-01..2024-07-01" in wrong.err) or "2025-02-01T09:00:00Z" in wrong.err
+        assert "isoformat" not in wrong.err
+    assert "the moment '2025-02-30' is not a time" in run("recall", "office", "--ingested", "2025-02-30").err
+    assert "the moment '2025-02-30' is not a time" in run("log", "--from", "2025-02-30").err
+    asked = run("recall", "Where was the office the week after Easter?")
+    assert 'note: not understood as a time, and not counted: "the week after Easter"' in asked.out
+    told = run.json("recall", "Where was the office the week after Easter?")
+    assert (told["unread"], told["times"]) == (["the week after Easter"], [])
+    run("embed")
+    spring = run.json("recall", "Where was the office last spring?", "--valid", "2025-12-01")
+    assert (spring["times"], spring["note"]) == ([{"from": "2025-03-01T00:00:00Z", "to": "2025-06-01T00:00:00Z"}], "")
+    explained = run("recall", "Where was the office last spring?", "--valid", "2025-12-01", "--explain").out
+    assert "times in the question: 2025-03-01 to 2025-06-01" in explained
+
+
 def test_what_held_in_a_part_of_a_span_is_told(run, small):
     around = "2025-01-01..2025-03-01"
     shown = run("recall", "Sarah engineering", "--overlaps", around).out
     assert "1. " in shown and "engineering lead" in shown
-    assert "also in this span, from 2025-02-01: VP of engineering" in shown
+    assert "other version, from 2025-02-01: VP of engineering" in shown
     (hit,) = [hit for hit in run.json("recall", "Sarah VP", "--overlaps", around)["hits"] if hit["ref"] == small.sarah]
     assert (hit["content"], hit["valid"]["from"]) == ("VP of engineering", "2025-02-01T00:00:00Z")
     assert [(other["content"], other["valid"]["to"]) for other in hit["others"]] == [

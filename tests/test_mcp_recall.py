@@ -188,3 +188,14 @@ def test_the_official_client_is_answered_by_session_and_told_what_is_pending(tmp
             await ask(client)
 
     together(work)
+
+
+def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    remember(desk)
+    notes = call(desk, "memory_recall", query="Which dog was ill the week after Easter?")["notes"]
+    assert any('not understood as a time, and not counted: "the week after Easter"' in note for note in notes)
+    for given in ({"valid": "last spring"}, {"known": "last spring"}):
+        with pytest.raises(worlddb.InvalidTime, match="'last spring' is not a time") as error:
+            call(desk, "memory_as_of", query="dog", **given)
+        assert "in the text of a question only" in (error.value.remedy or "")

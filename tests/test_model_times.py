@@ -82,6 +82,24 @@ def test_a_time_that_would_have_to_be_guessed_is_an_error_that_names_its_place(g
     assert error.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("text", "told", "remedy"),
+    [
+        ("last spring", "valid 'last spring' is not a time", "in the text of a question only"),
+        ("2025-02-30", "there is no such day or hour", "2025-02-01T09:00:00Z"),
+        ("2025-01-01T25:00Z", "there is no such day or hour", "2025-02-01T09:00:00Z"),
+        ("2025-02", "it names a month, and a day is needed", "2025-02-01"),
+        ("2025", "it names a year, and a day is needed", "2025-02-01"),
+        ("  ", "it is empty", "2025-02-01"),
+    ],
+)
+def test_a_text_that_is_no_time_is_told_why_and_which_forms_are_taken(text: str, told: str, remedy: str) -> None:
+    with pytest.raises(InvalidTime) as error:
+        parse_time(text, "valid")
+    assert told in error.value.message and remedy in (error.value.remedy or "")
+    assert "isoformat" not in str(error.value)
+
+
 @given(given_time=st.one_of(st.text(max_size=40), st.from_regex(r"[0-9:TZ+\-. W]{1,30}"), st.integers(), st.floats()))
 def test_whatever_is_given_as_a_time_is_a_time_or_an_invalid_one(given_time: Any) -> None:
     try:

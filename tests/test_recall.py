@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import worlddb
 from tests.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.dates import Span, nearness, spans
 from worlddb.query.fusion import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
 from worlddb.query.speakers import ASKED, ASKERS, possible_names, sides, without_names
 
@@ -221,50 +220,6 @@ def test_a_model_that_fails_takes_its_lane_away_and_nothing_else(db: Database) -
         found = other.view().recall("dog")
         assert "no answer within 5 seconds" in found.unavailable["vector"]
         assert contents(found) == [SAID[0].text]
-
-
-DAY = 86_400_000_000
-ASKED_AT = worlddb.parse_time("2023-05-30T22:36:00Z")
-
-
-@pytest.mark.parametrize(
-    ("question", "first", "last"),
-    [
-        ("What did I do yesterday?", "2023-05-29", "2023-05-30"),
-        ("What did I buy two weeks ago?", "2023-05-13", "2023-05-20"),
-        ("Which film did I see last month?", "2023-04-01", "2023-05-01"),
-        ("What happened in March?", "2023-03-01", "2023-04-01"),
-        ("What happened in July?", "2022-07-01", "2022-08-01"),
-        ("Where was I on May 3rd, 2021?", "2021-05-03", "2021-05-04"),
-        ("Who called last Friday?", "2023-05-26", "2023-05-27"),
-        ("What did I do last week?", "2023-05-22", "2023-05-29"),
-        ("What did I do last year?", "2022-01-01", "2023-01-01"),
-    ],
-)
-def test_a_time_in_words_is_understood_from_when_it_is_said(question: str, first: str, last: str) -> None:
-    (found,) = spans(question, ASKED_AT)
-    assert abs(found.start - worlddb.parse_time(first)) <= DAY
-    assert abs(found.end - worlddb.parse_time(last)) <= DAY
-
-
-@pytest.mark.parametrize("question", ["Who is Sarah?", "in a while", "on February 31st", "last", "0 days", ""])
-def test_no_time_in_words_is_no_time(question: str) -> None:
-    assert spans(question, ASKED_AT) == ()
-
-
-@given(st.text(max_size=200), st.integers(-(2**55), 2**55))
-def test_whatever_is_asked_whenever_names_times_or_none(question: str, asked: int) -> None:
-    for span in spans(f"{question} 999 years ago, last month, on june 31", asked):
-        assert span.start <= span.end
-
-
-@given(st.integers(0, 10**9), st.integers(1, 10**9), st.integers(-(10**10), 10**10))
-def test_nearness_is_one_inside_and_falls_outside(start: int, length: int, at: int) -> None:
-    named = (Span(start, start + length),)
-    assert 0 <= nearness(named, at) <= 1
-    assert nearness(named, start) == 1
-    assert nearness(named, start - 10**12) < nearness(named, start - 10**11) < 1
-    assert nearness((), at) == 0
 
 
 def test_whom_a_question_is_about() -> None:

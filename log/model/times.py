@@ -25,7 +25,14 @@ ALWAYS: Final = -(2**63)
 """An open beginning: only the root world has it."""
 
 _REMEDY: Final = "Give a timezone-aware datetime, ISO 8601 with an offset (2025-02-01T09:00:00Z), or a date"
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TEXT_REMEDY: Final = (
+    "Write a date (2025-02-01, which means its first instant in UTC) or a time with its offset (2025-02-01T09:00:00Z,"
+    " 2025-02-01T10:00+01:00)"
+)
+_WORDS_REMEDY: Final = f"{_TEXT_REMEDY}; times in words are understood in the text of a question only"
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.A)
+_YEAR_OR_MONTH: Final = re.compile(r"\d{4}(?:-\d{2})?", re.A)
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 
 
 def parse_time(value: TimeLike, what: str = "time") -> int:
@@ -55,9 +62,19 @@ def _parse_text(text: str, what: str) -> int:
         if _DATE.fullmatch(stripped):
             return parse_time(date.fromisoformat(stripped), what)
         moment = datetime.fromisoformat(stripped)
-    except ValueError as error:
-        raise InvalidTime(f"{what} {text[:80]!r} is not a time: {error}", _REMEDY) from None
+    except ValueError:
+        remedy = _WORDS_REMEDY if _WORD.search(stripped) else _TEXT_REMEDY
+        raise InvalidTime(f"{what} {text[:80]!r} is not a time{_why_not(stripped)}", remedy) from None
     return parse_time(moment, what)
+
+
+def _why_not(text: str) -> str:
+    """What is wrong with a text that begins like a time, in words; empty for any other."""
+    if not text:
+        return ": it is empty"
+    if _YEAR_OR_MONTH.fullmatch(text):
+        return f": it names a {'month' if '-' in text else 'year'}, and a day is needed"
+    return ": there is no such day or hour" if _DATE.match(text) else ""
 
 
 def _in_range(micros: int, shown: object, what: str) -> int:

@@ -9,12 +9,12 @@ from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.asof import Moment
 from worlddb.query import build
 from worlddb.query.naming import named_node
+from worlddb.query.notes import rewrites_unseen
 from worlddb.query.pipeline.answer import Stage, Subgraph
 from worlddb.query.pipeline.operators import Selection, apply
 from worlddb.query.pipeline.starting import Ranked, begin, ranked
 from worlddb.query.pipeline.value import At, Query
 from worlddb.query.pipeline.walk import Ground
-from worlddb.query.recall import rewrites_unseen
 from worlddb.query.window import Window
 
 RECORDS: Final = "read what is left"

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any, Final
 
-from worlddb import Database, Entry, Thresholds, parse_time
+from worlddb import Database, Entry, Thresholds
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, ONE_A_LINE, Command
@@ -53,7 +53,7 @@ def _log(args: Namespace, out: Output) -> int:
 def _first_commit(db: Database, text: str | None) -> int:
     moment = stores.when(text)
     if "ingested" in moment:
-        return db.view(ingested=parse_time(moment["ingested"], "--from") - 1).seq + 1
+        return db.view(ingested=moment["ingested"] - 1).seq + 1
     return moment["seq"] if "seq" in moment else db.view(**moment).seq if moment else 1
 
 

@@ -69,12 +69,14 @@ def _recall(args: Namespace, out: Output) -> int:
                 out.hint(_left_out(view, found.left_out))
             if args.explain:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
+                if found.times:
+                    page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
             if found.pending:
                 waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
                 out.hint(
                     f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
                 )
-            if found.note and found.hits:
+            if found.note:
                 out.hint(f"note: {found.note.replace('an exact ranking', 'that of --exact')}")
 
         document = {
@@ -88,6 +90,8 @@ def _recall(args: Namespace, out: Output) -> int:
             "unavailable": found.unavailable,
             "pending": found.pending,
             "left_out": list(found.left_out),
+            "times": [wire.valid(span) for span in found.times],
+            "unread": list(found.unread),
             "space": found.space,
             "view": wire.view(view),
         }
@@ -129,9 +133,9 @@ def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, expl
         page.line(one_line(hit.content), indent=indent + 3)
     for other in hit.others:
         text = "(erased)" if other.erased else one_line(other.content or other.name)
-        page.line(("also in this span, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
+        page.line(("other version, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
     if hit.others_left:
-        told = f"and {hit.others_left:,} more versions in this span: history {wire.short(hit.ref)} --overlaps A..B"
+        told = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
         page.line((told, "dim"), indent=indent + 3)
     for ref in hit.conflicts:
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)

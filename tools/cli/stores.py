@@ -21,6 +21,7 @@ from worlddb import (
     View,
     World,
     embedder_named,
+    parse_time,
 )
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.wire import short
@@ -38,7 +39,7 @@ class When(TypedDict, total=False):
     """A moment on the ingest axis, as ``Database.view`` takes it."""
 
     seq: int
-    ingested: str | int
+    ingested: int
     bookmark: str
 
 
@@ -97,7 +98,7 @@ def when(text: str | None) -> When:
     digits = text.strip()
     if digits.isascii() and digits.isdigit():
         return {"seq": int(digits)} if len(digits) <= MAX_SEQ_DIGITS else {"ingested": int(digits)}
-    return {"ingested": text} if _TIME.match(text) else {"bookmark": text}
+    return {"ingested": parse_time(text, "the moment")} if _TIME.match(text) else {"bookmark": text}
 
 
 def view_of(db: Database, args: Namespace) -> View:

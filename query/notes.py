@@ -1,0 +1,60 @@
+"""What a reader of an answer should know about how it was made: as notes in words, and as fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from worlddb.query.dates import times
+from worlddb.query.fusion import COMBMAX, RRF
+from worlddb.query.period import Choice
+from worlddb.query.ranking import TEXT, VECTOR
+from worlddb.query.records import Recall, Valid
+from worlddb.query.spec import Spec
+
+_EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
+_STATISTICS: Final = (
+    "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
+)
+_REWRITES: Final = (
+    "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
+)
+_UNREAD: Final = "not understood as a time, and not counted: {}; name dates, or ask for a span"
+_UNCOUNTED: Final = "the time that the question names was not counted, for {}; ask for a span"
+_BY_LANE: Final[dict[tuple[str, ...], str]] = {
+    (TEXT,): "only words were compared",
+    (VECTOR,): "only meaning was compared",
+}
+_BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
+
+
+def noted(spec: Spec, choice: Choice, *, at_present: bool) -> str:
+    """What holds for an answer whatever was asked: of what it is shown, by which statistics, and by which rewrites."""
+    return joined((_EARLIER if choice.earlier else "", _STATISTICS if at_present else "", rewrites_unseen(spec)))
+
+
+def joined(notes: Iterable[str]) -> str:
+    """Several notes as one; empty ones leave nothing."""
+    return "; ".join(note for note in notes if note)
+
+
+def rewrites_unseen(spec: Spec) -> str:
+    """In words which registered types change what is shown without their handlers being here; empty if none does."""
+    unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
+    return _REWRITES.format(", ".join(unseen)) if unseen else ""
+
+
+def with_times(answer: Recall, question: str, asked: int, fusion: str) -> Recall:
+    """The answer with the times that the question names: those that counted, and a note of those that did not."""
+    named, unread = times(question, asked)
+    without = _BY_LANE.get(answer.lanes) or _BY_FUSION.get(fusion)
+    uncounted = _UNCOUNTED.format(without) if named and without else ""
+    told = _UNREAD.format(", ".join(f'"{words}"' for words in unread)) if unread else ""
+    return msgspec.structs.replace(
+        answer,
+        times=() if uncounted else tuple(Valid(*span) for span in named),
+        unread=unread,
+        note=joined((answer.note, uncounted, told)),
+    )
