@@ -19,6 +19,7 @@ from worlddb.query.pipeline.steps import Step
 from worlddb.reconciler import commands
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.outcome import NOTES
+from worlddb.reconciler.recording import REST_FIELDS
 
 _PUBLIC = """
     Identity KnownFact OlderTables Upgraded upgrade
@@ -227,7 +228,7 @@ def test_headers_events_records_and_blobs_are_on_the_format_page_in_their_order(
 def test_what_is_kept_of_each_command_is_on_the_format_page_in_its_order() -> None:
     listed = rows("| code |" + section(FORMAT, "### Blobs").split("| code |")[1])
     told = {quoted(row[0])[0]: quoted(row[1]) for row in listed}
-    assert told == {kind.CODE: list(commands.REST_FIELDS[kind]) for kind in commands.ALL}
+    assert told == {kind.CODE: list(REST_FIELDS[kind]) for kind in commands.ALL}
 
 
 def test_every_hash_tag_is_on_the_format_page() -> None:

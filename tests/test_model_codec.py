@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_golden import BLOBS, EVENTS, HEADER, HEADER_HEX, RECORD, RECORD_HEX
+from tests.golden.blobs import BLOBS
+from tests.golden.events import EVENTS
+from tests.test_golden import HEADER, HEADER_HEX, RECORD, RECORD_HEX
 from worlddb import DamagedStore, NewerFormat
 from worlddb.log.model import codec
 from worlddb.log.model.commit import Events, Header

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 import worlddb
-from tests.test_golden import EDGE_ID, RECORD_HEX
+from tests.golden.values import EDGE_ID
+from tests.test_golden import RECORD_HEX
 from worlddb.log.model import codec, upcasting
 from worlddb.log.model import events as ev
 from worlddb.log.model.commit import Events
