@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model.bundle_given import Given
+from worlddb.log.model.bundle_group import SAME_AS, Group
 from worlddb.log.model.bundle_proof import read_bundle_proof
 from worlddb.log.model.bundle_values import (
-    BODY,
     ERASED,
     blob_kind,
     check_commit,
@@ -31,15 +32,12 @@ from worlddb.log.model.bundle_values import (
     identity_of,
     refuse,
 )
-from worlddb.log.model.hashing import blob_id, world_hash
+from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
-from worlddb.log.model.limits import MAX_ALIASES, MAX_BUNDLE_EDGE_TYPES
+from worlddb.log.model.limits import MAX_BUNDLE_EDGE_TYPES
 from worlddb.log.model.proof import Inclusion
-from worlddb.log.model.trie import EMPTY_ROOT, Trie
-from worlddb.log.model.trie_proof import MemoryNodes
 
 CONTAINS: Final = "contains"
-SAME_AS: Final = "same_as"
 
 
 class BundleCheck:
@@ -50,21 +48,16 @@ class BundleCheck:
         self.proof: Inclusion | None = None
         self.done = False
         self._frames = 0
-        self._commits: set[int] = set()
-        self._blobs: dict[bytes, int] = {}
-        self._unused: set[bytes] = set()
+        self._given = Given()
         self._types: set[str] = set()
         self._hashes: dict[bytes, bytes] = {}
-        self._versions: dict[bytes, list[bytes]] = {}
-        self._unnamed: set[bytes] = set()
         self._registered: dict[tuple[str, int, bytes], None] = {}
         self._in_force: list[tuple[bytes, fr.RegistrationFrame]] = []
         self._tuned: list[tuple[bytes, fr.TuningFrame]] = []
         self._without_edges: set[tuple[str, int]] = set()
         self._not_contained: set[bytes] = set()
-        self._awaited: dict[bytes, dict[int, bytes]] = {}
         self._begun = 0
-        self._group: _Group | None = None
+        self._group: Group | None = None
 
     @property
     def edge_types(self) -> list[tuple[str, int, bytes]]:
@@ -109,67 +102,57 @@ class BundleCheck:
 
     def commit(self, frame: fr.CommitFrame) -> None:
         check_commit(frame)
-        if frame.seq in self._commits:
-            refuse(f"commit {frame.seq} is given twice")
-        self._commits.add(frame.seq)
+        self._given.add_commit(frame.seq)
 
     def blob(self, frame: fr.BlobFrame) -> None:
-        self._add_blob(blob_id(frame.stored), blob_kind(frame.stored))
+        self._given.add_blob(blob_id(frame.stored), blob_kind(frame.stored))
 
     def erased(self, frame: fr.ErasedFrame) -> None:
         check_size(frame.blob, HASH_BYTES, "a blob's id")
-        self._add_blob(frame.blob, ERASED)
+        self._given.add_blob(frame.blob, ERASED)
 
     def outside(self, frame: fr.OutsideFrame) -> None:
-        self._new_lineage(frame.lineage)
+        self._given.add_world(frame.lineage)
         check_time(frame.t_create)
         if not frame.versions:
             refuse(f"the outside world {short(frame.lineage)} has no version")
         for body, begins, ends in frame.versions:
             check_size(body, HASH_BYTES, "a version's id")
             check_interval(begins, ends, ends)
-        self._versions[frame.lineage] = [body for body, _, _ in frame.versions]
-        self._unnamed.add(frame.lineage)
+        self._given.add_outside(frame.lineage, [body for body, _, _ in frame.versions])
 
     def world(self, frame: fr.WorldFrame) -> None:
         self._end_group()
-        self._new_lineage(frame.lineage)
+        self._given.add_world(frame.lineage)
         check_size(frame.world_hash, HASH_BYTES, "a world hash")
         check_time(frame.t_create)
         check_number(frame.order, "an order")
-        self._versions[frame.lineage] = []
-        self._group = _Group(frame)
+        self._group = Group(frame)
         self._begun += 1
 
     def version(self, frame: fr.VersionFrame) -> None:
         group = self._open_group()
-        self._named_blob(frame.body, (BODY, ERASED))
-        self._details(frame.details)
-        self._commit_known(frame.seq)
+        self._given.body(frame.body)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
         check_interval(frame.valid_from, frame.born_to, frame.valid_to)
         if frame.by:
             check_size(frame.by, LINEAGE_BYTES, "the superseding world")
-        self._versions[group.frame.lineage].append(frame.body)
+        self._given.add_version(group.lineage, frame.body)
 
     def alias(self, frame: fr.AliasFrame) -> None:
         group = self._open_group()
-        count = self._blobs.get(frame.details, ERASED)
-        if not 0 <= frame.position < count:
+        if not 0 <= frame.position < self._given.aliases_in(frame.details):
             refuse(f"there is no alias {frame.position} in {short(frame.details)}")
-        self._details(frame.details)
-        self._commit_known(frame.seq)
-        group.aliases += 1
-        if group.aliases > MAX_ALIASES:
-            refuse(f"{short(group.frame.lineage)} has more than {MAX_ALIASES} aliases")
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
+        group.add_alias()
 
     def ended(self, frame: fr.EndedFrame) -> None:
-        group = self._open_group()
-        if group.ended:
-            refuse(f"{short(group.frame.lineage)} has ended twice")
-        group.ended = True
+        self._open_group().end()
         check_time(frame.at)
-        self._details(frame.details)
-        self._commit_known(frame.seq)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
         if frame.by:
             check_size(frame.by, LINEAGE_BYTES, "the superseding world")
 
@@ -177,32 +160,26 @@ class BundleCheck:
         group = self._open_group()
         accepted = check_proposal(frame)
         self._ends(frame)
-        if identity_of(frame, SAME_AS, group.frame.lineage) != frame.proposal:
+        if identity_of(frame, SAME_AS, group.lineage) != frame.proposal:
             refuse(f"the proposal {short(frame.proposal)} does not have the id of what it says")
-        if frame.proposal in group.proposals:
-            refuse(f"the proposal {short(frame.proposal)} is given twice")
-        group.proposals[frame.proposal] = accepted
+        group.add_proposal(frame.proposal, accepted=accepted)
         for _, details, seq in frame.decisions:
-            self._details(details)
-            self._commit_known(seq)
+            self._given.details(details)
+            self._given.commit(seq)
 
     def edge(self, frame: fr.EdgeFrame) -> None:
         group = self._open_group()
-        home = group.frame.lineage
         check_edge(frame)
         self._ends(frame)
-        if identity_of(frame, frame.type, home) != frame.edge:
+        if identity_of(frame, frame.type, group.lineage) != frame.edge:
             refuse(f"the edge {short(frame.edge)} does not have the id of what it says")
         self._type(frame.type)
         self._without_edges.discard((frame.type, frame.handler_version))
         if frame.type == CONTAINS:
-            self._member(group, frame)
-            return
-        if frame.edge in group.edges:
-            refuse(f"the edge {short(frame.edge)} is given twice")
-        if frame.type == SAME_AS and not group.proposals.get(frame.edge):
-            refuse(f"nobody accepted that {short(frame.source)} is the same as {short(frame.target)}")
-        group.edges[frame.edge] = b""
+            group.add_member(frame, self._hashes.get(frame.target))
+            self._not_contained.discard(frame.target)
+        else:
+            group.add_edge(frame)
 
     def edge_type(self, frame: fr.EdgeTypeFrame) -> None:
         check_edge_type(frame)
@@ -216,24 +193,20 @@ class BundleCheck:
         group = self._open_group()
         check_registration(frame)
         self._type(frame.type)
-        self._details(frame.details)
+        self._given.details(frame.details)
         if frame.seq:
-            self._commit_known(frame.seq)
-        if frame.type in group.types:
-            refuse(f"the edge type {frame.type!r:.80} is registered for {short(group.frame.lineage)} twice")
-        group.types.add(frame.type)
-        self._in_force.append((group.frame.lineage, frame))
+            self._given.commit(frame.seq)
+        group.register(frame.type)
+        self._in_force.append((group.lineage, frame))
 
     def tuning(self, frame: fr.TuningFrame) -> None:
         group = self._open_group()
         check_tuning(frame)
-        self._details(frame.details)
+        self._given.details(frame.details)
         if frame.seq:
-            self._commit_known(frame.seq)
-        if frame.type in group.tuned:
-            refuse(f"thresholds for {frame.type or 'every type'!r:.80} are set for {short(group.frame.lineage)} twice")
-        group.tuned.add(frame.type)
-        self._tuned.append((group.frame.lineage, frame))
+            self._given.commit(frame.seq)
+        group.tune(frame.type)
+        self._tuned.append((group.lineage, frame))
 
     def retracted(self, frame: fr.RetractedFrame) -> None:
         self._open_group()
@@ -253,12 +226,7 @@ class BundleCheck:
         if self._hashes.get(heading.world) != heading.world_hash:
             refuse(f"the world {short(heading.world)} does not have the hash that the bundle states")
         self._not_contained.discard(heading.world)
-        for what, left in (
-            ("is in no world of the bundle", self._not_contained),
-            ("lies outside, and no edge leads there", self._unnamed),
-            ("is neither in the bundle nor listed as outside, and an edge names it", self._awaited.keys()),
-            ("is a blob that nothing names", self._unused),
-        ):
+        for what, left in (("is in no world of the bundle", self._not_contained), *self._given.left_over()):
             if left:
                 refuse(f"{short(min(left))} {what}" + (f" (one of {len(left):,})" if len(left) > 1 else ""))
         if self._without_edges:
@@ -267,115 +235,33 @@ class BundleCheck:
 
     # -- what they share
 
-    def _member(self, group: _Group, frame: fr.EdgeFrame) -> None:
-        if frame.source != group.frame.lineage:
-            refuse(f"the membership {short(frame.edge)} stands with another world than its container")
-        member = self._hashes.get(frame.target)
-        if member is None:
-            refuse(
-                f"the member {short(frame.target)} of {short(frame.source)} is not among the worlds before it:"
-                " it is missing, or containment has a cycle"
-            )
-        if frame.target in group.members:
-            refuse(f"{short(frame.target)} is a member of {short(frame.source)} twice")
-        group.members[frame.target] = member
-        self._not_contained.discard(frame.target)
-
     def _end_group(self) -> None:
         group, self._group = self._group, None
         if group is None:
             return
-        lineage = group.frame.lineage
-        versions = self._versions[lineage]
-        if not versions:
-            refuse(f"the world {short(lineage)} has no version")
-        for ordinal, body in self._awaited.pop(lineage, {}).items():
-            self._is_version(lineage, ordinal, body)
-        for proposal, accepted in group.proposals.items():
-            if accepted and proposal not in group.edges:
-                refuse(f"the accepted proposal {short(proposal)} has no edge")
-        if group.hash_of(versions[-1]) != group.frame.world_hash:
-            refuse(f"the world {short(lineage)} states another hash than what it holds has")
-        self._hashes[lineage] = group.frame.world_hash
-        self._not_contained.add(lineage)
+        group.close(self._given.newest(group.lineage))
+        self._hashes[group.lineage] = group.frame.world_hash
+        self._not_contained.add(group.lineage)
 
-    def _open_group(self) -> _Group:
+    def _open_group(self) -> Group:
         if self._group is None:
             refuse("it belongs to no world")
         return self._group
-
-    def _new_lineage(self, lineage: bytes) -> None:
-        check_size(lineage, LINEAGE_BYTES, "a world's id")
-        if lineage in self._versions:
-            refuse(f"the world {short(lineage)} is given twice")
-
-    def _add_blob(self, blob: bytes, kind: int) -> None:
-        if blob in self._blobs:
-            refuse(f"the blob {short(blob)} is given twice")
-        self._blobs[blob] = kind
-        self._unused.add(blob)
 
     def _type(self, name: str) -> None:
         self._types.add(name)
         if len(self._types) > MAX_BUNDLE_EDGE_TYPES:
             refuse(f"there are more than {MAX_BUNDLE_EDGE_TYPES:,} edge types")
 
-    def _details(self, blob: bytes) -> None:
-        if blob:
-            self._named_blob(blob, ())
-
-    def _named_blob(self, blob: bytes, kinds: tuple[int, ...]) -> None:
-        """``kinds`` empty: details, or erased."""
-        kind = self._blobs.get(blob)
-        if kind is None:
-            refuse(f"the blob {short(blob)} is missing")
-        if kind not in kinds if kinds else kind == BODY:
-            refuse(f"the blob {short(blob)} is of another kind than it is named as")
-        self._unused.discard(blob)
-
-    def _commit_known(self, seq: int) -> None:
-        if seq not in self._commits:
-            refuse(f"the commit {seq} is missing")
-
     def _ends(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
-        self._end_named(frame.source, frame.source_version, frame.source_body)
-        self._end_named(frame.target, frame.target_version, frame.target_body)
-        self._details(frame.details)
-        self._commit_known(frame.seq)
-
-    def _end_named(self, lineage: bytes, ordinal: int, body: bytes) -> None:
-        """An end that was read must have the version; one that is still to come is held against it then."""
-        self._unnamed.discard(lineage)
-        is_open = self._group is not None and self._group.frame.lineage == lineage
-        if lineage in self._versions and not is_open:
-            self._is_version(lineage, ordinal, body)
-        elif self._awaited.setdefault(lineage, {}).setdefault(ordinal, body) != body:
-            refuse(f"two edges name different versions {ordinal} of {short(lineage)}")
-
-    def _is_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
-        versions = self._versions[lineage]
-        if ordinal > len(versions) or versions[ordinal - 1] != body:
-            refuse(f"an edge names {short(body)} as version {ordinal} of {short(lineage)}, which it is not")
-
-
-class _Group:
-    """What is said of one world."""
-
-    def __init__(self, frame: fr.WorldFrame) -> None:
-        self.frame = frame
-        self.aliases = 0
-        self.ended = False
-        self.members: dict[bytes, bytes | None] = {}
-        self.edges: dict[bytes, bytes | None] = {}
-        self.proposals: dict[bytes, bool] = {}
-        self.types: set[str] = set()
-        self.tuned: set[str] = set()
-
-    def hash_of(self, body: bytes) -> bytes:
-        """The world hash, computed from what was read."""
-        members = Trie(MemoryNodes(), LINEAGE_BYTES, HASH_BYTES).update(self.members) if self.members else EMPTY_ROOT
-        edges = Trie(MemoryNodes(), HASH_BYTES, 0).update(self.edges) if self.edges else EMPTY_ROOT
-        return world_hash(body, members, edges, self.frame.t_create)
+        for lineage, ordinal, body in (
+            (frame.source, frame.source_version, frame.source_body),
+            (frame.target, frame.target_version, frame.target_body),
+        ):
+            is_open = self._group is not None and self._group.lineage == lineage
+            self._given.version(lineage, ordinal, body, is_whole=not is_open)
+        self._given.details(frame.details)
+        self._given.commit(frame.seq)
 
 
 _TAKE: Final[dict[type[fr.Frame], Callable[[BundleCheck, Any], None]]] = {
