@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from worlddb.log.model.events import NONE
-from worlddb.reconciler.commands import DETAIL_FIELDS, Command
+from worlddb.reconciler.commands import Command
 from worlddb.reconciler.draft import Draft
+from worlddb.reconciler.recording import DETAIL_FIELDS
 
 
 def add_details(draft: Draft, command: Command, given: list[str]) -> int:

@@ -24,6 +24,14 @@ class Finished(NamedTuple):
     record: Record
 
 
+class Decided(NamedTuple):
+    """What a command came to: its reference, where its body went, and whether it only staged a proposal."""
+
+    ref: bytes
+    body: int = NONE
+    staged: bool = False
+
+
 class Nonces(Protocol):
     """Where the nonces of a draft come from, of which random ids are made."""
 

@@ -26,7 +26,7 @@ from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.supposed import refuse_supposed
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd
-from worlddb.reconciler import resolver
+from worlddb.reconciler import recording, resolver
 from worlddb.reconciler.checks import check
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.decide import decide
@@ -173,7 +173,7 @@ def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequenc
 
 def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
-    draft, given = ctx.draft, cmd.given(command)
+    draft, given = ctx.draft, recording.given(command)
     details, events = add_details(draft, command, given), len(draft.events)
     decided = decide(ctx, command, details, matches)
     if details != NONE and len(draft.events) == events:
@@ -182,7 +182,7 @@ def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> N
         details = NONE
     draft.refs.append(decided.ref)
     draft.staged = decided.staged and (draft.staged or not draft.commands)
-    draft.commands.append(cmd.record(command, given, decided.body, details, ctx.secret))
+    draft.commands.append(recording.record(command, given, decided.body, details, ctx.secret))
 
 
 def commit(memory: Memory | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:

@@ -20,6 +20,7 @@ from worlddb.projections.tables.held import Footing, Standing
 from worlddb.projections.tables.names import NO_NAME, name_digest
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler import recording
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.details import add_details
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
@@ -88,7 +89,7 @@ class PlainDecider:
         names: list[str] = []
         details, properties = ev.NONE, b""
         if command.properties or command.why:
-            names = cmd.given(command)
+            names = recording.given(command)
             details = add_details(draft, command, names)
             properties = draft.blobs.ids[details]
         if only_records is None:
@@ -116,7 +117,7 @@ class PlainDecider:
         draft.applier.link(event, code, source, target, home)
         draft.staged = False
         self._refs.append(edge)
-        draft.commands.append(cmd.record_plain(command, names, ev.NONE, details))
+        draft.commands.append(recording.record_plain(command, names, ev.NONE, details))
         return True
 
     def _stage(self, command: cmd.Link, names: list[str], edge: HandledEdge) -> bool:
@@ -124,7 +125,7 @@ class PlainDecider:
         draft = self._draft
         self._refs.append(self._ctx.stage(edge.source, edge.target, edge=edge))
         draft.staged = draft.staged or not draft.commands
-        draft.commands.append(cmd.record_plain(command, names, ev.NONE, edge.details))
+        draft.commands.append(recording.record_plain(command, names, ev.NONE, edge.details))
         return True
 
     def _create(self, command: cmd.Create) -> bool:
@@ -139,7 +140,7 @@ class PlainDecider:
             return False
         if command.key is not None and self._tables.node_of(ctx.lineage_of(command.key)) is not None:
             return False
-        names = cmd.given(command)
+        names = recording.given(command)
         details = add_details(draft, command, names)
         if command.key is None:
             lineage = Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
@@ -159,9 +160,9 @@ class PlainDecider:
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
-            draft.commands.append(cmd.record_plain(command, names, body, details))
+            draft.commands.append(recording.record_plain(command, names, body, details))
         else:
-            draft.commands.append(cmd.record(command, names, body, details, ctx.secret))
+            draft.commands.append(recording.record(command, names, body, details, ctx.secret))
         return True
 
     def _contain(self, world: Standing, node: int, lineage: bytes, end: bytes, begins: int) -> None:

@@ -14,6 +14,7 @@ from worlddb.log.model.hashing import IDEMPOTENCY, keyed
 from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler import commands as cmd
+from worlddb.reconciler import recording
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
 
@@ -90,7 +91,9 @@ def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: s
 def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
     """True if a recorded command is this one, as far as its texts are still there."""
     try:
-        return cmd.matches(entry, command, secret) and cmd.has_texts(entry, command, texts_of(log, seq, entry))
+        return recording.matches(entry, command, secret) and recording.has_texts(
+            entry, command, texts_of(log, seq, entry)
+        )
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False  # What cannot be encoded was never committed.
 

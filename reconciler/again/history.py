@@ -30,6 +30,7 @@ from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.erasing import blobs_of
 from worlddb.reconciler.outcome import Refused
 from worlddb.reconciler.pipeline import commit
+from worlddb.reconciler.recording import REST_FIELDS
 
 _LISTED: Final = 20
 """How many commits are named in words."""
@@ -250,7 +251,7 @@ def _identities(events: Iterable[ev.Event]) -> Iterator[tuple[tuple[object, ...]
 def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
     """The commits that made what commands refer to."""
     for command in commands:
-        for name in cmd.REST_FIELDS[type(command)]:
+        for name in REST_FIELDS[type(command)]:
             value = getattr(command, name)
             for ref in value if isinstance(value, tuple) else (value,):
                 if isinstance(ref, bytes) and len(ref) == LINEAGE_BYTES:

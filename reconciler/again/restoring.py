@@ -24,6 +24,7 @@ from worlddb.projections.tables.vectors import spaces
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.erasing import body_at
 from worlddb.reconciler.receipts import texts_of
+from worlddb.reconciler.recording import REST_FIELDS
 
 _BODY: Final = ("type", "name", "content")
 _ALIASED: Final = (cmd.Alias, cmd.Unalias)
@@ -133,7 +134,7 @@ class _Commit:
         kind = _KINDS[entry[0]]
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in zip(cmd.REST_FIELDS[kind], entry[4:], strict=False)
+            for name, value in zip(REST_FIELDS[kind], entry[4:], strict=False)
         }
         ref = self._events.refs[position]
         if fields.get("key") is not None:

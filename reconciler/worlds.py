@@ -1,0 +1,177 @@
+"""Worlds come, take versions and names, and end: what the commands about a world itself decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
+from worlddb.log.model.interval import checked_interval
+from worlddb.log.model.limits import MAX_ALIASES
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.names import name_digest
+from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.context import Context
+from worlddb.reconciler.draft import Decided
+from worlddb.reconciler.erasing import refuse_forbidden
+from worlddb.reconciler.references import node_or_edge_ref, node_ref
+from worlddb.reconciler.resolver import Match
+
+
+def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    if command.key is None:
+        lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
+    else:
+        lineage = ctx.lineage_of(command.key)
+        existing = ctx.tables.node_of(lineage)
+        if existing is not None:
+            return _found_again(ctx, command, existing, details)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
+    refuse_forbidden(ctx, command.name, command.content)
+    body = ctx.draft.add_body(command.type, command.name, command.content)
+    node = ctx.draft.applier.next_node
+    ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
+    for position in range(len(command.aliases)):
+        ctx.draft.emit(ev.Named(lineage, details, position))
+    ctx.link(world, CONTAINS, node, valid_from=validity.start)
+    for match in matches:
+        ctx.stage(node, match.node, evidence=match.evidence)
+    return Decided(lineage, body)
+
+
+def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decided:
+    """A key that is known: unchanged text changes nothing, changed text is a revision, an end stays an end, and erased
+    text stays erased unless it is asked for."""
+    row = ctx.tables.node(node)
+    body = ctx.body(node)
+    if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
+        return Decided(row.lineage)
+    if row.ended:
+        ctx.note("not_revived", row.lineage)
+        return Decided(row.lineage)
+    if body is None and not command.revive:
+        ctx.note("not_restored", row.lineage)
+        return Decided(row.lineage)
+    revision = cmd.Revise(
+        ref=row.lineage,
+        type=command.type,
+        name=command.name,
+        content=command.content,
+        valid_from=command.valid_from,
+        valid_to=command.valid_to,
+    )
+    if body is None:
+        for position in range(len(command.aliases)):
+            ctx.draft.emit(ev.Named(row.lineage, details, position))
+    return _revised(ctx, revision, details, node, body)
+
+
+def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    row = ctx.tables.node(node)
+    if row.ended:
+        ctx.refuse(
+            "ended", f"{short(row.lineage)} has ended and takes no further versions", "Reassert it as a new lineage"
+        )
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be revised")
+    body = ctx.body(node)
+    if body is None:
+        _refuse_erased(ctx, row.lineage)
+    return _revised(ctx, command, details, node, body)
+
+
+def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decided:
+    """A new version on top of ``body``; where that was erased, the command gives all of the text."""
+    row = ctx.tables.node(node)
+    newest = ctx.tables.version(node, row.versions)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
+    if newest.valid_to != FOREVER and begins > newest.valid_to:
+        ctx.refuse(
+            "closed", f"{short(row.lineage)} is closed before the revision would begin", "Reassert it as a new lineage"
+        )
+    validity = checked_interval(begins, end)
+    before = body or Body(b"", "", "", "")
+    name = before.name if command.name is None else command.name
+    content = before.content if command.content is None else command.content
+    refuse_forbidden(ctx, name, content)
+    position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
+    ctx.close(node, validity.start)
+    ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
+    return Decided(row.lineage, position)
+
+
+def retire(ctx: Context, command: cmd.Retire, details: int) -> Decided:
+    at = ctx.now if command.at is None else command.at
+    found = node_or_edge_ref(ctx, command.ref)
+    if isinstance(found, bytes):
+        ctx.close_edge(found, at)
+        return Decided(found)
+    if found == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be retired")
+    ctx.end(found, at, details=details)
+    return Decided(ctx.tables.node(found).lineage)
+
+
+def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    row = ctx.tables.node(node)
+    if not row.ended:
+        ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", "Revise it instead")
+    body = ctx.body(node)
+    if body is None:
+        _refuse_erased(ctx, row.lineage)
+    content = body.content if command.content is None else command.content
+    again = cmd.Create(
+        type=body.type,
+        name=body.name,
+        content=content,
+        world=ctx.tables.node(ctx.home_of(node)).lineage,
+        valid_from=command.valid_from,
+        valid_to=command.valid_to,
+        resolve=False,
+    )
+    made = create(ctx, again, details, ())
+    new = ctx.tables.node_of(made.ref)
+    assert new is not None
+    ctx.link(new, "derived_from", node)
+    return made
+
+
+def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    lineage = ctx.tables.node(node).lineage
+    aliases = command.aliases
+    if ctx.body(node) is None:
+        _refuse_erased(ctx, lineage)
+    if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
+        ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
+    for position in range(len(aliases)):
+        ctx.draft.emit(ev.Named(lineage, details, position))
+    return Decided(lineage)
+
+
+def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    lineage = ctx.tables.node(node).lineage
+    for text in command.aliases:
+        digest = name_digest(text)
+        found = [number for number, row in ctx.tables.aliases(node) if row.name == digest and row.removed == LIVE]
+        if not found:
+            raise UnknownReference(f"{short(lineage)} has no alias {text[:80]!r}", "Look at its aliases with show")
+        for number in found:
+            ctx.draft.emit(ev.Unnamed(lineage, number))
+    return Decided(lineage)
+
+
+def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
+    ctx.refuse(
+        "erased", f"The text of {short(lineage)} was erased", "Create another, or this one under its key with revive"
+    )
