@@ -45,7 +45,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
         {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
-    "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms"}),
+    "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
     "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
     "resolve": (
         ("--nodes", "60", "--beside", "30", "--candidates", "9", "--scanned", "5", "--batch", "9", "--namesakes", "9"),
