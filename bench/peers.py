@@ -55,7 +55,7 @@ def main() -> None:
     answers: list[tuple[Any, ...]] = []
     for name, told in result["peers"].items():
         if "absent" in told:
-            rows.append((name, told["absent"]))
+            rows.append((name, "absent"))
             continue
         rows.append((name, *(_cell(told[key]) for key in _FIGURES)))
         answers.append((name, *_answers(told)))
@@ -66,7 +66,7 @@ def main() -> None:
         f" {arguments.questions} questions of {_ASKED_WORDS} words, ten hits each.",
         f"Vectors have {dimension()} numbers. WorldDB makes them after the write, the others within it."
         f" Load average {result['load_average']}.",
-        ", ".join(f"{name} {told['version']}" for name, told in result["peers"].items() if "version" in told) + ".",
+        ", ".join(f"{name}: {told.get('version') or told['absent']}" for name, told in result["peers"].items()) + ".",
     )
     more = (("", *_ANSWERS), answers)
     report(arguments, "peers", result, ("", *_FIGURES.values()), rows, notes, more)
