@@ -88,7 +88,7 @@ def test_what_is_staged_is_told_and_how_to_decide(run: Here) -> None:
         made(run, "Entity", name)
     ran = run("link", "Ann Lee", "same_as", "Anne Leigh")
     assert "  staged  commit" in ran.out
-    assert "Next: worlddb proposals --review" in ran.out
+    assert "Next: worlddb --store" in ran.out and "proposals --review" in ran.out
     (proposal,) = run.json("proposals")["proposals"]
     assert proposal["ref"] in ran.out
 

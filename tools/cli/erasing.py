@@ -73,7 +73,7 @@ def _erase(args: Namespace, out: Output) -> int:
             _write_mentions(page, db, plan)
             if not finished:
                 page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
-                out.hint("Opening the store, or writing to it, finishes this; `worlddb verify` says when it is done.")
+                out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
 
         document = {"receipt": told, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
         out.answer(document, write)

@@ -41,7 +41,8 @@ def _proposals(args: Namespace, out: Output) -> int:
             if not found:
                 page.line("No proposals." if args.status == "all" else f"No {args.status} proposals.")
             elif args.status == "pending":
-                out.hint(f"Decide with `worlddb accept {wire.short(found[0].ref)}` or `worlddb reject ...`.")
+                first = wire.short(found[0].ref)
+                out.hint(f"Next: {stores.repeated(args)} accept {first}   or reject, or proposals --review")
 
         document = {"proposals": [wire.proposal(proposal) for proposal in found], "view": wire.view(view)}
         out.answer(document, write)
@@ -114,7 +115,7 @@ def _recluster(args: Namespace, out: Output) -> int:
         if done.pending:
             page.line((f"{counted(done.pending, 'commit')} not looked at yet", "dim"))
         if done.proposals:
-            out.hint("Decide with `worlddb proposals --review`.")
+            out.hint(f"Next: {stores.repeated(args)} proposals --review")
 
     document = {"looked_at": done.looked_at, "proposals": list(done.proposals), "pending": done.pending}
     out.answer({**document, "busy": done.busy, "events": done.events, "seq": head.seq, "root": head.root}, write)

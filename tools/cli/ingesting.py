@@ -122,9 +122,9 @@ def _ingest(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         _write_done(page, out, done, restored=args.restore_erased)
         page.line(f"commit {head.seq}, root {head.root}")
-        if looked.proposals:
-            out.hint(f"{counted(len(looked.proposals), 'proposal')} of who is who: `worlddb proposals --review`")
         start = stores.repeated(args)
+        if looked.proposals:
+            out.hint(f"{counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
     out.answer(document, write)
@@ -166,7 +166,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
     """What was read and written, what was changed by it, and what stayed out."""
     left_out = done.notes.get("not_restored", 0)
-    read = f"{counted(done.turns, 'turn')} in {done.worlds:,} conversations and sessions"
+    read = f"{counted(done.turns, 'turn')} in {counted(done.worlds, 'world')} that hold them"
     if done.events:
         page.line(f"{read}: {counted(done.events, 'event')} in {counted(done.commits, 'commit')}")
     elif left_out:

@@ -17,6 +17,7 @@ from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, counted, one_line
+from worlddb.tools.cli.wording import in_options
 
 ANY_EDGE: Final = "any"
 """What stands for every type of edge but ``contains``."""
@@ -115,7 +116,7 @@ def _query(args: Namespace, out: Output) -> int:
         for hint in () if answer.nodes else stores.why_empty(view):
             out.hint(hint)
         if answer.note:
-            out.hint(f"note: {answer.note.replace('an exact ranking', 'that of --exact')}")
+            out.hint(f"note: {in_options(answer.note)}")
     return DONE
 
 

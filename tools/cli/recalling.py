@@ -10,6 +10,7 @@ from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.command import DONE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
+from worlddb.tools.cli.wording import in_options
 
 _NAMED: Final = 5
 """How many of what was left out are named."""
@@ -77,7 +78,7 @@ def _recall(args: Namespace, out: Output) -> int:
                     f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
                 )
             if found.note:
-                out.hint(f"note: {found.note.replace('an exact ranking', 'that of --exact')}")
+                out.hint(f"note: {in_options(found.note)}")
 
         document = {
             "query": " ".join(args.text),

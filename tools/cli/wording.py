@@ -31,6 +31,7 @@ _PHRASES: Final = (
     ("Reassert it as a new lineage", "State it again, as a world of its own: `worlddb reassert REF`"),
     ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
+    ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
     ("replace it with overwrite", "replace it with --overwrite"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )

@@ -79,7 +79,7 @@ def _create(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **times,
         )
-        return _written(db, out, receipt, has_text=True)
+        return _written(args, db, out, receipt, has_text=True)
 
 
 def _revise_arguments(parser: ArgumentParser) -> None:
@@ -104,7 +104,7 @@ def _revise(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **_times(args),
         )
-        return _written(db, out, receipt, has_text=True)
+        return _written(args, db, out, receipt, has_text=True)
 
 
 def _retire_arguments(parser: ArgumentParser) -> None:
@@ -117,7 +117,7 @@ def _retire(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_or_edge(db.view(), args.ref)
         receipt = db.retire(ref, at=args.at, why=args.why, idempotency_key=args.idempotency_key)
-        return _written(db, out, receipt)
+        return _written(args, db, out, receipt)
 
 
 def _reassert_arguments(parser: ArgumentParser) -> None:
@@ -132,7 +132,7 @@ def _reassert(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_of(db.view(), args.ref)
         receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
-        return _written(db, out, receipt, has_text=True)
+        return _written(args, db, out, receipt, has_text=True)
 
 
 def _move_arguments(parser: ArgumentParser) -> None:
@@ -152,7 +152,7 @@ def _move(args: Namespace, out: Output) -> int:
             why=args.why,
             idempotency_key=args.idempotency_key,
         )
-        return _written(db, out, receipt)
+        return _written(args, db, out, receipt)
 
 
 def _link_arguments(parser: ArgumentParser) -> None:
@@ -181,7 +181,7 @@ def _link(args: Namespace, out: Output) -> int:
             idempotency_key=args.idempotency_key,
             **_times(args),
         )
-        return _written(db, out, receipt)
+        return _written(args, db, out, receipt)
 
 
 def _unlink_arguments(parser: ArgumentParser) -> None:
@@ -191,7 +191,7 @@ def _unlink_arguments(parser: ArgumentParser) -> None:
 
 def _unlink(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
-        return _written(db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
+        return _written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
 
 
 # -- what they share
@@ -239,7 +239,7 @@ def _properties(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-def _written(db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
+def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
     """Tell what was written, or raise the refusal."""
     receipt.raise_if_refused()
     if has_text and receipt.events:
@@ -254,7 +254,7 @@ def _written(db: Database, out: Output, receipt: Receipt, *, has_text: bool = Fa
         for note in receipt.notes:
             page.line((f"note: {one_line(str(note), 400)}", "dim"))
         if receipt.proposals:
-            out.hint("Next: worlddb proposals --review")
+            out.hint(f"Next: {stores.repeated(args)} proposals --review")
 
     out.answer(wire.receipt(receipt) | {"ref": receipt.ref}, write)
     return DONE
