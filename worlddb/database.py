@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec.structs import replace
 
+from worlddb.batch import Batch
 from worlddb.embedding import AUTO, Embeds, models_of
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
@@ -38,7 +39,7 @@ from worlddb.reconciler.turns import Turn
 from worlddb.replaying import Replaying
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 from worlddb.vectors import VectorReader
-from worlddb.writing import Batch, Writing
+from worlddb.writing import Writing
 
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000

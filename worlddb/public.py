@@ -1,5 +1,7 @@
 """Everything public, each name from the room that has it; users import it from :mod:`worlddb`."""
 
+from worlddb.batch import Batch
+from worlddb.calling import Pending
 from worlddb.comparing import diff
 from worlddb.database import Database, open
 from worlddb.diagnosing import diagnose
@@ -109,7 +111,6 @@ from worlddb.reconciler.turns import Turn
 from worlddb.reconciler.upgrading import Upgraded
 from worlddb.restoring import restore
 from worlddb.upgrading import upgrade
-from worlddb.writing import Batch, Pending
 
 __all__ = [
     "CHANGE_KINDS",

@@ -1,1 +1,0 @@
-../../worlddb/space_writing.py
