@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from worlddb.log.model.times import format_time
+from worlddb.query.because import because
 
 
 class Valid(msgspec.Struct, frozen=True):
@@ -154,7 +155,8 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``."""
+    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``. ``because`` says in words what
+    ``evidence`` and ``why`` say."""
 
     ref: str
     status: str
@@ -166,6 +168,11 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     seq: int
     decided: int
+
+    @property
+    def because(self) -> str:
+        """Why the two may be one, in words for who decides; empty if nobody gave a reason."""
+        return because(self.evidence, (self.source, self.source_name), (self.target, self.target_name), self.why)
 
 
 class KnownFact(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,4 +73,6 @@ def test_scores_of_the_resolver_are_shown(run: Here, monkeypatch: pytest.MonkeyP
         db.create("Place", "Catherine Street", resolve="all")
     monkeypatch.setattr("sys.stdin", StringIO("s\n"))
     done = run("proposals", "--review")
-    assert "Katherine Street: fuzzy 0." in done.out and "1 skipped" in done.out
+    assert (
+        "'Catherine Street' and 'Katherine Street', 0.958 of 1 by Jaro-Winkler" in done.out and "1 skipped" in done.out
+    )

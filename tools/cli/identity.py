@@ -58,7 +58,7 @@ def _write_proposal(page: Page, view: View, proposal: Proposal) -> None:
     ):
         where = " / ".join(stores.path_of(view, ref))
         page.line(f"{told:9} {name} ", (wire.short(ref), "ref"), (f"  in {where}" if where else "", "dim"), indent=4)
-    evidence = wire.provenance(proposal.evidence) or proposal.why
+    evidence = proposal.because
     ends = (view.get(ref, include_superseded=True) for ref in (proposal.source, proposal.target))
     if not evidence and any(world is not None and world.erased for world in ends):
         evidence = "of what was erased with the texts"

@@ -13,8 +13,6 @@ from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, one_line
 
 _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
-_SHOWN: Final = 5
-"""How many of those who were considered are shown."""
 
 
 def review(args: Namespace, out: Output) -> int:
@@ -74,15 +72,7 @@ def write_pair(page: Page, view: View, proposal: Proposal) -> None:
     """The two sides of a proposal beside each other, and why they may be one."""
     sides = [_side(view, ref) for ref in (proposal.source, proposal.target)]
     page.table(("", "newcomer", "may be"), [(name, *(side[name] for side in sides)) for name in sides[0]])
-    evidence = dict(proposal.evidence)
-    considered = evidence.pop("considered", [])
-    for told_elsewhere in ("thresholds", "tuned"):
-        evidence.pop(told_elsewhere, None)
-    page.line((f"because  {wire.provenance(evidence) or proposal.why or 'somebody said so'}", "dim"))
-    for each in considered[:_SHOWN] if isinstance(considered, list) else []:
-        scores = ", ".join(f"{tier} {score}" for tier, score in each.get("scores", {}).items())
-        held = scores or f"kept apart by {each['guard']}" if each.get("guard") else scores or "nothing alike"
-        page.line((f"         {one_line(str(each.get('name', '')), 60)}: {held}", "dim"))
+    page.line((f"because  {proposal.because or 'somebody said so'}", "dim"))
 
 
 def _side(view: View, ref: str) -> dict[str, Span]:

@@ -51,7 +51,7 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
 
 
 def proposal(found: Proposal) -> dict[str, Any]:
-    return record(found) | {"decided": found.decided or None}
+    return record(found) | {"decided": found.decided or None, "because": found.because}
 
 
 def entry(found: Entry) -> dict[str, Any]:

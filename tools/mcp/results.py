@@ -276,8 +276,6 @@ def told(ref: str, version: Version, seq: int | None) -> Told:
 
 def pair(found: Proposal) -> Pair:
     """A proposal in words."""
-    plain = {name: value for name, value in found.evidence.items() if isinstance(value, str | int | float)}
-    because = ", ".join(f"{name} {value}" for name, value in plain.items()) or found.why
     return Pair(
         proposal=found.ref,
         status=found.status,
@@ -285,5 +283,5 @@ def pair(found: Proposal) -> Pair:
         newcomer_name=found.source_name,
         known=found.target,
         known_name=found.target_name,
-        because=because[:SHOWN],
+        because=found.because[:SHOWN],
     )
