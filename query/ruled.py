@@ -6,18 +6,15 @@ from typing import Any
 
 from worlddb.log.model.errors import InputError
 from worlddb.query import records
-from worlddb.query.naming import named_node
+from worlddb.query.looking import Looking
 from worlddb.query.ontology import edge_types
-from worlddb.query.sight import Sight
 from worlddb.query.tunings import tunings
-from worlddb.query.window import Window
 
 
-class Ruled:
+class Ruled(Looking):
     """The part of a view that says what holds where."""
 
     __slots__ = ()
-    _window: Window
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
         """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
@@ -27,14 +24,14 @@ class Ruled:
         the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._window.sight() as sight:
-            node = None if world is None else self._home(sight, world)
-            return edge_types(sight, self._window.spec, node, ended=include_ended)
+        with self._sight() as sight:
+            node = None if world is None else self._named(sight, world)
+            return edge_types(sight, self.spec, node, ended=include_ended)
 
     @property
     def missing_edge_types(self) -> tuple[str, ...]:
         """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
-        return self._window.spec.missing_types
+        return self.spec.missing_types
 
     def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
         """The resolver's thresholds that were set for worlds, in log order, or with ``world`` those that hold there.
@@ -44,11 +41,8 @@ class Ruled:
         so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._window.sight() as sight:
-            return tunings(sight, None if world is None else self._home(sight, world), ended=include_ended)
-
-    def _home(self, sight: Sight, world: Any) -> int:
-        return named_node(sight, self._window.spec, world, unify=self._window.unify)
+        with self._sight() as sight:
+            return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
 
 
 def _refuse_both(world: Any, include_ended: bool) -> None:

@@ -7,7 +7,6 @@ that a view sees.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any
 
@@ -15,34 +14,29 @@ from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.projections.tables.asof import Moment, edge_known
+from worlddb.projections.tables.asof import edge_known
 from worlddb.projections.tables.lookup import NOTHING_YET, find_edge
 from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
-from worlddb.query import build, identity, lineage, records, stats
-from worlddb.query.blame import Blame, blame
+from worlddb.query import build, identity, records, stats
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.competing import asks_for_change
 from worlddb.query.conflicts import conflicts_of
 from worlddb.query.edges import Asked, edges_of
 from worlddb.query.find import Wanted, find
 from worlddb.query.fusion import CONVEX
-from worlddb.query.journal import Entry, journal
+from worlddb.query.looking import LARGEST
 from worlddb.query.members import members
-from worlddb.query.naming import named_node
-from worlddb.query.period import Choice, Span, period_of, span_of
+from worlddb.query.period import Choice, Span, period_of
 from worlddb.query.pipeline.bound import Queryable
 from worlddb.query.ranking import LANES
 from worlddb.query.recall import Request, recall
 from worlddb.query.references import as_ref
 from worlddb.query.ruled import Ruled
-from worlddb.query.sight import Sight
-from worlddb.query.spec import Spec
+from worlddb.query.traced import Traced
 from worlddb.query.window import Window
 
-MAX_LIMIT = 2**63 - 1
 
-
-class View(Queryable, Ruled):
+class View(Queryable, Ruled, Traced):
     """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
 
     A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
@@ -57,31 +51,6 @@ class View(Queryable, Ruled):
         self.ingested = ingested
         self.world = world
         """The reference of the world that the view is confined to, if it is."""
-
-    @property
-    def seq(self) -> int:
-        """The commit that the view is of."""
-        return self.moment.seq
-
-    @property
-    def valid(self) -> int:
-        """The valid time that the view is of."""
-        return self.moment.valid
-
-    @property
-    def moment(self) -> Moment:
-        """The view's point on both axes."""
-        return self._window.place.moment
-
-    @property
-    def spec(self) -> Spec:
-        """How the view sees edges."""
-        return self._window.spec
-
-    @property
-    def unify(self) -> bool:
-        """True if the view sees the worlds of one identity as one."""
-        return self._window.unify
 
     def __str__(self) -> str:
         text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
@@ -151,7 +120,7 @@ class View(Queryable, Ruled):
             if not isinstance(text, str | None):
                 raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
         if limit is not None:
-            checked_number(limit, "limit", 0, MAX_LIMIT)
+            checked_number(limit, "limit", 0, LARGEST)
         period = period_of(during, overlaps, include_superseded=include_superseded)
         with self._sight() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world))
@@ -221,36 +190,6 @@ class View(Queryable, Ruled):
         """
         with self._sight() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
-
-    def history(
-        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
-    ) -> list[records.Version]:
-        """Every version known to the view, oldest first, with the validity that it has in the view.
-
-        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
-        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
-        """
-        learned = None if between is None else span_of(between, "between")
-        period = period_of(during, overlaps)
-        with self._sight() as snapshot:
-            node = self._named(snapshot, ref)
-            return lineage.history(snapshot, node, between=learned, period=period)
-
-    def timeline(self, ref: Any) -> list[records.Learned]:
-        """What was learned about when the versions of a world are valid, step by step in log order."""
-        with self._sight() as snapshot:
-            return lineage.timeline(snapshot, self._named(snapshot, ref))
-
-    def blame(self, ref: Any) -> Blame:
-        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
-
-        Of the version that is valid in the view, else of the newest.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        with self._sight() as snapshot:
-            return blame(snapshot, self._named(snapshot, ref), self.moment)
 
     def hash(self, ref: Any = None) -> str:
         """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
@@ -357,34 +296,7 @@ class View(Queryable, Ruled):
         choice = Choice(bool(include_superseded), period, earlier)
         return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group))
 
-    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
-        """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
-
-        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
-        """
-        checked_number(first, "first", 0, MAX_LIMIT)
-        if last is not None:
-            checked_number(last, "last", 0, MAX_LIMIT)
-        wanted = None
-        if ref is not None:
-            with self._sight() as snapshot:
-                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
-        through = self.seq if last is None else min(last, self.seq)
-        return journal(self._window.reader, first, through, wanted, place=self._window.place)
-
     def counts(self) -> dict[str, int]:
         """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
         with self._sight() as snapshot:
             return stats.counts_at(snapshot)
-
-    def _sight(self) -> AbstractContextManager[Sight]:
-        """The transaction of one read; it ends with it."""
-        return self._window.sight()
-
-    def _node(self, snapshot: Sight, ref: Any) -> int:
-        """The node that a reference stands for; by default the outermost world that the view sees."""
-        return self._window.place.top if ref is None else self._named(snapshot, ref)
-
-    def _named(self, snapshot: Sight, ref: Any) -> int:
-        """The node of a world that is named by a reference or by its name."""
-        return named_node(snapshot, self.spec, ref, unify=self.unify)
