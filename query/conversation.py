@@ -14,12 +14,15 @@ from worlddb.projections.tables.asof import edge_seen
 from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE
 from worlddb.query.candidates import Gate, Passed
+from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 
 LENT: Final = (0.7, 0.65)
 """What share of its evidence a turn lends the one after it, and the one after that."""
 LEADERS: Final = 16
 """Of the first so many hits of each lane the following turns are looked at, or of as many as hits are wanted."""
+FIRST_PLACES: Final = 10
+"""So many of a session's turns are told apart by their place."""
 _TURN: Final = type_digest("Turn")
 _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
@@ -43,6 +46,24 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
         node: max(0.0, *(share * own[leader] - own[node] for leader, share in leaders.items()))
         for node, leaders in following.items()
     }
+
+
+def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
+    """How many joined its session before each turn; those whose place is :data:`FIRST_PLACES` or later are told apart
+    no more. What is no turn has no place."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    beginnings: dict[int, list[int]] = {}
+    found: dict[int, int] = {}
+    for hit in hits:
+        if hit.seen.row.type != _TURN:
+            continue
+        for container in containers_at(tables, hit.node, moment)[:1]:
+            if container not in beginnings:
+                joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
+                beginnings[container] = [row.target for place, row in joined if edge_seen(tables, place, row, moment)]
+            begins = beginnings[container]
+            found[hit.node] = begins.index(hit.node) if hit.node in begins else FIRST_PLACES
+    return found
 
 
 def _after(snapshot: Sight, node: int) -> Iterator[int]:

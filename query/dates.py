@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from math import exp
 from typing import Final, NamedTuple
 
+from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.vague import Covered, Piece, vague_times
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,6 +72,7 @@ _QUARTER: Final = re.compile(r"\bQ(?P<quarter>[1-4])\b(?:[\s/-]+(?:of\s+)?(?P<ye
 _YEAR: Final = re.compile(r"\b(?:in|during|since|of)\s+(?P<year>(?:19|20)\d{2})\b", re.I)
 _NEAR: Final = re.compile(r"\b(?P<which>yesterday|today|tonight|last night|this (?:morning|afternoon|evening))\b", re.I)
 _DAY_BEFORE: Final = ("yesterday", "last night")
+_WORD: Final = re.compile(r"\w+")
 
 
 class Span(NamedTuple):
@@ -113,6 +115,14 @@ def times(question: str, asked: int) -> Times:
             if resolve in (_month, _season):
                 within.add(piece)
     return Times(tuple(found), tuple(vague_times(question, understood, unread)))
+
+
+def without_times(question: str) -> str:
+    """The question without the times that it names; all of it if only scaffolding would be left."""
+    rest = question
+    for form in (form for forms, _ in _FORMS for form in forms):
+        rest = form.sub(" ", rest)
+    return rest if any(word not in STOP_WORDS for word in _WORD.findall(rest.lower())) else question
 
 
 def nearness(named: tuple[Span, ...], at: int) -> float:

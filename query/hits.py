@@ -74,5 +74,6 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         "before": "after a turn that fits",
         NEWER: "newer than a hit that it contradicts",
         SUPERSEDED: "superseded by the hit before it",
+        "told": "tells a number or a time, as is asked",
     }
     return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

@@ -39,11 +39,13 @@ class Lanes(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, and when: times such as "last week" are resolved against ``asked``."""
+    """What is asked, and when: times such as "last week" are resolved against ``asked``. ``about`` is what of it is
+    compared by words and by meaning."""
 
     text: str
     asked: int
     named: Named
+    about: str
 
 
 class Ranked(NamedTuple):
@@ -68,7 +70,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     proposed: dict[str, list[Passed]] = {}
     text, vector = lanes.text, lanes.vector
     if text is not None:
-        by_words = partial(_by_words, text, question.text, moment.seq)
+        by_words = partial(_by_words, text, question.about, moment.seq)
         proposed[TEXT] = list(islice(gate.passing(by_words, depth), depth))
     if vector is not None:
         by_meaning = partial(_by_meaning, vector)
@@ -122,7 +124,7 @@ def _evidence(
     candidates: dict[int, Passed],
     named: Named,
 ) -> dict[int, Evidence]:
-    texts = _texts(snapshot, lanes.text, question.text, proposed.get(TEXT, []), candidates)
+    texts = _texts(snapshot, lanes.text, question.about, proposed.get(TEXT, []), candidates)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0

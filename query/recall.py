@@ -13,7 +13,8 @@ from worlddb.log.model.limits import checked_number
 from worlddb.query import records
 from worlddb.query.candidates import Gate, Passed, entities_named
 from worlddb.query.competing import newest_first, with_superseded
-from worlddb.query.fusion import FUSIONS
+from worlddb.query.dates import without_times
+from worlddb.query.fusion import CONVEX, FUSIONS
 from worlddb.query.groups import Grouped, grouped
 from worlddb.query.hits import group_of, hit_of
 from worlddb.query.lanes.text import TextLane
@@ -34,6 +35,7 @@ from worlddb.query.ranking import (
     depth_for,
     fused,
 )
+from worlddb.query.second_look import looked_at_again
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.unify import Classes
@@ -129,16 +131,23 @@ def _answered(window: Window, request: Request) -> records.Recall:
 def _question(window: Window, request: Request) -> Question:
     """What is asked, and about whom, unless it is compared by words alone."""
     if VECTOR not in request.lanes and TEXT in request.lanes:
-        return Question(request.text, request.asked, NOBODY)
+        return Question(request.text, request.asked, NOBODY, request.text)
     with window.sight() as snapshot:
         named = entities_named(snapshot, request.text, window.spec.identity_types)
-    return Question(request.text, request.asked, named)
+    return Question(request.text, request.asked, named, _about(request))
+
+
+def _about(request: Request) -> str:
+    """What of a request is compared: where evidence is added up, for groups all but the times that it names, which are
+    evidence of their own. Among turns, "three weeks ago" also brings near the one that tells a time."""
+    by_several = VECTOR in request.lanes and request.lanes != (VECTOR,) and request.fusion == CONVEX
+    return without_times(request.text) if request.group is not None and by_several else request.text
 
 
 def _meaning(question: Question) -> str:
     """What of a question is compared by meaning: all but the names of those it is about. Names mean nothing that a
     vector could hold, and would bring everything near in which they occur; entities are a lane of their own."""
-    return without_names(question.text, question.named.names)
+    return without_names(question.about, question.named.names)
 
 
 def _lanes(request: Request, text: TextLane, vector: VectorLane | None) -> Lanes:
@@ -261,8 +270,10 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
         alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
         return _Found(_as_ranked(VECTOR, islice(alone, of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    ranked = fused(snapshot, gate, lanes, question, request.k, request.fusion)
-    return _Found(list(islice(ranked, several)), names)
+    ranked = list(fused(snapshot, gate, lanes, question, request.k, request.fusion))
+    if request.group is None and request.fusion == CONVEX:
+        ranked = looked_at_again(snapshot, request.text, ranked, request.k)
+    return _Found(ranked[:several], names)
 
 
 def _as_ranked(lane: str, passing: Any) -> list[Ranked]:

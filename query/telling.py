@@ -1,0 +1,78 @@
+"""What a text tells by its form: a number or a time where one is asked for, or nothing but another question.
+
+"How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which is
+nearer. A thing is told before it is talked about, so of the turns of a session the earlier have a little more. All of
+this is little beside words and meaning: it decides between hits that come close. Pure, and no more than English.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+NUMBER_WEIGHT: Final = 0.05
+TIME_WEIGHT: Final = 0.03
+ASKS_WEIGHT: Final = 0.02
+LATER_WEIGHT: Final = 0.0025
+"""Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
+MAX_CHARACTERS: Final = 3_000
+"""How far into a text a number or a time is looked for."""
+
+_ASKS_NUMBER: Final = re.compile(
+    r"\bhow (?:many|much|old|long|often|far|tall|big|large)\b"
+    r"|\bwhat (?:percentage|amount|time|age|number|total|average|price)"
+    r"|\b(?:total|number of|percentage|age|cost|price)\b",
+    re.I,
+)
+_ASKS_TIME: Final = re.compile(
+    r"\b(?:when|how long|how many (?:days|weeks|months|years|hours)|ago|first|before|after|order|date|day|since|last"
+    r"|most recent)\b",
+    re.I,
+)
+_DIGIT: Final = re.compile(r"\d")
+_DATE: Final = re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
+_NUMBER_WORDS: Final = """
+    one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
+    half once twice dozen first second third
+"""
+_NUMBERS: Final = frozenset(_NUMBER_WORDS.split())
+_TIME_WORDS: Final = """
+    today yesterday tomorrow tonight ago last next recently since
+    day days week weeks weekend weekends month months year years
+    monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february march april june july august september october november december
+"""
+_TIMES: Final = frozenset(_TIME_WORDS.split())
+"""Without "may", which mostly is no month."""
+_WORDS_APART: Final = str.maketrans({code: " " for code in range(128) if not chr(code).isalpha()})
+
+
+class Wanted(NamedTuple):
+    """What an answer has to tell, as far as the words of a question say: a number, a time, both or neither."""
+
+    number: bool
+    time: bool
+
+
+def wanted(question: str) -> Wanted:
+    """What an answer to a question has to tell."""
+    return Wanted(_ASKS_NUMBER.search(question) is not None, _ASKS_TIME.search(question) is not None)
+
+
+def by_form(text: str, place: int, asked: Wanted) -> dict[str, float]:
+    """What a text's form adds to its score, or takes from it, by reason; ``place`` counts the turns before it
+    (see :func:`worlddb.query.conversation.places`)."""
+    parts = {
+        "told": _told(text[:MAX_CHARACTERS], asked) if any(asked) else 0.0,
+        "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
+        "later": -LATER_WEIGHT * place,
+    }
+    return {reason: part for reason, part in parts.items() if part}
+
+
+def _told(text: str, asked: Wanted) -> float:
+    words = frozenset(text.lower().translate(_WORDS_APART).split())
+    number = asked.number and (not words.isdisjoint(_NUMBERS) or _DIGIT.search(text) is not None)
+    time = asked.time and (not words.isdisjoint(_TIMES) or _DATE.search(text) is not None)
+    return NUMBER_WEIGHT * number + TIME_WEIGHT * time
