@@ -1,0 +1,159 @@
+"""A second look at the first hits: what they tell by their form, and when in their session they were said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import Database, ManualClock, Turn
+from worlddb.query.conversation import FIRST_PLACES
+from worlddb.query.dates import spans, without_times
+from worlddb.query.telling import ASKS_WEIGHT, LATER_WEIGHT, NUMBER_WEIGHT, TIME_WEIGHT, Wanted, by_form, wanted
+
+NOON = worlddb.parse_time("2024-06-01T12:00:00Z")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Any:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(NOON)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("How much did the lamp cost?", Wanted(number=True, time=False)),
+        ("When did I buy the lamp?", Wanted(number=False, time=True)),
+        ("How many days ago did I buy it?", Wanted(number=True, time=True)),
+        ("Which lamp did I buy?", Wanted(number=False, time=False)),
+    ],
+)
+def test_the_words_of_a_question_say_whether_a_number_or_a_time_is_wanted(question: str, asked: Wanted) -> None:
+    assert wanted(question) == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("It cost 40 euros", NUMBER_WEIGHT),
+        ("I have three of them", NUMBER_WEIGHT),
+        ("I bought it on Monday.", TIME_WEIGHT),
+        ("We met on the 14th", NUMBER_WEIGHT + TIME_WEIGHT),
+        ("Bought two weeks ago!", NUMBER_WEIGHT + TIME_WEIGHT),
+        ("It was cheap", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_a_text_tells_a_number_or_a_time_by_its_words(text: str, told: float) -> None:
+    assert by_form(text, 0, Wanted(number=True, time=True)).get("told", 0.0) == pytest.approx(told)
+    assert "told" not in by_form(text, 0, Wanted(number=False, time=False))
+
+
+@given(st.text(max_size=200), st.integers(0, FIRST_PLACES), st.booleans(), st.booleans())
+def test_form_decides_little_and_each_of_its_reasons_has_one_sign(
+    text: str, place: int, number: bool, time: bool
+) -> None:
+    parts = by_form(text, place, Wanted(number, time))
+    assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT
+    assert parts.get("asks", -ASKS_WEIGHT) == -ASKS_WEIGHT
+    assert parts.get("later", 0.0) == pytest.approx(-LATER_WEIGHT * place)
+    assert all(parts.values())
+
+
+def test_of_two_turns_that_come_close_the_one_that_tells_the_number_is_first(db: Database) -> None:
+    db.ingest([Turn(text="The lamp from the market is lovely")], session="one")
+    db.ingest([Turn(text="The lamp from the market was 40 euros")], session="two")
+    db.embed()
+    view = db.view()
+    lovely, price = view.recall("How much was the lamp from the market?", k=2).hits[::-1]
+    assert "40" in price.content and price.scores["told"] == NUMBER_WEIGHT
+    assert "tells a number or a time" in price.reason and "told" not in lovely.scores
+    assert price.score == pytest.approx(sum(price.scores.values()), abs=1e-5)
+    assert all("told" not in hit.scores for hit in view.recall("What about the lamp?", k=2).hits)
+
+
+def test_what_was_said_first_is_ahead_of_the_same_said_later_and_of_the_question_for_it(db: Database) -> None:
+    said = ["My bicycle is blue", "My bicycle is blue", "My bicycle is blue?"]
+    db.ingest([Turn(text=text) for text in said], session="talk")
+    db.embed()
+    first, second, question = db.view().recall("the blue bicycle", k=3).hits
+    assert [first.scores.get("later"), second.scores["later"]] == [None, -LATER_WEIGHT]
+    assert question.content.endswith("?") and question.scores["asks"] == -ASKS_WEIGHT
+
+
+def test_turns_far_into_a_session_are_told_apart_no_more_and_other_worlds_have_no_place(db: Database) -> None:
+    db.ingest([Turn(text=f"The ferry leaves from pier {n}") for n in range(FIRST_PLACES + 5)], session="long")
+    world = db.create("Topic", "ferries")
+    for number in range(3):
+        db.create("Fact", f"fact {number}", content=f"The ferry is late, case {number}", world=world)
+    db.embed()
+    hits = db.view().recall("the ferry", k=50).hits
+    later = sorted((hit.scores.get("later", 0.0) for hit in hits if hit.type == "Turn"), reverse=True)
+    steps = [-LATER_WEIGHT * min(place, FIRST_PLACES) for place in range(FIRST_PLACES + 5)]
+    assert later == pytest.approx(steps)
+    assert all("later" not in hit.scores for hit in hits if hit.type == "Fact")
+
+
+def test_an_erased_text_tells_nothing_and_stops_nobody(db: Database) -> None:
+    db.ingest([Turn(text="The lamp was 40 euros", name="dear"), Turn(text="The lamp was cheap", name="cheap")])
+    db.embed()
+    db.erase("dear", reason="asked for")
+    hits = db.view().recall("How much was the lamp?", k=5).hits
+    assert any("cheap" in hit.content for hit in hits)
+    assert all("told" not in hit.scores for hit in hits)
+
+
+def test_ranks_take_no_second_look(db: Database) -> None:
+    db.ingest([Turn(text="The lamp was 40 euros"), Turn(text="Is the lamp nice?")], session="talk")
+    db.embed()
+    for fusion in ("rrf", "combmax"):
+        for hit in db.view().recall("How much was the lamp?", fusion=fusion, k=5).hits:
+            assert not {"told", "asks", "later"} & hit.scores.keys()
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("Which plays have I seen in the past three months?", "Which plays have I seen in  ?"),
+        ("What did I plant two weeks ago?", "What did I plant  ?"),
+        ("Who came on 21 November, 2023?", "Who came on  ?"),
+        ("Which shoes did I clean last month?", "Which shoes did I clean  ?"),
+        ("What did I do last week?", "What did I do last week?"),
+        ("Which lamp did I buy?", "Which lamp did I buy?"),
+    ],
+)
+def test_a_question_without_its_times_keeps_what_it_is_about(question: str, rest: str) -> None:
+    assert without_times(question) == rest
+
+
+@given(st.text(max_size=80), st.sampled_from(["two weeks ago", "last month", "in March 2023", "yesterday"]))
+def test_a_question_that_names_a_time_names_none_without_it(words: str, time: str) -> None:
+    question = f"Which lamp {words} did I buy {time} ?"
+    rest = without_times(question)
+    assert "lamp" in rest
+    assert time not in rest
+    assert spans(question, NOON)
+
+
+def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Database) -> None:
+    db.ingest([Turn(text="We saw Hamlet at the theatre", speaker="user")], session="plays", at="2024-04-20")
+    db.ingest(
+        [Turn(text="In the past three months I have read six books", speaker="user")], session="books", at="2024-05-02"
+    )
+    db.embed()
+    question = "Which play at the theatre have I seen in the past three months?"
+    view = db.view()
+    found = view.recall(question, k=2, group=1, asked=NOON)
+    assert [group.name for group in found.groups] == ["plays", "books"]
+    books = {hit.content: hit.scores for hit in view.recall(question, k=5, asked=NOON).hits}
+    ungrouped = next(scores for content, scores in books.items() if "books" in content)
+    grouped = next(hit.scores for hit in found.hits if "books" in hit.content)
+    assert grouped.get("text", 0.0) < ungrouped["text"]
+    assert grouped["when"] == ungrouped["when"] > 0
+    by_ranks = view.recall(question, k=2, group=1, asked=NOON, fusion="rrf")
+    assert {hit.lanes["text"] for hit in by_ranks.hits if "text" in hit.lanes} == {1, 2}
