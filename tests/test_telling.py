@@ -100,9 +100,10 @@ def test_turns_far_into_a_session_are_told_apart_no_more_and_other_worlds_have_n
 
 
 def test_an_erased_text_tells_nothing_and_stops_nobody(db: Database) -> None:
-    db.ingest([Turn(text="The lamp was 40 euros", name="dear"), Turn(text="The lamp was cheap", name="cheap")])
+    dear = db.create("Fact", "dear", content="The lamp was 40 euros")
+    db.create("Fact", "cheap", content="The lamp was cheap")
     db.embed()
-    db.erase("dear", reason="asked for")
+    db.erase(dear, reason="asked for")
     hits = db.view().recall("How much was the lamp?", k=5).hits
     assert any("cheap" in hit.content for hit in hits)
     assert all("told" not in hit.scores for hit in hits)
@@ -148,12 +149,13 @@ def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Da
     db.embed()
     question = "Which play at the theatre have I seen in the past three months?"
     view = db.view()
-    found = view.recall(question, k=2, group=1, asked=NOON)
-    assert [group.name for group in found.groups] == ["plays", "books"]
+    found = view.recall(question, k=4, group=1, asked=NOON)
+    assert [group.name for group in found.groups if group.type == "Session"] == ["plays", "books"]
     books = {hit.content: hit.scores for hit in view.recall(question, k=5, asked=NOON).hits}
     ungrouped = next(scores for content, scores in books.items() if "books" in content)
     grouped = next(hit.scores for hit in found.hits if "books" in hit.content)
     assert grouped.get("text", 0.0) < ungrouped["text"]
     assert grouped["when"] == ungrouped["when"] > 0
-    by_ranks = view.recall(question, k=2, group=1, asked=NOON, fusion="rrf")
-    assert {hit.lanes["text"] for hit in by_ranks.hits if "text" in hit.lanes} == {1, 2}
+    by_ranks = view.recall(question, k=4, group=1, asked=NOON, fusion="rrf")
+    both = {hit.content for hit in by_ranks.hits if "text" in hit.lanes}
+    assert any("books" in content for content in both), "it shares words with the whole question"
