@@ -119,9 +119,11 @@ def times(question: str, asked: int) -> Times:
 
 def without_times(question: str) -> str:
     """The question without the times that it names; all of it if only scaffolding would be left."""
-    rest = question
-    for form in (form for forms, _ in _FORMS for form in forms):
-        rest = form.sub(" ", rest)
+    letters = list(question)
+    for match in (match for forms, _ in _FORMS for form in forms for match in form.finditer(question)):
+        start, end = match.span()
+        letters[start:end] = " " * (end - start)
+    rest = " ".join("".join(letters).split())
     return rest if any(word not in STOP_WORDS for word in _WORD.findall(rest.lower())) else question
 
 
