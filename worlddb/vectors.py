@@ -77,7 +77,8 @@ class VectorReader(StoreReader):
     def _answering(self, seq: int, *, exact: bool) -> list[OpenSpace]:
         with self.snapshot() as snapshot:
             then = space_in_use(snapshot.log, snapshot.tables, seq)
-            now = None if exact else space_in_use(snapshot.log, snapshot.tables)
+            is_present = seq >= snapshot.log.head().seq
+            now = None if exact else then if is_present else space_in_use(snapshot.log, snapshot.tables)
         if exact or now is None:
             return [] if then is None else [then]
         return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]

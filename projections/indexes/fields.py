@@ -8,7 +8,7 @@ Fields: ``node``, ``version`` and ``seq`` (columns, for filters and for what a h
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -197,11 +197,7 @@ def to_query(
     """Any of the terms, and all of the filters; the filters add nothing to a score."""
     from tantivy import FieldType, Occur, Query
 
-    def sought(term: Term) -> Query:
-        found = Query.term_query(schema(), term.field, term.text, "freq")
-        return Query.boost_query(found, term.weight * scale.get(term, 1.0))
-
-    query = Query.boolean_query([(Occur.Should, sought(term)) for term in terms])
+    query = _any_of(tuple(terms)) if not scale else _weighted(terms, scale)
     filters: list[Query] = []
     if through is not None:
         filters.append(Query.range_query(schema(), SEQ, FieldType.Unsigned, 0, through))
@@ -211,6 +207,23 @@ def to_query(
         return query
     unscored = [(Occur.Must, Query.const_score_query(each, 0.0)) for each in filters]
     return Query.boolean_query([(Occur.Must, query), *unscored])
+
+
+@lru_cache(maxsize=64)
+def _any_of(terms: tuple[Term, ...]) -> Query:
+    """As :func:`_weighted`, by the terms' own weights; a recall asks the same twice."""
+    return _weighted(terms, {})
+
+
+def _weighted(terms: Sequence[Term], scale: Mapping[Term, float]) -> Query:
+    """Any of the terms."""
+    from tantivy import Occur, Query
+
+    def sought(term: Term) -> Query:
+        found = Query.term_query(schema(), term.field, term.text, "freq")
+        return Query.boost_query(found, term.weight * scale.get(term, 1.0))
+
+    return Query.boolean_query([(Occur.Should, sought(term)) for term in terms])
 
 
 def _of_nodes(nodes: Collection[int]) -> Query:
