@@ -50,7 +50,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             db.create("Note", f"note {number}", content=words(draw, CONTENT_WORDS), world=shelf, resolve=False)
             for number in range(arguments.commits)
         ]
-        last = db.head().seq
+        first_half = made[: (len(made) + 1) // 2]
         taken: dict[str, list[float]] = {}
         sizes: dict[str, int] = {}
 
@@ -70,10 +70,10 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         for _ in range(arguments.samples):
             head = timed("head", db.checkpoint)
             one = draw.choice(made)
-            early = draw.choice(made[: len(made) // 2])
+            early = draw.choice(first_half)
             checked("check inclusion", timed("prove, now", partial(db.prove, one.ref, world=shelf)), head)
             checked("check consistency", timed("prove consistency", partial(db.prove_consistency, one.seq)), head)
-            past = timed("prove, halfway", partial(db.prove, early.ref, world=shelf, seq=last // 2))
+            past = timed("prove, halfway", partial(db.prove, early.ref, world=shelf, seq=first_half[-1].seq))
             checked("check inclusion", past, head)
     return {
         "p50_ms": {name: round(p50(times), 3) for name, times in taken.items()},

@@ -46,7 +46,8 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
     "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
-    "proofs": (("--commits", "40", "--samples", "2"), {"p50_ms", "p95_ms", "bytes"}),
+    # As many samples as it takes to draw the commit halfway too.
+    "proofs": (("--commits", "4", "--samples", "20"), {"p50_ms", "p95_ms", "bytes"}),
     "resolve": (
         ("--nodes", "60", "--beside", "30", "--candidates", "9", "--scanned", "5", "--batch", "9", "--namesakes", "9"),
         {"by_tier", "ratio", "left_out", "batch_per_s"},
