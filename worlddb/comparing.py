@@ -47,7 +47,7 @@ def diff(
         UnknownReference: neither side has ``world``, or one does not have the bundle's world.
         InputError: nothing had been committed by then, or what was asked for does not go together.
     """
-    files = [is_regular_file(side) for side in (a, a if b is None else b)]
+    files = [is_regular_file(folder_of(side)) for side in (a, a if b is None else b)]
     if any(files):
         _check_asked(files, [(at_a, seq_a), (at_b, seq_b)], b is None, by, deep)
         with _given(a, at_a, seq_a) as left, _given(a if b is None else b, at_b, seq_b) as right:

@@ -44,6 +44,7 @@ def parse_hex(text: str) -> str:
     if not _REFERENCE.fullmatch(digits):
         raise InputError(
             f"{text[:80]!r} is not a reference",
-            f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits",
+            f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits;"
+            " of a name, reference_of() of a view gives it",
         )
     return digits

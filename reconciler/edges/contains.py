@@ -45,7 +45,7 @@ class Contains(PlainHandler):
             ctx.refuse(
                 "containment_cycle",
                 f"{ctx.shown(edge.source)} cannot contain {ctx.shown(edge.target)}: it is inside it",
-                "Move the first elsewhere before",
+                "Move it out of there first",
             )
         if edge.source in ctx.containers(edge.target):
             ctx.refuse(

@@ -23,6 +23,7 @@ _REMEDIES: Final = {
     "Look it up by name with find": FIND_IDS,
     "Reassert it as a new lineage": "Write what holds now with memory_write",
 }
+_BY_NAME: Final = "; of a name, reference_of() of a view gives it"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
     "rejected_before": "Amend one of them first, if something new is known",
@@ -35,7 +36,7 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
 def told(error: WorldDBError) -> str:
     """An error of the engine."""
-    remedy = _REMEDIES.get(error.remedy, error.remedy)
+    remedy = _REMEDIES.get(error.remedy, error.remedy).removesuffix(_BY_NAME)
     if isinstance(error, RefusedError):
         remedy = _REFUSED.get(str(error.details.get("reason")), remedy)
     elif isinstance(error, InvalidTime):
