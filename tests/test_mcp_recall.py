@@ -112,6 +112,21 @@ def test_scopes_that_answer_take_no_memory_s_place(db: worlddb.Database) -> None
     assert len({*texts(page), *texts(rest)}) == 6
 
 
+# -- what was said before
+
+
+def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    home = db.create("Fact", "", content="Ada lives in Riga.", valid_from="2020-01-01")
+    db.revise(home, content="Ada lives in Oslo.", valid_from="2024-01-01")
+    (now,) = call(desk, "memory_recall", query="where does Ada live?")["memories"]
+    assert (now["text"], now["earlier"]) == ("Ada lives in Oslo.", [])
+    (change,) = call(desk, "memory_recall", query="where did Ada live previously?")["memories"]
+    assert [(each["text"], each["valid_to"]) for each in change["earlier"]] == [
+        ("Ada lives in Riga.", "2024-01-01T00:00:00Z")
+    ]
+
+
 # -- what may have been missed
 
 

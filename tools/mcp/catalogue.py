@@ -64,7 +64,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _reads(
         "memory_recall",
         "Recall",
-        "Find what answers a question, best first, by words, meaning and names; or by session. What holds now only.",
+        "Find what answers a question, best first, or which sessions do. What holds now; earlier too if change is asked for.",
         recalling.recall,
         arguments.Recall,
         results.Recalled,

@@ -11,6 +11,7 @@ from worlddb import Hit, HitGroup, Proposal, Valid, Version, World, format_time
 
 SHOWN: Final = 1_000
 """Characters of a memory's text in a list; ``memory_read`` has all of it."""
+MAX_EARLIER: Final = 5
 READ: Final = 20_000
 """Characters of a memory's text in one answer of ``memory_read``."""
 
@@ -31,11 +32,22 @@ class Memory(msgspec.Struct, kw_only=True):
     conflicts: list[str]
 
 
+class Earlier(msgspec.Struct, kw_only=True):
+    """What a memory said before."""
+
+    text: str
+    truncated: bool
+    valid_from: str | None
+    valid_to: str | None
+
+
 class Found(Memory):
-    """A memory that was recalled, and why."""
+    """A memory that was recalled, and why. If the question asks for change, ``earlier`` is what it said before, newest
+    first; ``memory_history`` has all of it."""
 
     score: float
     reason: str
+    earlier: list[Earlier]
 
 
 class Memories(msgspec.Struct, kw_only=True):
@@ -223,7 +235,8 @@ def memory(found: World) -> Memory:
 
 def hit(found: Hit) -> Found:
     """A hit with its reason."""
-    return Found(**_fields(found), score=found.score, reason=found.reason)
+    earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
+    return Found(**_fields(found), score=found.score, reason=found.reason, earlier=earlier)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
@@ -240,7 +253,7 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
 
 def looked_up(found: World) -> Found:
     """A world that was asked for by its id, in the form of a hit."""
-    return Found(**_fields(found), score=1.0, reason="asked for by id")
+    return Found(**_fields(found), score=1.0, reason="asked for by id", earlier=[])
 
 
 def whole(found: World, scopes: list[str], offset: int) -> Whole:
