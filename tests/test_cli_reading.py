@@ -270,3 +270,14 @@ def test_the_library_reads_no_further_than_the_log_goes(made):
     with worlddb.open(made[0], create=False) as db:
         assert [entry.seq for entry in db.log(11, 99)] == [entry.seq for entry in db.log(11)]
         assert list(db.log(50, 99)) == []
+
+
+def test_a_lane_that_was_not_asked_is_told_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        db.create("Fact", "Tomatoes", content="six plants")
+    run = Here(capsys, tmp_path / "store")
+    silent = run("recall", "vegetables", "--lanes", "vector")
+    assert "Nothing in this view answers that." in silent.out
+    assert "note: the lane vector was not asked: no text has been embedded yet" in silent.out
+    assert run("embed").code == 0
+    assert "was not asked" not in run("recall", "vegetables").out

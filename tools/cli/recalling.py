@@ -72,6 +72,8 @@ def _recall(args: Namespace, out: Output) -> int:
                 _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
                 if found.times:
                     page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
+            for lane, why in found.unavailable.items():
+                out.hint(f"note: the lane {lane} was not asked: {in_options(why)}")
             if found.pending:
                 waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
                 out.hint(

@@ -64,7 +64,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _reads(
         "memory_recall",
         "Recall",
-        "Find what answers a question, best first, or which sessions do. What holds now; earlier too if change is asked for.",
+        "Find what answers a question, best first, or which sessions do. What holds now; earlier too if asked for.",
         recalling.recall,
         arguments.Recall,
         results.Recalled,
