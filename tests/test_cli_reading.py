@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_recall_for_people_shows_conflicts_and_on_request_the_reasons(run, sma
     assert "source    a.txt" in explained
     assert small.lisbon[:12] in explained
     assert "as known at commit 11" in explained
-    assert run("recall", "zebra").out == "Nothing in this view answers that.\n"
+    assert run("recall", "zebra", "--quiet").out == "Nothing in this view answers that.\n"
 
 
 def test_show_gives_a_world_with_all_that_belongs_to_it(run, small):
