@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
 from bench._report import p50
 from bench._workload import WORLD_EVERY, Loader, words
-from worlddb import View
+from worlddb import UnknownReference, View
 
 _QUESTION_WORDS: Final = 3
 _NAMES: Final = 64
@@ -74,6 +75,19 @@ class Questions:
 
     def _text(self) -> str:
         return words(self._draw, _QUESTION_WORDS)
+
+
+def known_nodes(view: View, loader: Loader, nodes: int) -> int:
+    """How many of the first ``nodes`` worlds of a store had been made by the moment of a view."""
+
+    def is_later(position: int) -> bool:
+        try:
+            view.get(loader.ref(position))
+        except UnknownReference:
+            return True
+        return False
+
+    return bisect_left(range(nodes), True, key=is_later)
 
 
 class Times(NamedTuple):

@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from bench._meaning import WordDirections
-from bench._questions import EXACT, SHAPES, Questions, Times, ratio_of, side_by_side
+from bench._questions import EXACT, SHAPES, Questions, Times, known_nodes, ratio_of, side_by_side
 from bench._report import p50, p95, parser, report, rounded
 from bench._workload import Loader, load, words
 from worlddb import Database, View, World
@@ -106,8 +106,7 @@ def _past_and_present(
     now = db.view()
     for moment in MOMENTS:
         past = db.view(seq=max(2, loaded * moment // 100))
-        known = max(1, arguments.nodes * moment // 110)
-        questions = Questions(past, loader, known, arguments.seed + moment)
+        questions = Questions(past, loader, known_nodes(past, loader, arguments.nodes), arguments.seed + moment)
         for name, shape in (SHAPES | EXACT).items():
             exact = name in EXACT
             samples, warm_up = (arguments.exact_samples, 0) if exact else (arguments.samples, _WARM_UP)
