@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -235,3 +237,19 @@ def test_what_a_library_prints_breaks_no_message(tmp_path: Path) -> None:
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert [told["id"] for told in answers] == [1, 2] and out == b"" and run.returncode == 0
     assert b"printed by a library" in err and b"in another language" in err
+
+
+def test_somebody_who_starts_it_at_a_terminal_is_told_what_it_waits_for(tmp_path: Path) -> None:
+    keyboard, terminal = pty.openpty()
+    try:
+        with subprocess.Popen(
+            command(tmp_path / "store"), stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as run:
+            assert run.stderr is not None and run.stdout is not None
+            assert b"waiting for a client" in run.stderr.readline()
+            os.write(keyboard, b"\x04")
+            assert run.wait(PATIENCE_SECONDS) == 0
+            assert run.stdout.read() == b""
+    finally:
+        os.close(keyboard)
+        os.close(terminal)

@@ -21,6 +21,10 @@ from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_
 from worlddb.tools.mcp.rates import PER_SECOND
 
 _HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "rate")
+_NO_CLIENT: Final = (
+    "worlddb mcp: waiting for a client's messages on standard input, which programs write and people do not; the end of"
+    " it (Ctrl-D) ends this. Clients start this command themselves; --http listens at an address instead"
+)
 _OPEN: Final = (
     "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
     " speaks TLS in front of it, and name what clients call it with --allow-host"
@@ -74,7 +78,10 @@ def _serve(args: Namespace, out: Output) -> int:
     with _extra():
         from worlddb.tools.mcp.server import serve
     with _opened(args) as db:
-        serve(db, _world(args, db))
+        world = _world(args, db)
+        if sys.stdin.isatty():
+            out.warn(_NO_CLIENT)
+        serve(db, world)
     return DONE
 
 

@@ -51,7 +51,8 @@ def told(error: WorldDBError) -> str:
 def no_such(what: str, name: str, known: list[str]) -> str:
     """A tool or a prompt that is not there."""
     near = get_close_matches(name, known, n=1, cutoff=0.85)
-    return f"Unknown {what}: {name[:100]}" + (f". Did you mean {near[0]}?" if near else "")
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"Unknown {what}: {name[:100]}. {meant}There are {', '.join(known)}"
 
 
 def told_wrong(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
