@@ -24,9 +24,9 @@ from bench._report import p50, p95, parser, report
 from bench.longmemeval import Record
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.statements import said
 from worlddb.projections.indexes.vector_base import Base
 from worlddb.projections.indexes.vector_rows import VectorRow, expanded, extended
-from worlddb.reconciler.statements import statements
 from worlddb.tools.importers import files
 
 VECTORS: Final = (10_000, 100_000)
@@ -116,7 +116,7 @@ def _texts(records: Sequence[Record]) -> Iterator[str]:
     for record in records:
         for session in record.haystack_sessions:
             for turn in session:
-                for text in (turn.content, *statements(turn.content)):
+                for text in (turn.content, *said(turn.content).statements):
                     if text and text not in seen:
                         seen.add(text)
                         yield text

@@ -14,6 +14,7 @@ from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import VectorLane
+from worlddb.query.remarks import proposed_by_meaning
 from worlddb.query.sight import Sight
 
 DEPTH: Final = 64
@@ -73,8 +74,14 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         by_words = partial(_by_words, text, question.about, moment.seq)
         proposed[TEXT] = list(islice(gate.passing(by_words, depth), depth))
     if vector is not None:
-        by_meaning = partial(_by_meaning, vector)
-        proposed[VECTOR] = list(islice(gate.passing(by_meaning, 2 * depth), depth))
+
+        def propose(lane: VectorLane) -> list[Passed]:
+            return list(islice(gate.passing(partial(_by_meaning, lane), 2 * depth), depth))
+
+        if fusion == CONVEX:
+            vector, proposed[VECTOR] = proposed_by_meaning(vector, question.text, propose)
+        else:
+            proposed[VECTOR] = propose(vector)
     named = question.named if lanes.entity else NOBODY
     candidates = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
@@ -85,7 +92,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
-    evidence = _evidence(snapshot, lanes, question, proposed, candidates, named)
+    evidence = _evidence(snapshot, lanes._replace(vector=vector), question, proposed, candidates, named)
     for node, more in lent({node: told.own for node, told in evidence.items()}, following).items():
         evidence[node] = Evidence(*evidence[node][:-1], more)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}

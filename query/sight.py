@@ -83,7 +83,7 @@ class Sight:
         found = None if stored is None else codec.decode_blob(stored, place.seq)
         if not isinstance(found, Vector):
             return None
-        return VectorRow(node, version, place.seq, found.values, found.statements)
+        return VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
 
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""

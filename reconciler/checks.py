@@ -225,13 +225,14 @@ def _embed(command: cmd.Embed) -> None:
     checked_number(command.through, "through", command.after, HIGHEST_SEQ)
     if len(command.mean) != 4 * command.dimension:
         raise InputError(f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each")
-    for position, (_, _, values, statements) in enumerate(command.items):
+    for position, (_, _, values, statements, stated) in enumerate(command.items):
         if not values or len(values) % (2 * command.dimension):
             raise InputError(
                 f"Vector {position} is {len(values) // 2} numbers, not {command.dimension}",
                 "Give one a dimension",
             )
         checked_number(statements, f"statements of {position}", 0, len(values) // (2 * command.dimension))
+        checked_number(stated, f"percentage of statements of {position}", 0, 100)
 
 
 def _recluster(command: cmd.Recluster) -> None:

@@ -237,8 +237,9 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
     """Keep the vectors that a model made of texts. Written by the engine's own catch-up, not by callers.
 
     ``items`` are (lineage, version, vectors one after the other in little-endian 16-bit floats, how many of the last
-    ones are of statements). They are what there was to embed in the commits from ``after`` (excluded) to ``through``;
-    if the space has moved on from ``after`` meanwhile, nothing is written.
+    ones are of statements, what percentage of the words is in statements). They are what there was to embed in the
+    commits from ``after`` (excluded) to ``through``; if the space has moved on from ``after`` meanwhile, nothing is
+    written.
     """
 
     CODE: ClassVar[str] = "embed"
@@ -248,7 +249,7 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
     dimension: int
     after: int
     through: int
-    items: tuple[tuple[bytes, int, bytes, int], ...]
+    items: tuple[tuple[bytes, int, bytes, int, int], ...]
 
 
 class Recluster(Command, frozen=True, kw_only=True, gc=False):

@@ -182,8 +182,8 @@ class Draft:
     def add_space(self, name: str, model: str, mean: bytes) -> int:
         return self.blobs.add(Space(self.nonce("space"), name, model, mean))
 
-    def add_vector(self, values: bytes, statements: int) -> int:
-        return self.blobs.add(Vector(self.nonce("vector", values), values, statements))
+    def add_vector(self, values: bytes, statements: int, stated: int) -> int:
+        return self.blobs.add(Vector(self.nonce("vector", values), values, statements, stated))
 
     # -- events
 

@@ -11,6 +11,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Vector
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.statements import said
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
@@ -19,7 +20,6 @@ from worlddb.reconciler.context import Context
 from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
 from worlddb.reconciler.erasing import body_at
 from worlddb.reconciler.spaces import OpenSpace, find_space, without_vector
-from worlddb.reconciler.statements import statements
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
@@ -81,10 +81,11 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
     if space is not None:
         check_model(space, embedder)
     mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
-    said = [statements(each.text) for each in batch.texts]
+    told = [said(each.text) for each in batch.texts]
     # A text that is one statement and nothing else has one vector, which is both.
     parts = [
-        [each.text, *(of for of in found if of != each.text)] for each, found in zip(batch.texts, said, strict=True)
+        [each.text, *(of for of in found.statements if of != each.text)]
+        for each, found in zip(batch.texts, told, strict=True)
     ]
     vectors = unit_vectors(embedder, mean, [part for each in parts for part in each], query=False)
     rows = iter(vectors.astype("<f2"))
@@ -96,8 +97,14 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
         after=batch.after,
         through=batch.through,
         items=tuple(
-            (each.lineage, each.version, b"".join(row.tobytes() for row in islice(rows, len(own))), len(found))
-            for each, own, found in zip(batch.texts, parts, said, strict=True)
+            (
+                each.lineage,
+                each.version,
+                b"".join(row.tobytes() for row in islice(rows, len(own))),
+                len(found.statements),
+                found.percent,
+            )
+            for each, own, found in zip(batch.texts, parts, told, strict=True)
         ),
     )
 
@@ -199,9 +206,9 @@ def embed(ctx: Context, command: cmd.Embed) -> None:
         number = space.number
         if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
             ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
-    for lineage, version, values, stated in command.items:
+    for lineage, version, *kept in command.items:
         node = ctx.tables.node_of(lineage)
         if node is not None and vector_place(ctx.tables, number, node, version) is None:
-            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values, stated)))
+            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(*kept)))
     if command.through > command.after:
         ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

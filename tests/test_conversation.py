@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import worlddb
 from worlddb import Database, ManualClock, Turn
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.statements import MAX_STATEMENTS, said
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
 from worlddb.projections.indexes.vector_set import VectorSet
 from worlddb.projections.indexes.vectors import VectorFollower
 from worlddb.query.conversation import lent
-from worlddb.reconciler.statements import MAX_STATEMENTS, statements
 
 DIMENSION = 6
 SHOP = [
@@ -35,7 +35,7 @@ def db(tmp_path: Path) -> Any:
         yield opened
 
 
-def said(hit: worlddb.Hit) -> str:
+def words_of(hit: worlddb.Hit) -> str:
     return hit.content.partition(": ")[2]
 
 
@@ -44,7 +44,7 @@ def test_a_reply_is_found_by_what_it_replies_to(db: Database) -> None:
     db.ingest([Turn(speaker="Ana", text=f"Something else, number {n}") for n in range(40)], session="other")
     db.embed()
     hits = db.view().recall("the vase from the flea market", k=3).hits
-    assert [said(hit) for hit in hits[:2]] == [SHOP[0].text, SHOP[1].text]
+    assert [words_of(hit) for hit in hits[:2]] == [SHOP[0].text, SHOP[1].text]
     question, reply = hits[0], hits[1]
     assert "before" not in question.scores
     own = {part: score for part, score in reply.scores.items() if part in ("text", "vector")}
@@ -60,7 +60,7 @@ def test_turns_lend_nothing_to_another_session_nor_to_what_is_no_turn(db: Databa
     for number in range(3):
         db.create("Fact", f"fact {number}", content=f"an unrelated fact, {number}", world=topic)
     db.embed()
-    hits = {said(hit) or hit.content: hit for hit in db.view().recall("the vase from the flea market", k=20).hits}
+    hits = {words_of(hit) or hit.content: hit for hit in db.view().recall("the vase from the flea market", k=20).hits}
     for alone in (SHOP[1].text, *(f"an unrelated fact, {number}" for number in range(3))):
         assert alone in hits
         assert "before" not in hits[alone].scores
@@ -69,12 +69,12 @@ def test_turns_lend_nothing_to_another_session_nor_to_what_is_no_turn(db: Databa
 def test_a_retired_turn_lends_nothing(db: Database) -> None:
     db.ingest(SHOP, session="shop", at="2024-01-01")
     db.embed()
-    (question,) = [hit.ref for hit in db.view().recall("flea market vase").hits if said(hit) == SHOP[0].text]
+    (question,) = [hit.ref for hit in db.view().recall("flea market vase").hits if words_of(hit) == SHOP[0].text]
     db.retire(question, at="2024-02-01")
 
     def lent_to_the_reply(valid: str) -> float:
         hits = db.view(valid=valid).recall("flea market vase", k=20).hits
-        (reply,) = [hit for hit in hits if said(hit) == SHOP[1].text]
+        (reply,) = [hit for hit in hits if words_of(hit) == SHOP[1].text]
         return reply.scores.get("before", 0.0)
 
     assert lent_to_the_reply("2024-01-15") > 0.1
@@ -94,17 +94,25 @@ def test_statements_are_what_a_speaker_says_of_themselves() -> None:
         "user: Can you recommend a hotel for my trip? By the way, I moved to Porto last week. It rains. My dog is"
         " called Rex!\nThanks a lot. I did. Do we know why I came here?"
     )
-    assert statements(text) == ["By the way, I moved to Porto last week.", "My dog is called Rex!"]
-    assert statements("assistant: Hotels in Porto are cheap in winter.") == []
-    assert statements("") == statements("I") == statements("?" * 100_000) == []
-    assert len(statements("I have been here before. " + " ".join(f"I saw {n} ships there." for n in range(99)))) == (
-        MAX_STATEMENTS
-    )
+    assert said(text).statements == ["By the way, I moved to Porto last week.", "My dog is called Rex!"]
+    assert said("assistant: Hotels in Porto are cheap in winter.") == ([], 0)
+    assert said("") == said("I") == said("?" * 100_000) == ([], 0)
+    seen = said("I have been here before. " + " ".join(f"I saw {n} ships there." for n in range(99)))
+    assert (len(seen.statements), seen.percent) == (MAX_STATEMENTS, 100)
+
+
+def test_how_much_of_a_text_is_statements_is_told_in_words() -> None:
+    assert said("user: I moved to Porto last week.").percent == 100
+    assert said("I moved to Porto last week. Is it any good in the winter?").percent == 46
+    assert said("I live here. So it goes, my friend.").percent == 62, "a sentence of three words is no statement"
 
 
 @given(st.text(max_size=300))
 def test_a_statement_is_a_part_of_its_text_and_no_question(text: str) -> None:
-    for told in statements(text):
+    found = said(text)
+    assert 0 <= found.percent <= 100
+    assert bool(found.statements) >= bool(found.percent)
+    for told in found.statements:
         assert told in text
         assert not told.endswith("?")
 
@@ -127,27 +135,29 @@ def vectors(draw: np.random.Generator, count: int) -> tuple[list[VectorRow], lis
         several = draw.normal(size=(int(draw.integers(1, 5)), DIMENSION)).astype(np.float32)
         several = (several / np.linalg.norm(several, axis=1, keepdims=True)).astype("<f2")
         stated = int(draw.integers(0, len(several) + 1))
-        rows.append(VectorRow(node, 1, node + 1, several.tobytes(), stated))
+        share = int(draw.integers(0, 101))
+        rows.append(VectorRow(node, 1, node + 1, several.tobytes(), stated, share))
         parts.append(several.astype(np.float32))
     return rows, parts
 
 
-def nearest(row: VectorRow, several: np.ndarray, asked: np.ndarray) -> float:
+def nearest(row: VectorRow, several: np.ndarray, asked: np.ndarray, stating: float = 0.0) -> float:
     found = several @ asked
     stated = (found[0] + found[len(found) - row.statements :]) / 2 + STATEMENT_BONUS
-    return float(max([found[0], *found[: len(found) - row.statements], *stated]))
+    best = max([found[0], *found[: len(found) - row.statements], *stated])
+    return float(best) + stating * (row.stated / 100) ** 2
 
 
-@given(st.integers(1, 30), st.integers(0, 2**32))
-def test_a_version_is_as_near_as_its_nearest_vector(count: int, seed: int) -> None:
+@given(st.integers(1, 30), st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 2.0]))
+def test_a_version_is_as_near_as_its_nearest_vector(count: int, seed: int, stating: float) -> None:
     draw = np.random.default_rng(seed)
     rows, parts = vectors(draw, count)
     asked = draw.normal(size=DIMENSION).astype(np.float32)
     asked /= np.linalg.norm(asked)
-    wanted = {(row.node, 1): nearest(row, several, asked) for row, several in zip(rows, parts, strict=True)}
+    wanted = {(row.node, 1): nearest(row, several, asked, stating) for row, several in zip(rows, parts, strict=True)}
     held = VectorSet(rows, DIMENSION)
-    assert held.scores(asked, [*wanted, (count, 1), (0, 2)]) == pytest.approx(wanted, abs=1e-5)
-    hits = held.search(asked, 5 * count)
+    assert held.scores(asked, [*wanted, (count, 1), (0, 2)], stating=stating) == pytest.approx(wanted, abs=1e-5)
+    hits = held.search(asked, 5 * count, stating=stating)
     assert len(hits) == sum(max(len(several), 1 + row.statements) for row, several in zip(rows, parts, strict=True))
     best: dict[tuple[int, int], float] = {}
     for hit in hits:
@@ -175,6 +185,10 @@ def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
     assert index.scores(asked, list(wanted), head=60) == pytest.approx(wanted, abs=1e-2)
     first = index.find(asked, head=60, limit=1)[0]
     assert (first.node, first.version) == max(wanted, key=lambda pair: wanted[pair])
+    by_share = {(row.node, 1): nearest(row, several, asked, 2.0) for row, several in zip(rows, parts, strict=True)}
+    assert index.scores(asked, list(wanted), head=60, stating=2.0) == pytest.approx(by_share, abs=1e-2)
+    first = index.find(asked, head=60, limit=1, stating=2.0)[0]
+    assert (first.node, first.version) == max(by_share, key=lambda pair: by_share[pair])
     inside = {7, 41}
     assert {hit.node for hit in index.find(asked, head=60, limit=50, nodes=inside)} == inside
     numbers, matrix = expanded(rows, DIMENSION)

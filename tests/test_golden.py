@@ -167,3 +167,8 @@ def test_a_world_created_here_is_written_as_it_was_before_worlds_could_be_import
 def test_a_vector_from_before_statements_had_vectors_has_none() -> None:
     stored = bytes.fromhex("93a6766563746f72c410606162636465666768696a6b6c6d6e6fc40400010203")
     assert codec.decode_blob(stored, 1) == Vector(NONCE, bytes(range(4)), 0)
+
+
+def test_a_vector_from_before_the_share_of_statements_was_kept_has_none() -> None:
+    stored = bytes.fromhex("94a6766563746f72c410606162636465666768696a6b6c6d6e6fc4040001020301")
+    assert codec.decode_blob(stored, 1) == Vector(NONCE, bytes(range(4)), 1, 0)

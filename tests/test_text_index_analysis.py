@@ -53,6 +53,21 @@ def test_spellings_of_one_word_become_the_same_word(one: str, other: str) -> Non
     assert analyze(one).words == analyze(other).words != ()
 
 
+@pytest.mark.parametrize("mark", ["\u2018", "\u2019", "\u02bc", "\u02bb", "\uff07", "\u0060", "\u00b4"])
+def test_every_apostrophe_is_the_plain_one(mark: str) -> None:
+    for text in ("I don't like my neighbour's rock 'n' roll", "'tis", "м'ята"):
+        assert analyze(text.replace("'", mark)) == analyze(text)
+        assert query_terms(text.replace("'", mark)) == query_terms(text)
+        assert matched_words(text.replace("'", mark), query_terms(text)) == matched_words(text, query_terms(text))
+
+
+def test_typographic_quotes_and_dashes_are_plain_ones() -> None:
+    plain = 'He said "so - and no further..." (1 - 2)'
+    typeset = "He said \u201cso \u2013 and no further\u2026\u201d (1\u2009\u2014\u20092)"
+    assert analyze(typeset) == analyze(plain)
+    assert analyze("\u201equoted\u201c \u00abwords\u00bb e\u2011mail") == analyze("'quoted' \"words\" e-mail")
+
+
 def test_another_letter_stays_another_letter() -> None:
     assert analyze("мой").words != analyze("мои").words
 

@@ -72,12 +72,14 @@ class Vector(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag
     """One version's vectors, each of length 1 (or all zeros), in little-endian 16-bit floats.
 
     The first is that of the whole text. The last ``statements`` ones are those of what a speaker says of themselves in
-    it; a text that is nothing else has one vector, which is both.
+    it; a text that is nothing else has one vector, which is both. ``stated`` is the percentage of the text's words that
+    is in such statements.
     """
 
     nonce: bytes
     values: bytes
     statements: int = 0
+    stated: int = 0
 
 
 Blob = Body | Details | Cause | Secret | Space | Vector

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Raised with any change that gives a text other words: an index made under another number is rebuilt."""
 
 STEM: Final = "stem"
@@ -78,6 +78,8 @@ _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f
 _STRETCHING: Final = "\u0640"
 """Arabic stretching: inside a word, and no part of it. So is what shows nothing: soft hyphens, joiners, zero widths."""
 _UNSEEN: Final = "Cf"
+_APOSTROPHES: Final = "\u02bb\u02bc"
+"""Apostrophes that Unicode counts as letters; the others, straight and curved, part words by themselves."""
 
 
 class Prepared(NamedTuple):
@@ -232,7 +234,7 @@ def _folded(run: str) -> str:
             continue
         if unicodedata.combining(character) and not (character == "\u0306" and kept and kept[-1] == "и"):
             continue
-        kept.append(character)
+        kept.append("'" if character in _APOSTROPHES else character)
     return unicodedata.normalize("NFC", "".join(kept))
 
 

@@ -56,4 +56,4 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
                 blob = None if stored is None else codec.decode_blob(stored, seq)
                 node = tables.node_of(event.lineage)
                 if isinstance(blob, Vector) and node is not None:
-                    yield VectorRow(node, event.version, seq, blob.values, blob.statements)
+                    yield VectorRow(node, event.version, seq, blob.values, blob.statements, blob.stated)

@@ -24,7 +24,7 @@ from worlddb.projections.indexes.vector_search import Searched, new_index
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, Numbers
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Raised with any change of the files: a base of another format is made anew."""
 
 _CURRENT: Final = "current.json"

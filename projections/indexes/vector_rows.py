@@ -1,11 +1,12 @@
 """Vectors as a search compares them: one row for each, and what comes of comparing rows with a query.
 
 A version has a vector of its whole text, and one of each statement of its speaker about themselves. The row of a
-statement is the mean of its vector and the whole text's, so that a statement counts in a text that fits. A row has one
-number more, 1 for a statement and 0 otherwise; in a query's row :data:`STATEMENT_BONUS` is in its place. Their
-product is the cosine, and for a statement the bonus on top, so that every index adds it without knowing of it. Zeros
-follow up to a multiple of eight numbers: FAISS compares rows of other lengths one number at a time, at a quarter of the
-speed.
+statement is the mean of its vector and the whole text's, so that a statement counts in a text that fits. A row has two
+numbers more. The first is 1 for a statement and 0 otherwise; in a query's row :data:`STATEMENT_BONUS` is in its place.
+The second is the square of the share of the text that is statements, times :data:`STATED_UNIT`; in a query's row, what
+that is worth to it. Their product is the cosine with these on top, so that every index adds them without knowing of
+them. Zeros follow up to a multiple of eight numbers: FAISS compares rows of other lengths one number at a time, at a
+quarter of the speed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 STATEMENT_BONUS: Final = 0.05
 """How much nearer a text comes by a statement in the first person: more of what is asked is told in those."""
+STATED_UNIT: Final = 0.25
+"""What a text that is nothing but statements has there: little, so that a graph joins rows by their vectors."""
 NO_STATEMENTS: Final = -4.0
 """As a bonus: no statement comes near, and whole texts are compared alone."""
 CHUNK: Final = 16_384
@@ -31,13 +34,14 @@ _ALIGNED: Final = 8
 
 class VectorRow(NamedTuple):
     """One version's vectors (little-endian 16-bit floats, one after the other), the last ``statements`` of which are of
-    statements, and the commit that embedded it."""
+    statements, the commit that embedded it, and the percentage of the text that is statements."""
 
     node: int
     version: int
     seq: int
     values: bytes
     statements: int = 0
+    stated: int = 0
 
 
 class VectorHit(NamedTuple):
@@ -52,7 +56,7 @@ class VectorHit(NamedTuple):
 
 def width(dimension: int) -> int:
     """How many numbers a row has."""
-    return -(-(dimension + 1) // _ALIGNED) * _ALIGNED
+    return -(-(dimension + 2) // _ALIGNED) * _ALIGNED
 
 
 def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matrix]:
@@ -74,6 +78,7 @@ def expanded(given: Sequence[VectorRow], dimension: int) -> tuple[Numbers, Matri
         stated = matrix[max(first + 1, end - row.statements) : end]
         stated[:, :dimension] = (stated[:, :dimension] + matrix[first, :dimension]) / 2
         stated[:, dimension] = 1.0
+        matrix[first:end, dimension + 1] = STATED_UNIT * (row.stated / 100) ** 2
     return np.repeat(numbers, counts, axis=0), matrix
 
 
@@ -81,13 +86,15 @@ def _is_all_statements(row: VectorRow, dimension: int) -> bool:
     return row.statements >= len(row.values) // (2 * dimension)
 
 
-def extended(query: Matrix, bonus: float = STATEMENT_BONUS) -> Matrix:
-    """A query's row: its vector and the bonus of a statement."""
+def extended(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.0) -> Matrix:
+    """A query's row: its vector, the bonus of a statement, and what it is worth that a text is nothing but
+    statements."""
     import numpy as np
 
     row = np.zeros(width(len(query)), dtype=np.float32)
     row[: len(query)] = query
     row[len(query)] = bonus
+    row[len(query) + 1] = stating / STATED_UNIT
     return row
 
 

@@ -67,13 +67,14 @@ class VectorFollower:
         nodes: Collection[int] | None = None,
         before: int | None = None,
         bonus: float = STATEMENT_BONUS,
+        stating: float = 0.0,
     ) -> list[VectorHit]:
         """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
         of those worlds alone; with ``before``, of worlds with lower numbers than that. A version that has several
-        vectors may be found several times."""
+        vectors may be found several times. A text that is nothing but statements is nearer by ``stating``."""
         import numpy as np
 
-        query = extended(query, bonus)
+        query = extended(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
             return []
         base, tail = self._level(head)
@@ -89,14 +90,16 @@ class VectorFollower:
         hits.extend(tail.search(query, limit, wanted, before))
         return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
 
-    def scores(self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int) -> dict[tuple[int, int], float]:
+    def scores(
+        self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int, stating: float = 0.0
+    ) -> dict[tuple[int, int], float]:
         """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
         import numpy as np
 
         if not pairs:
             return {}
         base, tail = self._level(head)
-        query = extended(query)
+        query = extended(query, stating=stating)
         nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
         found: dict[tuple[int, int], float] = {}
         if base is not None:

@@ -34,22 +34,33 @@ class VectorLane(Protocol):
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
 
+    def weighing(self, stating: float) -> VectorLane:
+        """The same lane, in which a text that is nothing but statements is nearer by so much, and others by less."""
+
 
 class PresentVectorLane:
     """The index of a space, up to the store's head; with ``before``, only worlds with lower numbers than that."""
 
-    def __init__(self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None) -> None:
+    def __init__(
+        self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None, *, stating: float = 0.0
+    ) -> None:
         self._follower = follower
         self._head = head
         self._query = query
         self._before = before
+        self._stating = stating
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
         asked, before = self._query.vector, self._before
-        return self._follower.find(asked, head=self._head, limit=limit, nodes=nodes, before=before)
+        return self._follower.find(
+            asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating
+        )
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        return self._follower.scores(self._query.vector, pairs, head=self._head)
+        return self._follower.scores(self._query.vector, pairs, head=self._head, stating=self._stating)
+
+    def weighing(self, stating: float) -> VectorLane:
+        return PresentVectorLane(self._follower, self._head, self._query, self._before, stating=stating)
 
 
 class SeenVectors:
@@ -76,12 +87,16 @@ class SeenVectors:
 class ExactVectorLane:
     """Every vector that is seen, compared with the query one by one."""
 
-    def __init__(self, seen: SeenVectors, query: VectorQuery) -> None:
-        self._vectors = seen.vectors
+    def __init__(self, seen: SeenVectors, query: VectorQuery, *, stating: float = 0.0) -> None:
+        self._seen = seen
         self._query = query
+        self._stating = stating
 
     def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
-        return self._vectors.search(self._query.vector, limit, nodes)
+        return self._seen.vectors.search(self._query.vector, limit, nodes, stating=self._stating)
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        return self._vectors.scores(self._query.vector, pairs)
+        return self._seen.vectors.scores(self._query.vector, pairs, stating=self._stating)
+
+    def weighing(self, stating: float) -> VectorLane:
+        return ExactVectorLane(self._seen, self._query, stating=stating)

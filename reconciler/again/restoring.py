@@ -222,12 +222,12 @@ class _Commit:
         found = None if stored is None else codec.decode_blob(stored, self._seq)
         return dict(found.properties) if isinstance(found, Details) else {}
 
-    def _vectors_at(self, position: int) -> tuple[bytes, int]:
+    def _vectors_at(self, position: int) -> tuple[bytes, int, int]:
         stored = self._log.blob(self._seq, position)
         assert stored is not None, "looked for before"
         blob = codec.decode_blob(stored, self._seq)
         assert isinstance(blob, Vector), "of an event that names one"
-        return blob.values, blob.statements
+        return blob.values, blob.statements, blob.stated
 
 
 _Find = Callable[[Tables, bytes | str, int], int | bytes]

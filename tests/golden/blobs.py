@@ -44,8 +44,8 @@ BLOBS: dict[str, tuple[object, str, str]] = {
         "f5a402a554c4b4b894a6cfa205df014021b995136200d488634c2de257a5d1f5",
     ),
     "vector": (
-        Vector(NONCE, bytes(range(4)), 1),
-        "94a6766563746f72c410606162636465666768696a6b6c6d6e6fc4040001020301",
-        "38e23dbe171d769152e9a73e1fb6d20eea44ee35246b4879ac82aa08b7c2e7c6",
+        Vector(NONCE, bytes(range(4)), 1, 66),
+        "95a6766563746f72c410606162636465666768696a6b6c6d6e6fc404000102030142",
+        "8fd30b8f1bd0be95fabadf84c39fac1465e59a292acfc178a036a5bb764b337d",
     ),
 }

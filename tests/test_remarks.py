@@ -1,0 +1,90 @@
+"""Remarks: what is said without asking brings to mind what somebody told of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Database, Turn
+from worlddb.projections.indexes.statements import is_remark
+from worlddb.projections.tables.asof import SeenVersion
+from worlddb.query.candidates import Passed
+from worlddb.query.remarks import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
+
+REMARK = "I booked the train, but only seats that face forward."
+QUESTION = "Which seats did I book on the train?"
+CHAT = (
+    "Hey Ana! That sounds great! What else is new?",
+    "Wow, the garden looks amazing! How long did that take you?",
+    "Nice seats! Did you like the concert? We should go there some day!",
+)
+TOLD = "I get sick in the back of a car."
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Any:
+    with worlddb.open(tmp_path / "store", author="ana") as opened:
+        said = [text for number in range(40) for text in CHAT + ((TOLD,) if number == 20 else ())]
+        opened.ingest([Turn(speaker="Ben", text=text) for text in said], session="talk")
+        opened.embed()
+        yield opened
+
+
+class Recording:
+    """A lane that keeps how it was asked; what it proposes has these scores."""
+
+    def __init__(self, scores: list[float]) -> None:
+        self.scores_given = scores
+        self.asked: list[float] = []
+        self.stating = 0.0
+
+    def weighing(self, stating: float) -> Any:
+        self.stating = stating
+        return self
+
+    def propose(self, lane: Any) -> list[Passed]:
+        assert lane is self
+        self.asked.append(self.stating)
+        seen: Any = SeenVersion
+        return [Passed(node, seen, score) for node, score in enumerate(self.scores_given)]
+
+
+def asked_how(text: str, scores: list[float]) -> list[float]:
+    lane: Any = Recording(scores)
+    proposed_by_meaning(lane, text, lane.propose)
+    return list(lane.asked)
+
+
+def test_a_remark_states_something_and_asks_nothing() -> None:
+    assert is_remark(REMARK)
+    assert not any(map(is_remark, ("", QUESTION, "train seats", "Trains are late.", f"{REMARK} What do you think?")))
+
+
+def test_a_question_is_asked_of_all_texts_alike() -> None:
+    assert asked_how(QUESTION, [0.3] * NEAREST) == asked_how("", []) == [0.0]
+
+
+def test_where_something_stands_out_statements_count_less() -> None:
+    flat = [0.3] * (NEAREST - 1)
+    assert asked_how(REMARK, [0.3 + OUTSTANDING + 0.01, *flat]) == [STATING]
+    assert asked_how(REMARK, [0.3 + OUTSTANDING - 0.01, *flat]) == [STATING, STATING_ALONE]
+    assert asked_how(REMARK, []) == [STATING, STATING_ALONE]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_remark_brings_to_mind_what_was_told_of_oneself(db: Database, exact: bool) -> None:
+    def first(text: str) -> str:
+        return db.view().recall(text, k=1, exact=exact).hits[0].content
+
+    assert first(REMARK) == f"Ben: {TOLD}"
+    assert first(QUESTION) != f"Ben: {TOLD}"
+
+
+def test_a_lane_alone_and_reciprocal_ranks_are_what_they_are_for_any_text(db: Database) -> None:
+    view = db.view()
+    for options in ({"lanes": ["vector"]}, {"fusion": "rrf"}):
+        hits = view.recall(REMARK, k=3, **options).hits
+        assert TOLD not in {hit.content.partition(": ")[2] for hit in hits}
