@@ -22,8 +22,9 @@ import worlddb
 from bench import _baselines
 from bench._report import parser, report
 from bench._retrieval import VARIANTS, recall_any, summary
-from worlddb import Turn
+from worlddb import EMBEDDERS, Embedder, Turn, embedder_named
 from worlddb.query.dates import spans
+from worlddb.reconciler.models import DEFAULT_EMBEDDER
 from worlddb.tools.importers import files, locomo
 from worlddb.tools.importers.conversation import Conversation, Session
 
@@ -59,6 +60,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("conversations", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--limit", type=int, help="only the first so many pairs")
     arguments.add_argument("-k", type=int, default=10)
+    arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
 
 
@@ -67,9 +69,11 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
     key = f"recall@{arguments.k}"
     rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     kinds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    embedder = embedder_named(arguments.embedder)
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         for number, pair in enumerate(pairs):
-            found = _found(Path(folder) / str(number), pair, conversations[number % len(conversations)], arguments.k)
+            conversation = conversations[number % len(conversations)]
+            found = _found(Path(folder) / str(number), pair, conversation, arguments.k, embedder)
             for variant, ids in found.items():
                 score = {key: recall_any(ids, {f"{CUE}:0", f"{CUE}:1"}, arguments.k)}
                 rows[variant].append(score)
@@ -84,14 +88,16 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
     }
 
 
-def _found(folder: Path, pair: Pair, conversation: Conversation, k: int) -> dict[str, list[str]]:
+def _found(
+    folder: Path, pair: Pair, conversation: Conversation, k: int, embedder: Embedder = DEFAULT_EMBEDDER
+) -> dict[str, list[str]]:
     """The ids of the first k hits, by variant."""
     asked_at = max(session.at for session in conversation.sessions if session.at is not None)
     cue = Session(CUE, gap_before(pair.time_gap, asked_at), cue_turns(pair.cue_dialogue, conversation.speakers))
     sessions = sorted((*conversation.sessions, cue), key=lambda session: session.at or 0)
     texts: dict[str, str] = {}
     trigger = pair.trigger_query.partition(": ")[2] or pair.trigger_query
-    with worlddb.open(folder, author="bench") as db:
+    with worlddb.open(folder, author="bench", embedder=embedder) as db:
         for session in sessions:
             said = []
             for at, turn in enumerate(session.turns):
@@ -104,7 +110,7 @@ def _found(folder: Path, pair: Pair, conversation: Conversation, k: int) -> dict
         for variant, options in VARIANTS.items():
             hits = view.recall(trigger, k=k, asked=asked_at, **options).hits
             found[variant] = [str(hit.source.get("id", "")) for hit in hits]
-    peers = _baselines.built(_baselines.available(), texts)
+    peers = _baselines.built(_baselines.available(), texts, embedder)
     return found | {name: peer.search(trigger, k) for name, peer in peers.items()}
 
 
