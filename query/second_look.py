@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from worlddb.projections.indexes.statements import is_remark
 from worlddb.query.conversation import places
 from worlddb.query.ranking import Ranked
 from worlddb.query.sight import Sight
-from worlddb.query.telling import by_form, wanted
+from worlddb.query.telling import NOTHING, by_form, wanted
 
 MOST_MORE: Final = 64
 """Twice as many hits are looked at as are wanted, but no more than so many beyond them."""
@@ -20,7 +21,7 @@ def looked_at_again(snapshot: Sight, question: str, ranked: Sequence[Ranked], k:
     The others follow as they were. Nobody's text is read who is not seen.
     """
     count = k + min(k, MOST_MORE)
-    asked = wanted(question)
+    asked = NOTHING if is_remark(question) else wanted(question)
     first = ranked[:count]
     at = places(snapshot, [hit.passed for hit in first])
     again: list[Ranked] = []

@@ -55,6 +55,10 @@ class Wanted(NamedTuple):
     time: bool
 
 
+NOTHING: Final = Wanted(number=False, time=False)
+"""What is wanted by a text that asks nothing."""
+
+
 def wanted(question: str) -> Wanted:
     """What an answer to a question has to tell."""
     return Wanted(_ASKS_NUMBER.search(question) is not None, _ASKS_TIME.search(question) is not None)
