@@ -206,9 +206,9 @@ def embed(ctx: Context, command: cmd.Embed) -> None:
         number = space.number
         if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
             ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
-    for lineage, version, *kept in command.items:
+    for lineage, version, values, statements, stated in command.items:
         node = ctx.tables.node_of(lineage)
         if node is not None and vector_place(ctx.tables, number, node, version) is None:
-            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(*kept)))
+            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values, statements, stated)))
     if command.through > command.after:
         ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

@@ -31,10 +31,10 @@ def fitted(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Comm
 
 
 def _items(command: Embed, theirs: Tables, ours: Tables) -> Iterator[tuple[bytes, int, bytes, int, int]]:
-    for lineage, version, *kept in command.items:
+    for lineage, version, values, statements, stated in command.items:
         there, here = theirs.node_of(lineage), ours.node_of(lineage)
         if there is not None and here is not None:
             body = theirs.version(there, version).body
             number = next((number for number, row in ours.version_rows(here) if row.body == body), None)
             if number is not None:
-                yield lineage, number, *kept
+                yield lineage, number, values, statements, stated
