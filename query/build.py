@@ -147,14 +147,15 @@ def proposal(
         seen = newest_version(snapshot.tables, node, seq)
         body = None if seen is None else snapshot.body(seen.row)
         names.append("" if body is None else body.name)
+    sides = snapshot.tables.node(row.source).lineage.hex(), snapshot.tables.node(row.target).lineage.hex()
     return records.Proposal(
         ref=identifier.hex(),
         status=STATUS_NAMES[status],
-        source=snapshot.tables.node(row.source).lineage.hex(),
+        source=sides[0],
         source_name=names[0],
-        target=snapshot.tables.node(row.target).lineage.hex(),
+        target=sides[1],
         target_name=names[1],
-        evidence=evidence_shown(snapshot, details.properties, seq, is_told_of),
+        evidence=evidence_shown(snapshot, details.properties, sides, seq, is_told_of),
         why=details.why,
         seq=row.seq,
         decided=decided,

@@ -142,3 +142,42 @@ def test_what_was_looked_at_in_the_whole_store_is_in_no_export_and_no_confined_v
         db.export_jsonl(team, Path(folder) / "team.jsonl")
         told = (Path(folder) / "team.jsonl").read_text("utf-8")
         assert staged in told and "considered" in told and "looked_at" not in told
+
+
+@pytest.mark.parametrize("name", ["Sarah Chen", "Katharina Petersen"])
+def test_a_verdict_is_told_as_it_would_be_had_nobody_outside_been_considered(name: str) -> None:
+    """Of several that were as near those outside were hidden, and the verdict said that there were more."""
+    with new_store() as db:
+        team, elsewhere = (db.create("Topic", each).ref for each in ("team", "elsewhere"))
+        near = "Katarina Petersen" if name.startswith("K") else name
+        inside = db.create("Entity", near, world=team, resolve=False).ref
+        outside = db.create("Entity", near if near != name else "sarah chen", world=elsewhere, resolve=False).ref
+        made = db.create("Entity", name, resolve="all")
+        db.link(team, "contains", made)
+        whole = {each.target: each.evidence for each in db.proposals()}
+        assert whole.keys() == {inside, outside} and {each["decision"] for each in whole.values()} == {"ambiguous"}
+        (seen,) = db.view(world=team).proposals()
+        with new_store() as alone:
+            team = alone.create("Topic", "team").ref
+            alone.create("Entity", near, world=team, resolve=False)
+            alone.link(team, "contains", alone.create("Entity", name, resolve="all"))
+            (expected,) = alone.view(world=team).proposals()
+        by_itself = expected.evidence | {"considered": seen.evidence["considered"]}
+        assert seen.evidence == by_itself and seen.evidence["decision"] == "resolved"
+
+
+def test_evidence_that_looks_like_the_resolvers_and_is_not_breaks_no_view() -> None:
+    with new_store() as db:
+        team = db.create("Topic", "team").ref
+        for number, scores in enumerate(("x", {"exact": "y"}, {}, None, {"exact": 1.0})):
+            one, other = (db.create("Entity", f"{name} {number}", world=team).ref for name in ("a", "b"))
+            forged = {
+                "considered": [{"ref": one, "scores": scores}, {"ref": "f" * 32, "scores": scores}],
+                "considered_in_all": 7,
+                "decision": "ambiguous",
+                "tier": ["exact"],
+                "thresholds": {"margin": "wide"},
+            }
+            staged = db.link(one, "same_as", other, properties=forged).proposals[0]
+            told = db.view(world=team).proposal(staged).evidence
+            assert [each["ref"] for each in told["considered"]] == [one] and told["considered_in_all"] == 1
