@@ -52,17 +52,24 @@ def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
     """How many joined its session before each turn; those whose place is :data:`FIRST_PLACES` or later are told apart
     no more. What is no turn has no place."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    beginnings: dict[int, list[int]] = {}
-    found: dict[int, int] = {}
+    sessions: dict[int, set[int]] = {}
     for hit in hits:
-        if hit.seen.row.type != _TURN:
-            continue
-        for container in containers_at(tables, hit.node, moment)[:1]:
-            if container not in beginnings:
-                joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
-                beginnings[container] = [row.target for place, row in joined if edge_seen(tables, place, row, moment)]
-            begins = beginnings[container]
-            found[hit.node] = begins.index(hit.node) if hit.node in begins else FIRST_PLACES
+        if hit.seen.row.type == _TURN:
+            for container in containers_at(tables, hit.node, moment)[:1]:
+                sessions.setdefault(container, set()).add(hit.node)
+    found: dict[int, int] = {}
+    for container, turns in sessions.items():
+        joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
+        before = 0
+        for place, row in joined:
+            if edge_seen(tables, place, row, moment):
+                if row.target in turns:
+                    found[row.target] = before
+                    turns.remove(row.target)
+                    if not turns:
+                        break
+                before += 1
+        found.update(dict.fromkeys(turns, FIRST_PLACES))
     return found
 
 
