@@ -14,6 +14,11 @@ from worlddb.query.ranking import TEXT, VECTOR
 from worlddb.query.records import Recall, Valid
 from worlddb.query.spec import Spec
 
+_NOTHING: Final = "nothing was asked: there is no word in the question"
+_WEAK: Final = (
+    "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
+    " unrelated texts come as near in meaning"
+)
 _EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
@@ -28,6 +33,13 @@ _BY_LANE: Final[dict[tuple[str, ...], str]] = {
     (VECTOR,): "only meaning was compared",
 }
 _BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
+
+
+def nothing_asked(seq: int) -> Recall:
+    """The answer to a question without a word."""
+    return Recall(
+        hits=(), groups=(), exact=True, indexed=seq, lanes=(), note=_NOTHING, unavailable={}, pending=0, space=""
+    )
 
 
 def noted(spec: Spec, choice: Choice, *, at_present: bool) -> str:
@@ -47,7 +59,8 @@ def rewrites_unseen(spec: Spec) -> str:
 
 
 def with_times(answer: Recall, question: str, asked: int, fusion: str) -> Recall:
-    """The answer with the times that the question names: those that counted, and a note of those that did not."""
+    """The answer with the times that the question names, those that counted, and the notes that hang on the question:
+    of times that did not count, and that nothing seems to answer it."""
     named, unread = times(question, asked)
     without = _BY_LANE.get(answer.lanes) or _BY_FUSION.get(fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
@@ -56,5 +69,5 @@ def with_times(answer: Recall, question: str, asked: int, fusion: str) -> Recall
         answer,
         times=() if uncounted else tuple(Valid(*span) for span in named),
         unread=unread,
-        note=joined((answer.note, uncounted, told)),
+        note=joined((_WEAK if answer.weak else "", answer.note, uncounted, told)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +12,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.interval import Interval
 from worlddb.log.model.limits import checked_number
 from worlddb.query import records
-from worlddb.query.candidates import Gate, Passed, entities_named
+from worlddb.query.candidates import SMALL_WORLD, Gate, Passed, entities_named
 from worlddb.query.competing import newest_first, with_superseded
 from worlddb.query.dates import without_times
 from worlddb.query.fusion import CONVEX, FUSIONS
@@ -20,7 +21,7 @@ from worlddb.query.hits import group_of, hit_of
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.naming import named_node
-from worlddb.query.notes import noted, with_times
+from worlddb.query.notes import noted, nothing_asked, with_times
 from worlddb.query.period import Choice
 from worlddb.query.ranking import (
     DEPTH,
@@ -35,10 +36,12 @@ from worlddb.query.ranking import (
     depth_for,
     fused,
 )
+from worlddb.query.scope import members_below
 from worlddb.query.second_look import looked_at_again
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
 from worlddb.query.unify import Classes
+from worlddb.query.weakness import asks_something, is_weak
 from worlddb.query.window import Window
 
 MAX_K: Final = 10_000
@@ -83,6 +86,8 @@ def recall(window: Window, request: Request) -> records.Recall:
             fusion.
     """
     _check(request)
+    if not asks_something(request.text):
+        return nothing_asked(window.place.moment.seq)
     answer = with_times(_answered(window, request), request.text, request.asked, request.fusion)
     period = request.choice.period
     if period is None or not period.throughout:
@@ -115,6 +120,8 @@ def _answered(window: Window, request: Request) -> records.Recall:
     with window.sight() as snapshot:
         found = _find_each(window, snapshot, request, question, _lanes(request, text, vector))
         hits, groups = _shown(window, snapshot, request, found)
+        searched = partial(_searched, window, snapshot, request)
+        weak = query is not None and is_weak(hits, found.lanes, request.fusion, query.model, searched)
     return records.Recall(
         hits=hits,
         groups=groups,
@@ -125,6 +132,7 @@ def _answered(window: Window, request: Request) -> records.Recall:
         unavailable=unavailable,
         pending=window.reader.pending_vectors(query.space) if query is not None else 0,
         space=query.name if query is not None and VECTOR in found.lanes else "",
+        weak=weak,
     )
 
 
@@ -171,6 +179,8 @@ def _exactly(
                 unavailable[VECTOR] = NO_VECTORS
         found = _find_each(window, snapshot, request, question, _lanes(request, text, vector))
         hits, groups = _shown(window, snapshot, request, found)
+        searched = partial(_searched, window, snapshot, request)
+        weak = query is not None and is_weak(hits, found.lanes, request.fusion, query.model, searched)
     return records.Recall(
         hits=hits,
         groups=groups,
@@ -181,6 +191,7 @@ def _exactly(
         unavailable=unavailable,
         pending=pending,
         space=query.name if query is not None and VECTOR in found.lanes else "",
+        weak=weak,
     )
 
 
@@ -242,6 +253,14 @@ def _inside(window: Window, snapshot: Sight, request: Request) -> int:
     """The world that is searched."""
     top = snapshot.place.top
     return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
+
+
+def _searched(window: Window, snapshot: Sight, request: Request) -> int:
+    """About how many worlds are searched: those inside if they are few, else all that are seen."""
+    moment, top = snapshot.place
+    inside = _inside(window, snapshot, request)
+    members = None if inside == top else members_below(snapshot.tables, inside, moment, SMALL_WORLD)
+    return snapshot.population() if members is None else len(members)
 
 
 def _find(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> _Found:

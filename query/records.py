@@ -280,8 +280,9 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
     ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
     ``space``, the embedding space whose vectors were compared; it is empty if none were. ``times`` are those that the
-    question names and that counted, ``unread`` its words that name one which was not understood. ``note`` says in words
-    what a reader should know of all this.
+    question names and that counted, ``unread`` its words that name one which was not understood. ``weak`` hits are the
+    nearest, and yet no nearer than to an unrelated question. ``note`` says in words what a reader should know of all
+    this. A question without a word asks no lane and has no hits.
 
     Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
     the best if it had been asked what was valid at some instant of it, best first.
@@ -299,6 +300,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     times: tuple[Valid, ...] = ()
     unread: tuple[str, ...] = ()
+    weak: bool = False
 
     def __iter__(self) -> Any:
         return iter(self.hits)

@@ -10,7 +10,7 @@ from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.commit import Header
 from worlddb.log.model.events import NONE
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.asof import Moment, nodes_known
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
 from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
@@ -155,6 +155,13 @@ class Sight:
 
     def _is_inside(self, node: int) -> bool:
         return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None
+
+    def population(self) -> int:
+        """How many worlds are inside at the moment; of a whole store how many it knew, which nobody has to count."""
+        if self.place.is_confined:
+            return sum(1 for _ in self.inhabitants())
+        tables = self._snapshot.tables
+        return nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
 
     def inhabitants(self, world: int | None = None) -> Iterator[int]:
         """Every node inside a world (default: the top) at the moment, in log order."""

@@ -60,13 +60,13 @@ class VectorReader(StoreReader):
             except (InputError, ModelUnavailable) as error:
                 why = str(error)
             else:
-                return VectorQuery(space.number, space.row.dimension, vector, space.name)
+                return VectorQuery(space.number, space.row.dimension, vector, space.name, space.model)
         return why
 
     def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
         """A vector that the caller made, of the space that answers as of a commit, or in words why there is none."""
         for space in self._answering(seq, exact=exact)[:1]:
-            return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name)
+            return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name, space.model)
         return NOTHING_EMBEDDED
 
     def space_at(self, seq: int) -> Space | None:

@@ -23,6 +23,8 @@ class VectorQuery(NamedTuple):
     vector: Matrix
     name: str
     """What the space is called."""
+    model: str
+    """What made its vectors."""
 
 
 class VectorLane(Protocol):

@@ -63,8 +63,8 @@ def _recall(args: Namespace, out: Output) -> int:
             for number, hit in enumerate(() if found.groups else found.hits, 1):
                 _write_hit(page, view, f"{number}. ", hit, indent=0, explain=args.explain)
             if not found.hits:
-                page.line("Nothing in this view answers that.")
-                for hint in stores.why_empty(view):
+                page.line("Nothing in this view answers that." if found.lanes else "Nothing was asked.")
+                for hint in stores.why_empty(view) if found.lanes else ():
                     out.hint(hint)
             if found.left_out:
                 out.hint(_left_out(view, found.left_out))
@@ -95,6 +95,7 @@ def _recall(args: Namespace, out: Output) -> int:
             "left_out": list(found.left_out),
             "times": [wire.valid(span) for span in found.times],
             "unread": list(found.unread),
+            "weak": found.weak,
             "space": found.space,
             "view": wire.view(view),
         }

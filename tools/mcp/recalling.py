@@ -81,9 +81,11 @@ class _Asked:
     def notes(self) -> list[str]:
         """What a reader of the answer should know of how it was made."""
         told = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
+        weak = all(answer.weak for answer in self._answers if answer.hits)
         for answer in self._answers:
             told += self._of_vectors(answer)
-            told += [answer.note] if answer.note else []
+            # What is weak in one scope does not matter where another one answers.
+            told += [answer.note] if answer.note and (weak or not answer.weak) else []
         return list(dict.fromkeys(told))
 
     def _of_vectors(self, answer: Recall) -> Iterator[str]:
