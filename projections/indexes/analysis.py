@@ -156,11 +156,12 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
         sought.setdefault(term.field, set()).add(term.text)
     text = text[:MAX_MATCH_CHARACTERS]
     if text.isascii():
-        # Most texts. Stemming changes the ends of words, so that most words are told apart by their beginnings.
+        # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
         words, stems = sought[PLAIN], sought[STEM]
         beginnings = {word[0] for word in (*words, *stems)}
-        distinct = (word for word in dict.fromkeys(_ascii_words(text)) if word[0] in beginnings)
-        return [word for word in distinct if word in words or _stem(word) in stems]
+        alike = [word for word in dict.fromkeys(_ascii_words(text)) if word[0] in beginnings]
+        found_stems = stem_analyzer(every=False).analyze(" ".join(alike))
+        return [word for word, stem in zip(alike, found_stems, strict=True) if stem in stems or word in words]
     found = analyze(text)
     matched = dict.fromkeys(
         word
@@ -195,13 +196,7 @@ def stem_analyzer(every: bool) -> TextAnalyzer:
 
 def _ascii_words(text: str) -> list[str]:
     """As :func:`plain_analyzer`, for ASCII alone."""
-    return text.lower().translate(_NO_WORDS).split()
-
-
-@lru_cache(maxsize=8192)
-def _stem(word: str) -> str:
-    """The English stem of one ASCII word: a text has few words that were not looked at before."""
-    return next(iter(stem_analyzer(every=False).analyze(word)), "")
+    return [word for word in text.lower().translate(_NO_WORDS).split() if len(word) < MAX_TOKEN_BYTES]
 
 
 @cache
