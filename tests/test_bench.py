@@ -110,10 +110,10 @@ LONGMEMEVAL = [
 ]
 
 
-def run(name: str, *arguments: str) -> dict[str, object]:
+def run(name: str, *arguments: str, timeout: float = 300) -> dict[str, object]:
     """The JSON object that a program prints last, after the lines for people."""
     command = [sys.executable, "-m", f"bench.{name}", "--json", "--seed", "3", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr
     *table, last = done.stdout.splitlines()
     assert f"bench.{name}, seed 3" in table[0]
@@ -136,6 +136,12 @@ def test_a_program_prints_its_keys(name: str) -> None:
     figures = [value for key in keys if isinstance(value := told[key], int | float)]
     assert all(figure > 0 for figure in figures)
     assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs", "resolve")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [*PROGRAMS, "peers"])
+def test_a_program_of_make_bench_runs_at_its_default_size(name: str) -> None:
+    assert run(name, timeout=1800)["bench"] == name
 
 
 def test_identity_says_how_to_get_its_data_or_gives_precision_and_recall_by_tier() -> None:
