@@ -166,7 +166,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
     """What was read and written, what was changed by it, and what stayed out."""
     left_out = done.notes.get("not_restored", 0)
-    read = f"{counted(done.turns, 'turn')} in {counted(done.worlds, 'world')} that hold them"
+    read = f"{counted(done.turns, 'turn')} in {counted(done.worlds, 'world')}"
     if done.events:
         page.line(f"{read}: {counted(done.events, 'event')} in {counted(done.commits, 'commit')}")
     elif left_out:
