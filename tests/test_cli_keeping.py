@@ -57,7 +57,7 @@ def test_another_file_of_the_same_name_says_what_it_revises_unless_it_is_given_a
     one = written(tmp_path / "chat.jsonl", [{"text": "Tea is at four."}])
     other = written(tmp_path / "b" / "chat.jsonl", [{"text": "The bridge is closed."}])
     first = run("ingest", one)
-    assert "1 turn in 2 conversations" in first.out and "in 1 commit\n" in first.out and "revised" not in first.out
+    assert "1 turn in 2 worlds: " in first.out and "in 1 commit\n" in first.out and "revised" not in first.out
     assert f"worlddb --store '{tmp_path / 'new store'}' recall" in first.out
     named = run.json("ingest", other, "--conversation", "bridges")
     assert (named["revised"], named["notes"]) == (0, {})
@@ -278,7 +278,7 @@ def test_a_proposal_is_listed_accepted_undone_and_never_forgotten(run, small):
     assert (staged["source"], staged["target"]) == (small.twin, small.sarah)
     shown = run("proposals").out
     assert f"may be    Sarah Chen {small.sarah[:12]}  in Search team" in shown
-    assert "worlddb accept" in shown
+    assert f" accept {small.proposal[:12]}" in shown
 
     accepted = run.json("accept", small.proposal[:8], "--why", "same badge", "--author", "Ann")
     assert (accepted["proposals"][0]["status"], accepted["seq"], accepted["outcome"]) == ("accepted", 12, "committed")
