@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, format_time
 from worlddb.tools.cli import wire
+from worlddb.tools.cli.journal import VECTORS
 from worlddb.tools.cli.page import Branch, Page, Span, one_line
 from worlddb.tools.reports.events import by_commit, own_events
 
@@ -96,11 +97,16 @@ def _notes(change: Change, events: Iterable[dict[str, Any]]) -> list[Sequence[Sp
     """Below a world: what differs, and the events that its members do not account for."""
     lines: list[Sequence[Span]] = []
     for detail in change.changes:
-        lines.extend(_detail_lines(change, detail))
+        if detail.field not in VECTORS:
+            lines.extend(_detail_lines(change, detail))
+    for sign, style, side in (("-", "bad", "a"), ("+", "good", "b")):
+        embedded = sum(detail.field in VECTORS and bool(getattr(detail, side)) for detail in change.changes)
+        if embedded:
+            lines.append([(f"{sign} vectors of {_count(embedded, 'version')}", style)])
     more = len(lines) - _SHOWN_DETAILS
     if more > 0:
         lines[_SHOWN_DETAILS:] = [[(f"and {more:,} lines more (see --json)", "dim")]]
-    lines.extend(_event_lines(events))
+    lines.extend(_event_lines(events, only_vectors={detail.kind for detail in change.changes} == {"vectors"}))
     if change.more_events:
         lines.append([(f"and {_count(change.more_events, 'event')} more", "dim")])
     return lines
@@ -117,10 +123,10 @@ def _detail_lines(change: Change, detail: Detail) -> list[Sequence[Span]]:
     return lines
 
 
-def _event_lines(events: Iterable[dict[str, Any]]) -> list[Sequence[Span]]:
-    """One line a commit: which of its events, by whom, when and why."""
+def _event_lines(events: Iterable[dict[str, Any]], *, only_vectors: bool) -> list[Sequence[Span]]:
+    """One line a commit: which of its events, by whom, when and why. Vectors are an event where nothing else is."""
     lines: list[Sequence[Span]] = []
-    for told in by_commit(events):
+    for told in by_commit(event for event in events if only_vectors or event["event"] not in VECTORS):
         why = f", because {one_line(told.why, 120)}" if told.why else ""
         by = f"by {told.author}, {format_time(told.ingested_at)}"
         lines.append([(f"{told.side}: commit {told.seq}: {told.what}; {by}{why}", "dim")])

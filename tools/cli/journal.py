@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
 from typing import Any, Final
 
 from worlddb import Database, Entry, Thresholds
@@ -12,8 +13,10 @@ from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, ONE_A_LINE, Command
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page, Span, one_line
+from worlddb.tools.cli.page import Page, Span, counted, one_line
 
+VECTORS: Final = ("embedded", "embedded_through")
+"""Events of commits that hold vectors of texts and nothing else; such commits come after every few writes."""
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -21,6 +24,7 @@ def _log_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
     parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
     parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
+    parser.add_argument("--all", action="store_true", help="list commits of vectors too, in place of one line for them")
     parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
     parser.add_argument(
         "--patience", metavar="SECONDS", type=float, help="with --follow: end when nothing came for so long"
@@ -44,7 +48,9 @@ def _log(args: Namespace, out: Output) -> int:
                 if args.follow:
                     sys.stdout.flush()
         else:
-            _write_log(out.page, entries)
+            whole = args.all or args.follow
+            if _write_log(out.page, entries, whole=whole):
+                out.hint("Vectors of texts are told in one line; --all lists them.")
             if first > db.head().seq and not args.follow:
                 out.hint(f"The log ends at commit {db.head().seq:,}.")
     return DONE
@@ -70,13 +76,51 @@ def _named(db: Database, text: str | None) -> str | None:
     return stores.world_of(db.view(), text)
 
 
-def _write_log(page: Page, entries: Iterable[Entry]) -> None:
-    seq = 0
+def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
+    """The events below the lines of their commits; true if vectors were told in one line, as they are unless ``whole``.
+
+    What commits of vectors follow each other is told together.
+    """
+    commits, texts, has_folded = 0, 0, False
+    first = last = 0
+
+    def fold() -> None:
+        which = f"{last}" if commits == 1 else f"{first} to {last}"
+        page.line((which, "title"), (f"  {counted(commits, 'commit')} of vectors, {counted(texts, 'text')}", "dim"))
+
+    for seq, events in groupby(entries, key=lambda entry: entry.seq):
+        head, commit = _peeked(events)
+        if not whole and head.event in VECTORS:
+            first, last, commits = first if commits else seq, seq, commits + 1
+            texts += sum(entry.event == "embedded" for entry in commit)
+            has_folded = True
+            continue
+        if commits:
+            fold()
+            commits, texts = 0, 0
+        page.line((f"{seq}", "title"), (f"  {wire.moment(head.ingested_at)}  {head.author}", "dim"))
+        has_folded |= write_events(page, commit, whole=whole) > 0
+    if commits:
+        fold()
+    return has_folded
+
+
+def _peeked(entries: Iterator[Entry]) -> tuple[Entry, Iterator[Entry]]:
+    """The first of some entries, and all of them."""
+    head = next(entries)
+    return head, chain((head,), entries)
+
+
+def write_events(page: Page, entries: Iterable[Entry], *, whole: bool) -> int:
+    """The events of a commit, below its line; of how many texts the vectors were told in one line."""
+    texts = 0
     for entry in entries:
-        if entry.seq != seq:
-            seq = entry.seq
-            page.line((f"{seq}", "title"), (f"  {wire.moment(entry.ingested_at)}  {entry.author}", "dim"))
-        write_event(page, entry)
+        if whole or entry.event not in VECTORS:
+            write_event(page, entry)
+        texts += not whole and entry.event == "embedded"
+    if texts:
+        page.line(f"{'vectors':12}of {counted(texts, 'text')}", indent=4)
+    return texts
 
 
 def write_event(page: Page, entry: Entry) -> None:
@@ -144,6 +188,7 @@ COMMANDS = (
         (
             ("log", "everything that was ever decided"),
             ("log --from 10 --to 12", "three commits"),
+            ("log --all", "with the vectors of every text"),
             ("log --from 10 --follow --json", "go on with what any process commits from now on, until interrupted"),
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),

@@ -62,9 +62,10 @@ def _recall(args: Namespace, out: Output) -> int:
                     _write_hit(page, view, "", hit, indent=3, explain=args.explain)
             for number, hit in enumerate(() if found.groups else found.hits, 1):
                 _write_hit(page, view, f"{number}. ", hit, indent=0, explain=args.explain)
+            is_asked = bool(found.lanes or found.unavailable)
             if not found.hits:
-                page.line("Nothing in this view answers that." if found.lanes else "Nothing was asked.")
-                for hint in stores.why_empty(view) if found.lanes else ():
+                page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
+                for hint in stores.why_empty(view) if is_asked else ():
                     out.hint(hint)
             if found.left_out:
                 out.hint(_left_out(view, found.left_out))

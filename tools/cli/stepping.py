@@ -9,7 +9,7 @@ from worlddb import Staged, Step
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE
-from worlddb.tools.cli.journal import write_event
+from worlddb.tools.cli.journal import write_events
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
 
@@ -49,8 +49,7 @@ def _write(page: Page, step: Step) -> None:
     page.line((f"{receipt.seq}", "title"), when, (f"  {state}", "warn" if state == "staged" else "good"))
     if step.commands:
         page.line((f"{'asked':12}{counted(step.commands)}", "dim"), indent=4)
-    for entry in step.events:
-        write_event(page, entry)
+    write_events(page, step.events, whole=False)
     for note in receipt.notes:
         page.line((f"{'note':12}{note}", "warn"), indent=4)
     page.line((f"{'root':12}{wire.short(receipt.root)}", "dim"), indent=4)
