@@ -64,6 +64,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=int, default=10)
+    arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
 
@@ -75,7 +76,8 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     embedder = embedder_named(arguments.embedder)
     with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()
-        ingested = ingest_files(db, [arguments.file])
+        extractor = worlddb.EntityExtractor() if arguments.entities else None
+        ingested = ingest_files(db, [arguments.file], extractor=extractor)
         seconds = perf_counter() - began
         model = db.embed().model
         assert db.catch_up(), "nobody else has the indexes of this store"
@@ -125,6 +127,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "unknown_evidence": unknown,
         "left_out": left_out,
         "k": arguments.k,
+        "entities": arguments.entities,
         "model": model,
     }
 

@@ -113,6 +113,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--granularity", choices=GRANULARITIES, default="session")
     arguments.add_argument("--pooled", action="store_true", help="all haystacks in one store")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="the lanes of the default")
+    arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--limit", type=int, help="only the first so many questions")
     add_arguments(arguments)
     arguments.add_argument("--half", type=int, choices=(0, 1), help="only one half of them, by a hash of their ids")
@@ -152,7 +153,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         for number, asked in enumerate(_stores(questions, arguments.pooled)):
             with worlddb.open(Path(folder) / str(number), author="bench") as db:
-                _fill(db, asked, spent)
+                _fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
                 view = db.view()
                 peers = _baselines.built(_baselines.available(), _texts(asked))
                 for question in asked:
@@ -185,6 +186,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
         **variants["default"][arguments.granularity],
         "granularity": arguments.granularity,
         "pooled": arguments.pooled,
+        "entities": arguments.entities,
         "by_type": {kind: summary(found, arguments.seed) for kind, found in sorted(kinds.items())},
         "variants": variants,
         "p50_ms": round(p50(taken), 3),
@@ -202,7 +204,7 @@ def _stores(questions: list[Question], pooled: bool) -> Iterator[list[Question]]
         yield from ([question] for question in questions)
 
 
-def _fill(db: Database, questions: list[Question], spent: dict[str, Any]) -> None:
+def _fill(db: Database, questions: list[Question], spent: dict[str, Any], extractor: worlddb.Extractor | None) -> None:
     """Take in the haystacks, a session that several of them have once."""
     began = perf_counter()
     held: set[str] = set()
@@ -218,7 +220,8 @@ def _fill(db: Database, questions: list[Question], spent: dict[str, Any]) -> Non
                 Turn(text=turn.content, speaker=turn.role, source={"id": f"{name}:{at}"})
                 for at, turn in enumerate(turns)
             ]
-            db.ingest(said, conversation="haystack", session=_called(name), at=parse_date(date), format="longmemeval")
+            where: dict[str, Any] = {"conversation": "haystack", "session": _called(name), "format": "longmemeval"}
+            db.ingest(said, at=parse_date(date), extractor=extractor, **where)
             spent["turns"] += len(turns)
     spent["ingest_s"] += perf_counter() - began
     began = perf_counter()

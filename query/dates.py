@@ -12,17 +12,13 @@ from datetime import UTC, datetime, timedelta
 from math import exp
 from typing import Final, NamedTuple
 
+from worlddb.log.model.calendar import DAY_FORMS, DAYS, MONTH_NAME, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.vague import Covered, Piece, vague_times
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _DAY_LONG: Final = timedelta(days=1)
-_MONTHS: Final = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
-    "december",
-)
-_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
 _COUNTED: Final = (
@@ -45,22 +41,13 @@ _AGO: Final = re.compile(rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ag
 _PAST: Final = re.compile(rf"\bthe\s+(?:past|last)\s+(?:{_COUNT}\s+)?(?P<unit>day|week|month|year)s?\b", re.I)
 _LAST: Final = re.compile(
     r"\b(?P<which>last|previous|this)\s+"
-    rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*_DAYS, *_MONTHS))})\b",
+    rf"(?P<unit>week|weekend|month|quarter|year|{'|'.join((*DAYS, *MONTHS))})\b",
     re.I,
 )
-_MONTH_NAME: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
-_SHORT_MONTH: Final = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)}|sept)\.?"
-_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_DAY_FORMS: Final = (
-    re.compile(rf"\b{_DAY}(?:\s+of)?\s+{_SHORT_MONTH}(?:,?\s+(?P<year>\d{{4}})|\b)", re.I),
-    re.compile(rf"\b{_SHORT_MONTH}\s+{_DAY}\b(?!\s*[:%])(?:,?\s*(?P<year>\d{{4}})\b)?", re.I),
-    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"),
-)
-"""A day as "21 November, 2023", as "November 21st" and as "2023-11-21"."""
 _BEFORE_A_TIME: Final = r"(?:in|on|of|during|since|around|by|mid|early|late|before|after|until|for)[\s-]+"
 _OF_A_YEAR: Final = r"(?:,?\s+(?:of\s+)?(?:(?P<year>\d{4})|(?P<relative>last|this)\s+year)\b)"
-_MONTH: Final = re.compile(rf"\b{_BEFORE_A_TIME}{_MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d)){_OF_A_YEAR}?", re.I)
-_MONTH_AND_YEAR: Final = re.compile(rf"\b{_MONTH_NAME}{_OF_A_YEAR}", re.I)
+_MONTH: Final = re.compile(rf"\b{_BEFORE_A_TIME}{MONTH_NAME}\b(?!\s+\d{{1,2}}(?!\d)){_OF_A_YEAR}?", re.I)
+_MONTH_AND_YEAR: Final = re.compile(rf"\b{MONTH_NAME}{_OF_A_YEAR}", re.I)
 _SEASON_NAME: Final = rf"(?P<season>{'|'.join(_SEASONS)})"
 _SEASON: Final = re.compile(
     r"\b(?:(?P<which>last|previous|past|this)\s+"
@@ -160,11 +147,11 @@ def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
     """The stretch of the calendar before that in which the question is asked, or what has passed of the latter."""
     this, unit = match["which"].lower() == "this", match["unit"].lower()
     today = _midnight(now)
-    if unit in _DAYS:
-        day = today - timedelta(days=(today.weekday() - _DAYS.index(unit)) % 7 or 7)
+    if unit in DAYS:
+        day = today - timedelta(days=(today.weekday() - DAYS.index(unit)) % 7 or 7)
         return day, day + _DAY_LONG
-    if unit in _MONTHS:
-        return _last_begun(_MONTHS.index(unit) + 1, 1, now)
+    if unit in MONTHS:
+        return _last_begun(MONTHS.index(unit) + 1, 1, now)
     if unit in ("week", "weekend"):
         start = today - timedelta(days=today.weekday() + (0 if this else 7))
         end = start + timedelta(days=7)
@@ -177,15 +164,14 @@ def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _day(match: re.Match[str], now: datetime) -> _Stretch:
-    named = match["month"].lower()
-    month = int(named) if named.isdigit() else 1 + [name[:3] for name in _MONTHS].index(named[:3])
+    month = month_number(match["month"])
     year = int(match["year"]) if match["year"] else now.year - (month > now.month)
     day = datetime(year, month, int(match["day"]), tzinfo=UTC)
     return day, day + _DAY_LONG
 
 
 def _month(match: re.Match[str], now: datetime) -> _Stretch:
-    month, year = _MONTHS.index(match["month"].lower()) + 1, _year_of(match, now)
+    month, year = MONTHS.index(match["month"].lower()) + 1, _year_of(match, now)
     return _last_begun(month, 1, now) if year is None else _months(year, month, 1)
 
 
@@ -248,7 +234,7 @@ _FORMS: Final[tuple[tuple[tuple[re.Pattern[str], ...], _Resolve], ...]] = (
     ((_AGO,), _ago),
     ((_PAST,), _past),
     ((_LAST,), _calendar),
-    (_DAY_FORMS, _day),
+    (DAY_FORMS, _day),
     ((_QUARTER,), _quarter),
     ((_YEAR,), _year),
     ((_NEAR,), _near),

@@ -28,7 +28,12 @@ TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate node. ``label`` names it within its extraction; ``at`` is its ``valid_from``."""
+    """A candidate node. ``label`` names it within its extraction; ``at`` is its ``valid_from``.
+
+    With a ``key`` it is a world of the whole conversation, which each extraction that gives the key finds again, so
+    that repeating an ingest changes nothing; without one it is a new world in the session. ``resolve`` says which tiers
+    of the resolver run for it; ``None``: those that the call to ``ingest`` names.
+    """
 
     label: str
     type: str
@@ -37,16 +42,24 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     at: Any = None
     source: dict[str, Any] = {}
+    key: str = ""
+    resolve: bool | str | None = None
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate edge between two labels of its extraction, or references of worlds that exist."""
+    """A candidate edge between two labels of its extraction, references of worlds that exist, or turns, which are
+    named by their position among those that the extractor was given.
 
-    source: str
+    With a ``key`` it is written once, however often the conversation is taken in; at a turn the key counts for that
+    turn alone.
+    """
+
+    source: str | int
     type: str
-    target: str
+    target: str | int
     at: Any = None
     properties: dict[str, Any] = {}
+    key: str = ""
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,15 +142,16 @@ def commands_of(request: Ingest) -> list[Command]:
             speakers[turn.speaker] = len(commands)
             commands.append(_speaker(turn.speaker, request, begins))
     counted = dict.fromkeys(sessions, request.start)
+    places: list[_Place] = []
     for turn, at in zip(request.turns, said, strict=True):
         name = _session(turn, request)
-        place = _Place(name, sessions[name], counted[name], at)
+        places.append(_Place(name, sessions[name], counted[name], at, len(commands)))
         counted[name] += 1
-        commands.extend(_turn(turn, place, request, speakers, len(commands)))
+        commands.extend(_turn(turn, places[-1], request, speakers))
+    if request.extractor is not None:
+        commands.extend(_extracted(request.extractor(request.turns), request, _Taken(len(commands), places, begins)))
     if request.revive:
         commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
-    if request.extractor is not None:
-        commands.extend(_extracted(request.extractor(request.turns), request, len(commands)))
     return commands
 
 
@@ -154,12 +168,21 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a turn belongs: its session's name and command, its position in it, and when it was said."""
+    """Where a turn belongs: its session's name and command, its position in it, when it was said, and its command."""
 
     session: str
     world: int
     position: int
     at: int | None
+    command: int
+
+
+class _Taken(NamedTuple):
+    """What an extraction comes after: so many commands, the turns among them, and when the first of those was said."""
+
+    commands: int
+    turns: list[_Place]
+    begins: int | None
 
 
 def _session(turn: Turn, request: Ingest) -> str:
@@ -175,7 +198,7 @@ def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
     return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=request.resolve)
 
 
-def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int], index: int) -> list[Command]:
+def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) -> list[Command]:
     made: list[Command] = [
         Create(
             type=TURN,
@@ -191,7 +214,7 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int], 
     if turn.speaker:
         made.append(
             Link(
-                source_ref=index,
+                source_ref=place.command,
                 type="refers_to",
                 target_ref=speakers[turn.speaker],
                 key=_key("said", request, place.session, place.position, turn.speaker),
@@ -202,7 +225,7 @@ def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int], 
     return made
 
 
-def _check_extraction(extraction: object) -> None:
+def _check_extraction(extraction: object, turns: int) -> None:
     if not isinstance(extraction, Extraction):
         raise InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
     parts: tuple[tuple[str, object, type], ...] = (
@@ -212,39 +235,55 @@ def _check_extraction(extraction: object) -> None:
     for what, found, kind in parts:
         if not isinstance(found, Sequence) or any(type(one) is not kind for one in found):
             raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
-    names = [node.label for node in extraction.nodes]
+        for one in found:
+            checked_text(one.key, "a key of the extractor", MAX_KEY_BYTES)
+    names: list[object] = [node.label for node in extraction.nodes]
     names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))
     for name in names:
-        checked_text(name, "a label", MAX_NAME_BYTES)
+        if isinstance(name, int):
+            checked_number(name, "The position of a turn", 0, turns - 1)
+        else:
+            checked_text(name, "a label", MAX_NAME_BYTES)
 
 
-def _extracted(extraction: Extraction, request: Ingest, first: int) -> list[Command]:
-    _check_extraction(extraction)
-    labels = {node.label: first + position for position, node in enumerate(extraction.nodes)}
+def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
+    _check_extraction(extraction, len(taken.turns))
+    labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
     if len(labels) != len(extraction.nodes):
         raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
-    commands: list[Command] = [
-        Create(
-            type=node.type,
-            name=node.name,
-            content=node.content,
-            aliases=node.aliases,
-            source=node.source,
-            world=1,
-            valid_from=request.at if node.at is None else parse_time(node.at, "at"),
-            resolve=request.resolve,
-            scope=0,
-        )
-        for node in extraction.nodes
-    ]
-    for edge in extraction.edges:
-        commands.append(
-            Link(
-                source_ref=labels.get(edge.source, edge.source),
-                type=edge.type,
-                target_ref=labels.get(edge.target, edge.target),
-                valid_from=None if edge.at is None else parse_time(edge.at, "at"),
-                properties=edge.properties,
-            )
-        )
+    commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
+    commands.extend(_related(edge, request, labels, taken.turns) for edge in extraction.edges)
     return commands
+
+
+def _found(node: Node, request: Ingest, begins: int | None) -> Create:
+    """A candidate becomes a world of the session, or with a key one of the conversation, as its speakers are."""
+    unsaid = begins if node.key else request.at
+    return Create(
+        type=node.type,
+        name=node.name,
+        content=node.content,
+        aliases=node.aliases,
+        source=node.source,
+        world=0 if node.key else 1,
+        key=_key("found", request, node.key) if node.key else None,
+        valid_from=unsaid if node.at is None else parse_time(node.at, "at"),
+        resolve=request.resolve if node.resolve is None else node.resolve,
+        scope=0,
+    )
+
+
+def _related(edge: Relation, request: Ingest, labels: dict[str, int], turns: list[_Place]) -> Link:
+    said = [turns[end] for end in (edge.source, edge.target) if isinstance(end, int)]
+    where = [part for place in said for part in (place.session, place.position)]
+    source, target = (
+        turns[end].command if isinstance(end, int) else labels.get(end, end) for end in (edge.source, edge.target)
+    )
+    return Link(
+        source_ref=source,
+        type=edge.type,
+        target_ref=target,
+        key=_key("related", request, *where, edge.key) if edge.key else None,
+        valid_from=None if edge.at is None else parse_time(edge.at, "at"),
+        properties=edge.properties,
+    )

@@ -32,6 +32,7 @@ _PUBLIC = """
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint
     group_hits
+    EntityExtractor MENTION_KINDS Mention
     Step DecidedEvent Hypothesis HypotheticalStore Redecided Redecision
     Bundle InvalidBundle UnprovedBundle check_bundle
     BackedUp BackupMismatch ReadOnlyBackup Restored Snapshot restore
@@ -50,7 +51,7 @@ PUBLIC = set(_PUBLIC.split())
 """Removing one breaks somebody's program, adding one is a promise: both are changes to this list."""
 
 PLAIN_VALUES = {"FOREVER", "MAX_CHECKPOINT_BYTES", "MAX_PROOF_BYTES", "MAX_CONTENT_BYTES", "MAX_NAME_BYTES", "TimeLike"}
-PLAIN_VALUES |= {"CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS", "EMBEDDERS"}
+PLAIN_VALUES |= {"MENTION_KINDS", "CHANGE_KINDS", "HISTORY_RELATIONS", "FUSIONS", "LANES", "POOLS", "EMBEDDERS"}
 """Public names that cannot have a docstring of their own."""
 
 REFERENCE, FORMAT = text_of("docs/reference.md"), text_of("docs/format.md")

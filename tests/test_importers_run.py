@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import worlddb
+from worlddb import Extractor
 from worlddb.log.model.errors import InputError, MalformedFile, RefusedError
 from worlddb.reconciler.turns import Turn
 from worlddb.tools.importers import FORMATS, IngestSummary, format_of, ingest_files, jsonlines
@@ -49,6 +50,7 @@ class Memory:
         format: str,
         start: int,
         revive: bool,
+        extractor: Extractor | None,
     ) -> Receipt:
         if self.dies_at == len(self.calls):
             raise KeyboardInterrupt

@@ -97,6 +97,9 @@ from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
 from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
 from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
 from worlddb.reconciler.health.symptom import Diagnosis, Symptom
+from worlddb.reconciler.mentions.extractor import EntityExtractor
+from worlddb.reconciler.mentions.mention import KINDS as MENTION_KINDS
+from worlddb.reconciler.mentions.mention import Mention
 from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
 from worlddb.reconciler.preview import ErasurePlan
 from worlddb.reconciler.reclustering import Reclustering
@@ -123,6 +126,7 @@ __all__ = [
     "MAX_CONTENT_BYTES",
     "MAX_NAME_BYTES",
     "MAX_PROOF_BYTES",
+    "MENTION_KINDS",
     "POOLS",
     "AcyclicHandler",
     "AlteredRecord",
@@ -158,6 +162,7 @@ __all__ = [
     "Embedding",
     "EmbeddingSpace",
     "EndpointEmbedder",
+    "EntityExtractor",
     "Entropy",
     "Entry",
     "ErasedText",
@@ -194,6 +199,7 @@ __all__ = [
     "LimitExceeded",
     "MalformedFile",
     "ManualClock",
+    "Mention",
     "MiniLMEmbedder",
     "ModelUnavailable",
     "NewerFormat",

@@ -72,6 +72,11 @@ def _arguments(parser: ArgumentParser) -> None:
         help="keep fields of JSON Lines that are not known as provenance (default: they are an error)",
     )
     parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
+    parser.add_argument(
+        "--entities",
+        action="store_true",
+        help="also make worlds of names, dates, amounts and addresses that turns mention (default: of speakers only)",
+    )
     parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
@@ -95,6 +100,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 ignore_unknown=args.ignore_unknown,
                 into=into,
                 restore_erased=args.restore_erased,
+                extractor=worlddb.EntityExtractor() if args.entities else None,
                 progress=told,
             )
         db = store.opened()
@@ -198,6 +204,7 @@ COMMANDS = (
             ("ingest - --conversation march", "what another program writes; it has no name of its own"),
             ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
             ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
+            ("ingest talks.jsonl --entities", "whom and what the turns name becomes worlds, which they refer to"),
             ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
         ),
     ),

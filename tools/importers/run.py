@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from worlddb import InputError, RefusedError, Turn
+from worlddb import Extractor, InputError, RefusedError, Turn
 from worlddb.tools.importers import detect, document
 from worlddb.tools.importers.conversation import Portion, Reading, Source
 from worlddb.tools.importers.malformed import shown
@@ -74,6 +74,7 @@ class Ingests(Protocol):
         format: str,
         start: int,
         revive: bool,
+        extractor: Extractor | None,
     ) -> Ingested:
         """Write the turns of one session as one commit, or nothing where nothing changed."""
         ...
@@ -112,6 +113,7 @@ def ingest_files(
     ignore_unknown: bool = False,
     into: Any = None,
     restore_erased: bool = False,
+    extractor: Extractor | None = None,
     progress: Progress | None = None,
 ) -> IngestSummary:
     """Import files of conversations; nothing is written unless all of them are sound.
@@ -125,11 +127,13 @@ def ingest_files(
         ignore_unknown: keep fields of JSON Lines that are not known in the turns' source; otherwise they are an error.
         restore_erased: let texts come back that were erased; otherwise they stay out.
         into: the world that the conversations are put into; None for the root world.
+        extractor: finds candidates in the turns of each session; conversations only.
         progress: told now and then how far the import is.
 
     Raises:
         InputError: a file cannot be read, two files are the same conversation by name, or a conversation is named
-            for several files or for a format that names its conversations itself.
+            for several files or for a format that names its conversations itself; an extractor is given, and a file
+            is a document.
         MalformedFile: a file breaks its format; file, record and path are named.
         RefusedError: the reconciler refused a session; what was committed before it stays.
     """
@@ -140,6 +144,8 @@ def ingest_files(
             "Name the conversation of one file at a time",
         )
     loaded = _load_all(files, format, Reading(conversation, ignore_unknown), progress)
+    if extractor is not None:
+        _refuse_documents(loaded)
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
     noted: dict[str, set[str]] = {}
@@ -147,7 +153,7 @@ def ingest_files(
     root: str | None = None
     worlds: set[tuple[str, ...]] = set()
     for _, name, source in loaded:
-        for written in _written(db, name, source, into, restore_erased):
+        for written in _written(db, name, source, into, restore_erased, extractor):
             if progress is not None:
                 progress(done, total, written.what)
             receipt = written.receipt
@@ -174,14 +180,25 @@ class _Part(NamedTuple):
     turns: int
 
 
-def _written(db: Ingests, format: str, source: Source, into: Any, revive: bool) -> Iterator[_Part]:
+def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
+    for path, _, source in loaded:
+        if isinstance(source, document.Document):
+            raise InputError(
+                f"{shown(path)} is a document, and entities are found in what is said in conversations",
+                "Take documents in by a call, or a command, of their own, without an extractor",
+            )
+
+
+def _written(
+    db: Ingests, format: str, source: Source, into: Any, revive: bool, extractor: Extractor | None
+) -> Iterator[_Part]:
     """Write a source part by part: conversations through the façade's ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, document.Document):
         for turns, receipt in document.write(db, source, into, revive):
             yield _Part(source.name, receipt, source.worlds, turns)
         return
     for portion in source.portions():
-        receipt = _ingest(db, format, portion, into, revive)
+        receipt = _ingest(db, format, portion, into, revive, extractor)
         holds = {(format, portion.conversation), (format, portion.conversation, portion.session)}
         yield _Part(f"{portion.conversation}, {portion.session}", receipt, holds, len(portion.turns))
 
@@ -217,7 +234,9 @@ def _load_all(
     return loaded
 
 
-def _ingest(db: Ingests, format: str, portion: Portion, into: Any, revive: bool) -> Ingested:
+def _ingest(
+    db: Ingests, format: str, portion: Portion, into: Any, revive: bool, extractor: Extractor | None
+) -> Ingested:
     receipt = db.ingest(
         portion.turns,
         conversation=portion.conversation,
@@ -227,6 +246,7 @@ def _ingest(db: Ingests, format: str, portion: Portion, into: Any, revive: bool)
         format=format,
         start=portion.start,
         revive=revive,
+        extractor=extractor,
     )
     if not receipt:
         raise RefusedError(
