@@ -154,7 +154,8 @@ def test_with_a_key_a_candidate_is_one_world_and_without_it_a_new_one_each_time(
     ],
 )
 def test_an_edge_of_an_extractor_that_names_what_there_is_not_is_refused(changed: dict[str, Any], message: str) -> None:
-    edge = Relation(**({"source": 0, "type": "refers_to", "target": 0} | changed))
+    sound: dict[str, Any] = {"source": 0, "type": "refers_to", "target": 0}
+    edge = Relation(**(sound | changed))
     with new_store() as db:
         head = db.head()
         with pytest.raises(InputError, match=message):
@@ -164,7 +165,8 @@ def test_an_edge_of_an_extractor_that_names_what_there_is_not_is_refused(changed
 
 @pytest.mark.parametrize(("changed", "message"), [({"key": None}, "key"), ({"resolve": "perhaps"}, "resolve")])
 def test_a_candidate_with_a_wrong_key_or_tier_is_refused(changed: dict[str, Any], message: str) -> None:
-    node = Node(**({"label": "a", "type": "Fact", "name": "n"} | changed))
+    sound: dict[str, Any] = {"label": "a", "type": "Fact", "name": "n"}
+    node = Node(**(sound | changed))
     with new_store() as db, pytest.raises(InputError, match=message):
         db.ingest([Turn(text="hello")], extractor=lambda turns: Extraction(nodes=[node]))
 
