@@ -13,6 +13,7 @@ import zstandard
 
 from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded, MalformedFile, WorldDBError
 from worlddb.tools.importers import files
+from worlddb.tools.importers.detect import FORMATS, format_of
 
 # Long and not repetitive, so that cutting the packed bytes anywhere cuts the content.
 TEXT = b"".join(b"line %d of %d\n" % (n, n * n * 7919 % 10007) for n in range(40_000))
@@ -147,3 +148,27 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
     with pytest.raises(WorldDBError) as caught:
         files.whole(path)
     str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{\n "messages": [],\n "title": "x"\n}', "JSON: an object with the fields 'messages', 'title'"),
+        (b'[{"role": "user"}, 2]', "a JSON list of 2, the first of them an object with the fields 'role'"),
+        (b"[]", "a JSON list of 0"),
+        (b"7", "JSON: no object, but 7"),
+        (b'{"messages": ', "what begins like JSON and is none, beginning with '{\"messages\":'"),
+        (b"\x00\x01\x02", "bytes that are no text"),
+        (b"\xff\xfe\xfa" * 400, "bytes that are no text"),
+        (b"Dear diary,\nhello", "text, beginning with 'Dear diary,'"),
+    ],
+)
+def test_a_file_in_no_known_format_is_told_what_it_holds_and_which_formats_there_are(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(MalformedFile) as error:
+        format_of(path, "auto")
+    assert told in error.value.message
+    assert all(f"{each.name} (" in (error.value.remedy or "") for each in FORMATS)

@@ -45,6 +45,6 @@ def parse_hex(text: str) -> str:
         raise InputError(
             f"{text[:80]!r} is not a reference",
             f"A reference is the hex id shown by the engine, or its first {MIN_PREFIX_DIGITS} or more digits;"
-            " of a name, reference_of() of a view gives it",
+            " of a name, a view gives it: db.view().reference_of('Alice')",
         )
     return digits

@@ -30,7 +30,7 @@ _PHRASES: Final = (
     ("with db.register(...)", "from a program"),
     ("Reassert it as a new lineage", "State it again, as a world of its own: `worlddb reassert REF`"),
     ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
-    ("; of a name, reference_of() of a view gives it", ""),
+    ("; of a name, a view gives it: db.view().reference_of('Alice')", ""),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
     ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
     ("replace it with overwrite", "replace it with --overwrite"),

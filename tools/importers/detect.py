@@ -22,6 +22,9 @@ AUTO: Final = "auto"
 
 _HEAD_BYTES: Final = 1 << 20
 _SPACE: Final = b" \t\r\n"
+_SHOWN_FIELDS: Final = 5
+_SHOWN_BYTES: Final = 200
+"""How much is told of a file that is in no known format."""
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -82,8 +85,35 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     for each in FORMATS:
         if head and suffix in each.suffixes:
             return each
-    told = "it is in none of the known formats" if head else "it is empty"
+    told = f"it is in none of the known formats, but holds {_held(head)}" if head else "it is empty"
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
+
+
+def _held(head: bytes) -> str:
+    """What a file that nobody recognises begins with, in words."""
+    try:
+        found = msgspec.json.decode(head)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    else:
+        if isinstance(found, list):
+            return f"a JSON list of {len(found)}" + (f", the first of them {_value(found[0])}" if found else "")
+        return f"JSON: {_value(found)}"
+    try:
+        text = head[:_SHOWN_BYTES].decode("utf-8", "strict" if len(head) <= _SHOWN_BYTES else "ignore")
+    except UnicodeError:
+        return "bytes that are no text"
+    if "\0" in text or not text.strip():
+        return "bytes that are no text"
+    line = " ".join(text.split("\n", 1)[0].split())
+    what = "what begins like JSON and is none" if head[:1] in b"{[" else "text"
+    return f"{what}, beginning with {line!r:.60}"
+
+
+def _value(found: object) -> str:
+    if not isinstance(found, dict):
+        return f"no object, but {found!r:.40}"
+    return f"an object with the fields {', '.join(f'{name!r:.40}' for name in [*found][:_SHOWN_FIELDS])}"
 
 
 def load(

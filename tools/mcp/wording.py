@@ -23,7 +23,7 @@ _REMEDIES: Final = {
     "Look it up by name with find": FIND_IDS,
     "Reassert it as a new lineage": "Write what holds now with memory_write",
 }
-_BY_NAME: Final = "; of a name, reference_of() of a view gives it"
+_BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
     "rejected_before": "Amend one of them first, if something new is known",

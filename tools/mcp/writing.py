@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
 from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
+
+_TOLD: Final = 120
+"""Characters of a memory that an amendment ended."""
 
 
 def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
@@ -55,7 +59,19 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
         tx.link(made, "supersedes", old.ref, valid_from=given.valid_from, why=given.why)
     desk.keep_up()
-    return _done(desk, tx.receipt, tx.receipt.refs[0])
+    done = _done(desk, tx.receipt, tx.receipt.refs[0])
+    done.notes.append(_closed(desk, old))
+    return done
+
+
+def _closed(desk: Desk, old: World) -> str:
+    """What an amendment ended, and when: the memory that held until then."""
+    found = desk.view().get(old.ref, include_superseded=True) or old
+    start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
+    text = " ".join((old.content or old.name).split())
+    told = f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
+    held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
+    return f"Superseded {old.ref}, which {held}: {told}"
 
 
 def retire(desk: Desk, given: arguments.Retire, call: Call) -> results.Done:
