@@ -28,7 +28,8 @@ class Evidence(NamedTuple):
 
     ``text`` is its BM25 score as a share of the most that the query could reach, ``vector`` the cosine of its vector
     with the query's, ``entity`` 1 if whom the question is about said it or is mentioned in it, ``when`` how near it is
-    to the times that the question names (0 to 1), ``before`` what the turns before it lend it.
+    to the times that the question names (0 to 1), ``before`` what the turns before it lend it, ``edge`` what hits
+    lend it that an edge joins to it.
     """
 
     text: float
@@ -36,6 +37,7 @@ class Evidence(NamedTuple):
     entity: float
     when: float
     before: float = 0.0
+    edge: float = 0.0
 
     @property
     def own(self) -> float:
@@ -51,6 +53,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
         "entity": ENTITY_WEIGHT * evidence.entity,
         "when": WHEN_WEIGHT * evidence.when,
         "before": evidence.before,
+        "edge": evidence.edge,
     }
     return {lane: part for lane, part in parts.items() if part}
 
@@ -61,7 +64,7 @@ def strongest(evidence: Evidence) -> dict[str, float]:
     Kumiho's weights by the kind of match are left out: a world's name and its text are matched together.
     """
     lane, score = max(("text", evidence.text), ("vector", VECTOR_CALIBRATION * evidence.vector), key=itemgetter(1))
-    return {lane: score} if score else {}
+    return {name: part for name, part in ((lane, score), ("edge", evidence.edge)) if part}
 
 
 def reciprocal(rankings: Mapping[str, Sequence[int]]) -> dict[int, float]:

@@ -10,7 +10,7 @@ from worlddb.query.competing import NEWER, SUPERSEDED
 from worlddb.query.groups import Grouped
 from worlddb.query.lanes.text import matched
 from worlddb.query.period import Choice
-from worlddb.query.ranking import ENTITY, TEXT, VECTOR, Ranked
+from worlddb.query.ranking import EDGE, ENTITY, TEXT, VECTOR, Ranked
 from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
@@ -75,5 +75,6 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         NEWER: "newer than a hit that it contradicts",
         SUPERSEDED: "superseded by the hit before it",
         "told": "tells a number or a time, as is asked",
+        EDGE: "joined by an edge to a hit",
     }
     return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"

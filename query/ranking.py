@@ -14,6 +14,7 @@ from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import VectorLane
+from worlddb.query.neighbours import in_order, neighbours
 from worlddb.query.remarks import proposed_by_meaning
 from worlddb.query.sight import Sight
 
@@ -26,6 +27,8 @@ ENTITY: Final = "entity"
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; whatever more refers to tells little."""
 LANES: Final = (TEXT, VECTOR, ENTITY)
+EDGE: Final = "edge"
+"""Not a lane that is asked: how a hit's neighbours are marked, where they are wanted."""
 
 
 NOBODY: Final = Named(frozenset(), frozenset(), ())
@@ -47,6 +50,8 @@ class Question(NamedTuple):
     asked: int
     named: Named
     about: str
+    neighbours: int = 0
+    """Of how many of the best hits of each lane the neighbours are candidates too."""
 
 
 class Ranked(NamedTuple):
@@ -88,14 +93,21 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     if fusion == CONVEX:
         leaders = {passed.node: passed for found in proposed.values() for passed in found[: max(LEADERS, k)]}
         following = followers(snapshot, gate, leaders.values())
-    for node in (*referring(snapshot, named.entities | named.sides, MAX_REFERRING), *following):
+    best = {passed.node: passed for found in proposed.values() for passed in found[: question.neighbours]}
+    joined = neighbours(snapshot, gate, best.values()) if best else {}
+    for node in (*referring(snapshot, named.entities | named.sides, MAX_REFERRING), *following, *joined):
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
     evidence = _evidence(snapshot, lanes._replace(vector=vector), question, proposed, candidates, named)
-    for node, more in lent({node: told.own for node, told in evidence.items()}, following).items():
-        evidence[node] = Evidence(*evidence[node][:-1], more)
+    own = {node: told.own for node, told in evidence.items()}
+    for node, more in lent(own, following).items():
+        evidence[node] = Evidence(*evidence[node][:-2], more)
+    for node, more in lent(own, joined).items():
+        evidence[node] = evidence[node]._replace(edge=more)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
+    if joined:
+        ranks[EDGE] = in_order(joined, own)
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]
         ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))

@@ -64,6 +64,7 @@ class Request(NamedTuple):
     fusion: str
     asked: int
     group: int | None = None
+    neighbours: int = 0
 
 
 class _Found(NamedTuple):
@@ -82,8 +83,8 @@ def recall(window: Window, request: Request) -> records.Recall:
     always exact: how rare a word is in the present index tells of what lies outside.
 
     Raises:
-        InputError: ``k`` or ``group`` is not between 1 and 10,000, ``text`` is no text, or there is no such lane or
-            fusion.
+        InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, ``text`` is no text, or there is no such lane
+            or fusion.
     """
     _check(request)
     if not asks_something(request.text):
@@ -139,10 +140,10 @@ def _answered(window: Window, request: Request) -> records.Recall:
 def _question(window: Window, request: Request) -> Question:
     """What is asked, and about whom, unless it is compared by words alone."""
     if VECTOR not in request.lanes and TEXT in request.lanes:
-        return Question(request.text, request.asked, NOBODY, request.text)
+        return Question(request.text, request.asked, NOBODY, request.text, request.neighbours)
     with window.sight() as snapshot:
         named = entities_named(snapshot, request.text, window.spec.identity_types)
-    return Question(request.text, request.asked, named, _about(request))
+    return Question(request.text, request.asked, named, _about(request), request.neighbours)
 
 
 def _about(request: Request) -> str:
@@ -211,6 +212,7 @@ def _check(request: Request) -> None:
     checked_number(request.k, "k", 1, MAX_K)
     if request.group is not None:
         checked_number(request.group, "group", 1, MAX_K)
+    checked_number(request.neighbours, "neighbours", 0, MAX_K)
     for lane in request.lanes:
         if lane not in LANES:
             raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
@@ -282,10 +284,10 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
     seq = snapshot.place.moment.seq
     several, of_one = (request.k, request.k) if request.group is None else (None, depth_for(request.k))
     text, vector, entity = lanes
-    if text is not None and vector is None:
+    if text is not None and vector is None and not request.neighbours:
         alone = gate.passing(lambda limit, nodes: text.search(request.text, limit=limit, through=seq, nodes=nodes))
         return _Found(_as_ranked(TEXT, islice(alone, of_one)), (TEXT,))
-    if vector is not None and request.lanes == (VECTOR,):
+    if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
         alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
         return _Found(_as_ranked(VECTOR, islice(alone, of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)

@@ -271,6 +271,7 @@ class View(Queryable, Ruled, Traced):
         during: Span | None = None,
         overlaps: Span | None = None,
         group: int | None = None,
+        neighbours: int = 0,
     ) -> records.Recall:
         """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
 
@@ -284,9 +285,11 @@ class View(Queryable, Ruled, Traced):
             asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
             during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
                 latter has all that was valid in the span, and the answer to the former says what it left out.
+            neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
 
         Raises:
-            InputError: ``k`` or ``group`` is not between 1 and 10,000, or there is no such lane or fusion.
+            InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000, or
+                there is no such lane or fusion.
         """
         if isinstance(lanes, str):
             raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
@@ -294,7 +297,8 @@ class View(Queryable, Ruled, Traced):
         period = period_of(during, overlaps, include_superseded=bool(include_superseded))
         earlier = period is None and include_superseded is None and asks_for_change(text)
         choice = Choice(bool(include_superseded), period, earlier)
-        return recall(self._window, Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group))
+        request = Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group, neighbours)
+        return recall(self._window, request)
 
     def counts(self) -> dict[str, int]:
         """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""

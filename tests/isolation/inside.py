@@ -247,11 +247,15 @@ class Inside:
             ]
             assert found == expected
             assert self.view.recall(query, exact=True) == answer
+        everything = {refs[number] for number in self.inside}
+        for query in QUERIES:
+            assert {hit.ref for hit in self.view.recall(query, neighbours=5)} <= everything
         self.groups(QUERIES[0])
         self.spans(QUERIES[0])
         for number in self.inside - {self.top}:
             below = {refs[member] for member in self.reads.inside(number)}
             assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number])} <= below
+            assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number], neighbours=5)} <= below
             if number % 5 == 0:
                 grouped = self.view.recall(QUERIES[0], world=refs[number], group=2)
                 assert {group.ref for group in grouped.groups} <= below
@@ -312,6 +316,7 @@ def asked(view: View) -> Iterator[Callable[[str], Any]]:
     yield lambda ref: view.log(ref=ref)
     yield lambda ref: view.recall(CONTENTS[1], world=ref)
     yield lambda ref: view.recall(CONTENTS[1], world=ref, group=2)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref, neighbours=2)
     yield lambda ref: view.query(seeds=ref).run()
     yield lambda ref: view.query(world=ref).run()
     yield lambda ref: view.query().in_world(ref).run()
@@ -347,6 +352,7 @@ def scoped(structure: Structure) -> None:
         for query in QUERIES:
             hits = view.recall(query, world=refs[top], include_superseded=True, k=100)
             assert {hit.ref for hit in hits} <= inside
+            assert {hit.ref for hit in view.recall(query, world=refs[top], neighbours=5, k=100)} <= inside
         queries.scoped(view, reads, top)
         if top != ROOT:
             assert refs[ROOT] not in inside

@@ -225,6 +225,7 @@ VALUES: dict[str, Call] = {
     "a text as limit": lambda s: s.db.view().find(limit="5"),
     "no hits": lambda s: s.db.view().recall("thing", k=0),
     "a text as number of hits": lambda s: s.db.view().recall("thing", k="5"),
+    "less than no neighbours": lambda s: s.db.view().recall("thing", neighbours=-1),
     "groups without hits": lambda s: s.db.view().recall("thing", group=0),
     "a number to recall": lambda s: s.db.view().recall(5),
     "a projection": lambda s: s.db.rebuild("everything"),

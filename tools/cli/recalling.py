@@ -31,6 +31,13 @@ def _arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="what is asked (default: all of them)")
     parser.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="how the lanes are brought together")
+    parser.add_argument(
+        "--neighbours",
+        metavar="N",
+        type=arguments.count,
+        default=0,
+        help="of the N best hits of each lane, what an edge joins to them may be a hit too",
+    )
     parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -52,6 +59,7 @@ def _recall(args: Namespace, out: Output) -> int:
             lanes=args.lanes,
             fusion=args.fusion,
             group=args.group,
+            neighbours=args.neighbours,
             **stores.spans_of(args),
         )
 
