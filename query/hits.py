@@ -11,7 +11,7 @@ from worlddb.query.groups import Grouped
 from worlddb.query.lanes.text import matched
 from worlddb.query.period import Choice
 from worlddb.query.ranking import EDGE, ENTITY, TEXT, VECTOR, Ranked
-from worlddb.query.scope import containers_at
+from worlddb.query.scope import Scope, containers_at
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
@@ -19,11 +19,12 @@ MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
 
 
-def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ranked) -> records.Hit:
-    """A candidate that was ranked, as a record."""
+def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Ranked) -> records.Hit:
+    """A candidate that was ranked, as a record. Of the worlds that contain it, the first that is searched is told."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = containers_at(snapshot.tables, node, window.place.moment)
+    container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]
     return records.Hit(
@@ -35,7 +36,7 @@ def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ra
         score=round(found.score, 6),
         lanes=found.ranks,
         reason=_reason(text, world, found),
-        world=snapshot.tables.node(containers[0]).lineage.hex() if containers else "",
+        world="" if container is None else snapshot.tables.node(container).lineage.hex(),
         valid=world.valid,
         seq=world.seq,
         ingested_at=world.ingested_at,
@@ -48,7 +49,7 @@ def hit_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Ra
     )
 
 
-def group_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: Grouped) -> records.Group:
+def group_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Grouped) -> records.Group:
     """A group as a record, under the name that its world has in the version that the view shows, else the newest."""
     tables, moment = snapshot.tables, window.place.moment
     seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
@@ -59,7 +60,7 @@ def group_of(window: Window, snapshot: Sight, text: str, choice: Choice, found: 
         name="" if body is None else body.name,
         score=round(found.score, 6),
         count=found.size,
-        hits=tuple(hit_of(window, snapshot, text, choice, hit) for hit in found.hits),
+        hits=tuple(hit_of(window, snapshot, scope, text, choice, hit) for hit in found.hits),
     )
 
 

@@ -36,7 +36,7 @@ from worlddb.query.ranking import (
     depth_for,
     fused,
 )
-from worlddb.query.scope import members_below
+from worlddb.query.scope import Scope, members_below
 from worlddb.query.second_look import looked_at_again
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import without_names
@@ -200,9 +200,11 @@ def _shown(
     window: Window, snapshot: Sight, request: Request, found: _Found
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
+    scope = Scope(snapshot.tables, _inside(window, snapshot, request), snapshot.place.moment)
+    asked = (window, snapshot, scope, request.text, request.choice)
     if found.groups is None:
-        return tuple(hit_of(window, snapshot, request.text, request.choice, ranked) for ranked in found.ranked), ()
-    groups = tuple(group_of(window, snapshot, request.text, request.choice, group) for group in found.groups)
+        return tuple(hit_of(*asked, ranked) for ranked in found.ranked), ()
+    groups = tuple(group_of(*asked, group) for group in found.groups)
     return tuple(hit for group in groups for hit in group.hits), groups
 
 

@@ -213,8 +213,9 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """Something recalled. ``lanes`` gives each lane's rank (1 is best), ``scores`` what each kind of evidence
-    added to the score, ``reason`` says in words why it was found.
+    """Something recalled. ``world`` contains it: of several such worlds, the first that was searched. ``lanes`` gives
+    each lane's rank (1 is best), ``scores`` what each kind of evidence added to the score, ``reason`` says in words why
+    it was found.
 
     Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and

@@ -38,6 +38,21 @@ def named(found: worlddb.Recall) -> list[str]:
     return [group.name for group in found.groups]
 
 
+def test_a_hit_names_the_container_that_was_searched(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        first, second = db.create("Topic", "first").ref, db.create("Topic", "second").ref
+        inner = db.create("Topic", "inner", world=second).ref
+        note = db.create("Note", "note", content="a heron by the river", world=first).ref
+        db.link(inner, "contains", note)
+        view = db.view()
+        for world, told in ((None, first), (first, first), (second, inner), (inner, inner)):
+            (hit,) = view.recall("heron", world=world)
+            assert (hit.ref, hit.world) == (note, told)
+            (group,) = view.recall("heron", world=world, group=1).groups[:1]
+            assert group.hits[0].world == told
+        assert view.confined(second).recall("heron").hits[0].world == inner
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_best_sessions_come_with_the_best_turns_of_each(db: Database, exact: bool) -> None:
     view = db.view()
