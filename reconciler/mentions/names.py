@@ -90,6 +90,8 @@ def sentences(text: str) -> list[list[Word]]:
 
 def _word(match: re.Match[str], initial: bool, joined: bool) -> Word:
     said = match[0]
+    if "'" not in said and "’" not in said:
+        return Word(said, said.lower(), match.start(), match.end(), initial, joined, False, False)
     text = said if _NEGATED.search(said) else _ENDING.sub("", said)
     closed = len(text) < len(said)
     possesses = closed and said[-1] in "sS"
@@ -158,6 +160,8 @@ def _is_shouted(word: Word) -> bool:
 def _has_form(word: Word) -> bool:
     """True if a word looks like a name wherever it stands: OpenAI, iPhone, GPT-4, J.K."""
     letters = word.text
+    if letters.islower() or letters[1:].islower():
+        return False
     inner = next((at for at, letter in enumerate(letters) if at and letter.isupper() and letters[at - 1] != "-"), None)
     if inner is None or not letters[0].isalpha():
         return False
