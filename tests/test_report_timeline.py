@@ -108,7 +108,7 @@ def test_the_page_says_what_was_true_when_and_when_that_was_learned(tmp_path: Pa
         db.retire(small.sarah, at="2025-11-01")
     told = words(page_of(tmp_path / "store", small.sarah, valid="2024-10-01"))
     for said in (
-        "3 versions in 7 steps, as of commit 13",
+        "3 versions (what was known of their validity changed in 7 steps), as of commit 13",
         "At 2024-10-01 00:00:00 UTC, the time that is asked about, this is: CTO",
         "Version 2: VP of engineering true at no time known since 2026-12-02 12:00:00, commit 12, from corrector, and",
         "found to be true from 2024-01-01 until 2024-09-01: 2026-12-02 12:00:00 UTC, commit 12, from corrector, beca",
@@ -116,7 +116,11 @@ def test_the_page_says_what_was_true_when_and_when_that_was_learned(tmp_path: Pa
     ):
         assert said in told, said
     past = words(page_of(tmp_path / "store", small.sarah, seq=3))
-    assert "1 version in 1 step" in past and "VP" not in past and "and still held" in past
+    assert (
+        "1 version (what was known of their validity changed in 1 step)" in past
+        and "VP" not in past
+        and "and still held" in past
+    )
 
 
 def test_no_text_can_leave_its_place_on_the_page(tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ def _holds(valid: Valid, at: int) -> bool:
 
 
 def _moment(micros: int) -> str:
-    """A time to the minute or as precise as it is; a day if it is the first instant of one."""
-    text = format_time(micros).replace("T", " ").removesuffix("Z")
+    """A time to the second; a day if that is its first one."""
+    text = format_time(micros)[:19].replace("T", " ").removesuffix("Z")
     return text.removesuffix(" 00:00:00")
 
 
