@@ -88,6 +88,65 @@ def test_a_text_mentions_what_it_is_known_to(text: str) -> None:
     assert found_in(text) == [GOLDEN[text]]
 
 
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("-5 °C", ["-5 °C"]),
+        ("5 °C", ["5 °C"]),
+        ("\u22125 °C (-6 °C)", ["-5 °C", "-6 °C"]),
+        ("-$5, $5, -1,200.50 €", ["-5 $", "5 $", "-1200.5 €"]),
+        ("it fell by -3% and 3 percent", ["-3 %", "3 %"]),
+        ("-0 km", ["0 km"]),
+        ("5-10 km, $5-$10, 50%-60%, 5€-10€", ["10 km", "5 $", "10 $", "50 %", "60 %", "5 €", "10 €"]),
+        ("--5 km, \u20135 km", []),
+        ("1/2 cup, 2 1/2 cups, 1\u20442 cup, 1 / 2 cup, $1/2, $2 1/2", []),
+        ("1 200 €, 1\u202f200 €, $1 200, 1'200 €, 10^5 km, 5:30 hours", []),
+        ("5G and 5 G", []),
+        ("5 g and 5 grams of 16GB", ["5 g", "5 g", "16 GB"]),
+        ("5 km/h for $5/month", ["5 $"]),
+        ("in 12\n5 km", ["5 km"]),
+    ],
+)
+def test_an_amount_keeps_its_sign_and_is_left_out_where_it_may_be_a_part_of_one(text: str, forms: list[str]) -> None:
+    assert [form for _, form in found_in(text)[0]] == forms
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("I think 10 may be enough, only 3 may enter", []),
+        ("I march 10 miles, 12 mar 20 people", ["10 mi"]),
+        ("in May 1,200 people came", []),
+        ("on 10 may, 10th of may, march 3rd, 5 mar 2023", ["--05-10", "--05-10", "--03-03", "2023-03-05"]),
+        ("10 May, March 3 and MAY 4", ["--05-10", "--03-03", "--05-04"]),
+        ("at 2023-11-21T10:00:00Z, not 2023-11-213", ["2023-11-21"]),
+        ("In March 1500 people came, on 5 March 1500 more; 1500-03-21", ["1500-03-21"]),
+        ("in march 2021, 5 June 2199", ["2021-03", "2199-06-05"]),
+    ],
+)
+def test_a_month_that_may_be_a_verb_and_a_number_that_may_be_no_year_make_no_date(text: str, forms: list[str]) -> None:
+    assert [form for _, form in found_in(text)[0]] == forms
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("see https://en.wikipedia.org/wiki/Foo_(bar).", "https://en.wikipedia.org/wiki/Foo_(bar)"),
+        ("(see https://en.wikipedia.org/wiki/Foo_(bar)).", "https://en.wikipedia.org/wiki/Foo_(bar)"),
+        ("[a](https://a.example/b), c", "https://a.example/b"),
+        ("[https://a.example/b[1]]", "https://a.example/b[1]"),
+    ],
+)
+def test_a_bracket_belongs_to_an_address_that_opened_it(text: str, form: str) -> None:
+    assert found_in(text) == [[("WebAddress", form)]]
+
+
+def test_what_is_longer_than_a_name_is_left_out() -> None:
+    start = "https://a.example/"
+    for length, found in ((255, 1), (256, 0)):
+        assert len(found_in(start + "x" * (length - len(start)))[0]) == found
+
+
 def test_a_capital_at_the_beginning_is_a_name_only_if_the_word_is_written_so_elsewhere() -> None:
     assert names("Lisbon is warm.") == []
     assert names("She loves Lisbon.", "Lisbon is warm.") == ["Lisbon"]
@@ -190,6 +249,10 @@ HOSTILE = (
         "https://a ",
         "www.",
         "5 May",
+        "5 may ",
+        "1 2 ",
+        "-5 ",
+        "https://a)",
         "5  ",
         "May 5 ",
         "in 2",

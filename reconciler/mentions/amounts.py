@@ -1,4 +1,7 @@
-"""Amounts: money, percentages, and numbers with a unit. Numbers are read as English writes them: 1,200.50."""
+"""Amounts: money, percentages, and numbers with a unit. Numbers are read as English writes them: 1,200.50.
+
+What may be the end of something longer (a fraction, ``1 200``, ``5:30``) is left out rather than read wrongly.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from worlddb.reconciler.mentions.mention import AMOUNT, Mention
 _TYPE: Final = "Amount"
 _NUMBER: Final = r"(?P<number>\d{1,3}(?:,\d{3}){1,4}(?:\.\d{1,6})?|\d{1,15}(?:\.\d{1,6})?)"
 _SCALE: Final = r"(?:\s?(?P<scale>thousand|million|billion|trillion|bn|[kKmM])(?!\w))?"
-_ALONE: Final = r"(?<![\w.,])"
+_ALONE: Final = r"(?<![\w.,/⁄^])(?<!\d[^\S\n])(?<!\d[:'’])(?<![/⁄]\s)(?<!(?<![\w%°$€£¥₹])[-−–])"
+"""Where a number or its sign may begin. A dash stands between two numbers, or is a sign and is not passed over."""
+_SIGN: Final = r"(?P<sign>(?<![%°$€£¥₹])[-−])?"
 _SCALES: Final = {
     "k": 10**3,
     "thousand": 10**3,
@@ -58,18 +63,25 @@ _UNITS: Final = {
     **dict.fromkeys(("kb", "mb", "gb", "tb"), ""),
     **dict.fromkeys(("°c", "°f"), ""),
 }
-_SYMBOL_FIRST: Final = re.compile(rf"(?<![\w$€£¥₹])(?P<unit>[$€£¥₹])\s?{_NUMBER}(?![\d,.]*\d){_SCALE}")
-_CURRENCY_LAST: Final = re.compile(rf"{_ALONE}{_NUMBER}{_SCALE}\s?(?P<unit>[€£¥₹]|(?:{'|'.join(_CURRENCIES)})\b)", re.I)
-_PERCENT: Final = re.compile(rf"{_ALONE}{_NUMBER}\s?(?:%|percent\b|per\scent\b)", re.I)
-_QUANTITY: Final = re.compile(
-    rf"{_ALONE}{_NUMBER}[\s-]?(?P<unit>{'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?!\w)", re.I
+_SYMBOL_FIRST: Final = re.compile(
+    rf"{_ALONE}(?<![$€£¥₹]){_SIGN}(?P<unit>[$€£¥₹])\s?{_NUMBER}(?![\d,.]*\d|[^\S\n]\d|[/⁄'’]\d){_SCALE}"
 )
+_CURRENCY_LAST: Final = re.compile(
+    rf"{_ALONE}{_SIGN}{_NUMBER}{_SCALE}\s?(?P<unit>[€£¥₹]|(?:{'|'.join(_CURRENCIES)})\b)", re.I
+)
+_PERCENT: Final = re.compile(rf"{_ALONE}{_SIGN}{_NUMBER}\s?(?:%|percent\b|per\scent\b)", re.I)
+_UNIT: Final = "|".join(
+    re.escape(unit) if len(unit) > 1 else f"(?-i:{unit})" for unit in sorted(_UNITS, key=len, reverse=True)
+)
+"""5 g is a weight, 5G is none."""
+_QUANTITY: Final = re.compile(rf"{_ALONE}{_SIGN}{_NUMBER}[\s-]?(?P<unit>{_UNIT})(?!\w|/\w)", re.I)
 
 
 def amounts(text: str) -> Iterator[Mention]:
     """The amounts in a text, money before percentages before quantities; some may overlap.
 
-    The form is the number without what only separates its digits, then the unit: ``1200000 $``, ``12.5 %``, ``5 km``.
+    The form is the number with its sign, without what only separates its digits, then the unit: ``1200000 $``,
+    ``12.5 %``, ``-5 km``.
     """
     for pattern in (_SYMBOL_FIRST, _CURRENCY_LAST):
         for match in pattern.finditer(text):
@@ -83,7 +95,7 @@ def amounts(text: str) -> Iterator[Mention]:
 
 
 def _mention(match: re.Match[str], unit: str, scale: int = 1) -> Mention:
-    value = Decimal(match["number"].replace(",", "")) * scale
+    value = Decimal(match["number"].replace(",", "")) * (-scale if match["sign"] else scale) + 0
     number = f"{value:f}"
     if "." in number:
         number = number.rstrip("0").rstrip(".")

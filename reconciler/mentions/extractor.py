@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import MAX_NAME_BYTES
 from worlddb.reconciler.extraction import Extraction, Node, Relation
 from worlddb.reconciler.mentions.addresses import addresses
 from worlddb.reconciler.mentions.amounts import amounts
@@ -21,6 +20,9 @@ from worlddb.reconciler.mentions.names import names_in, sentences, titles, usage
 from worlddb.reconciler.turns import Turn
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.S)
+_MAX_FORM: Final = 255
+"""Characters of a form. It becomes a name, a label and a key, and is near the limit of none of them; nobody
+calls anything by what is longer, a web address above all."""
 _GONE: Final = "\ufffc"
 """Stands for what was found already: no letter, no space and no end of a sentence."""
 _BY_FORM: Final[tuple[tuple[Callable[[str], Iterator[Mention]], re.Pattern[str]], ...]] = (
@@ -79,15 +81,15 @@ class EntityExtractor:
             used = usage(said, dict.fromkeys(turn.speaker for turn in turns))
             for own, turn, text in zip(found, turns, said, strict=True):
                 own.extend(names_in(turn.text, text, used))
-        return [tuple(sorted((each for each in own if _is_storable(each)), key=_place)) for own in found]
+        return [tuple(sorted((each for each in own if _is_short(each)), key=_place)) for own in found]
 
 
 def _place(mention: Mention) -> tuple[int, int]:
     return mention.start, mention.end
 
 
-def _is_storable(mention: Mention) -> bool:
-    return len(mention.form) * 4 < MAX_NAME_BYTES // 16
+def _is_short(mention: Mention) -> bool:
+    return len(mention.form) <= _MAX_FORM
 
 
 def _by_form(text: str) -> tuple[list[Mention], str]:
