@@ -6,6 +6,7 @@ written, so that replay never calls it again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +14,15 @@ import msgspec
 from msgspec.structs import replace
 
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.limits import MAX_CONTENT_BYTES, MAX_KEY_BYTES, MAX_NAME_BYTES, checked_number, checked_text
+from worlddb.log.model.hashing import EXTRACTED, digest
+from worlddb.log.model.limits import (
+    MAX_CONTENT_BYTES,
+    MAX_KEY_BYTES,
+    MAX_NAME_BYTES,
+    MAX_TYPE_BYTES,
+    checked_number,
+    checked_text,
+)
 from worlddb.log.model.times import parse_time
 from worlddb.reconciler.checks import checked_resolve
 from worlddb.reconciler.commands import Command, Create, Link, Ref
@@ -50,8 +59,8 @@ class Relation(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate edge between two labels of its extraction, references of worlds that exist, or turns, which are
     named by their position among those that the extractor was given.
 
-    With a ``key`` it is written once, however often the conversation is taken in; at a turn the key counts for that
-    turn alone.
+    With a ``key`` it is written once, however often the conversation is taken in. The key counts for edges of that type
+    between these two ends alone.
     """
 
     source: str | int
@@ -167,6 +176,12 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
     return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
 
 
+def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
+    """The key of what an extractor found, as long for parts of any length."""
+    encoded = msgspec.json.encode((request.format, request.conversation, *parts))
+    return f"{kind}:{digest(EXTRACTED, kind.encode(), encoded).hex()}"
+
+
 class _Place(NamedTuple):
     """Where a turn belongs: its session's name and command, its position in it, when it was said, and its command."""
 
@@ -237,9 +252,13 @@ def _check_extraction(extraction: object, turns: int) -> None:
             raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
         for one in found:
             checked_text(one.key, "a key of the extractor", MAX_KEY_BYTES)
+    for edge in extraction.edges:
+        checked_text(edge.type, "the type of an edge", MAX_TYPE_BYTES)
     names: list[object] = [node.label for node in extraction.nodes]
     names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))
     for name in names:
+        if isinstance(name, int) and not turns:
+            raise InputError(f"The extractor names turn {name}, and was given none", "Name no turn by its position")
         if isinstance(name, int):
             checked_number(name, "The position of a turn", 0, turns - 1)
         else:
@@ -251,8 +270,17 @@ def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[C
     labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
     if len(labels) != len(extraction.nodes):
         raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
+    for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
+        if nodes > 1:
+            raise InputError(f"The extractor gave {nodes} nodes the key {key!r:.80}", "Give each key to one node")
     commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
-    commands.extend(_related(edge, request, labels, taken.turns) for edge in extraction.edges)
+    named = {node.label: node.key for node in extraction.nodes}
+    for edge in extraction.edges:
+        link = _related(edge, labels, taken.turns)
+        if edge.key:
+            ends = [_end(end, named, taken.turns) for end in (edge.source, edge.target)]
+            link = replace(link, key=_extracted_key("related", request, edge.key, edge.type, *ends))
+        commands.append(link)
     return commands
 
 
@@ -266,16 +294,23 @@ def _found(node: Node, request: Ingest, begins: int | None) -> Create:
         aliases=node.aliases,
         source=node.source,
         world=0 if node.key else 1,
-        key=_key("found", request, node.key) if node.key else None,
+        key=_extracted_key("found", request, node.key) if node.key else None,
         valid_from=unsaid if node.at is None else parse_time(node.at, "at"),
         resolve=request.resolve if node.resolve is None else node.resolve,
         scope=0,
     )
 
 
-def _related(edge: Relation, request: Ingest, labels: dict[str, int], turns: list[_Place]) -> Link:
-    said = [turns[end] for end in (edge.source, edge.target) if isinstance(end, int)]
-    where = [part for place in said for part in (place.session, place.position)]
+def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int, ...]:
+    """What an end of an edge is, whatever else its extraction holds: labels and positions may differ in the next."""
+    if isinstance(end, int):
+        return "turn", turns[end].session, turns[end].position
+    if keys.get(end):
+        return "key", keys[end]
+    return ("label" if end in keys else "world"), end
+
+
+def _related(edge: Relation, labels: dict[str, int], turns: list[_Place]) -> Link:
     source, target = (
         turns[end].command if isinstance(end, int) else labels.get(end, end) for end in (edge.source, edge.target)
     )
@@ -283,7 +318,6 @@ def _related(edge: Relation, request: Ingest, labels: dict[str, int], turns: lis
         source_ref=source,
         type=edge.type,
         target_ref=target,
-        key=_key("related", request, *where, edge.key) if edge.key else None,
         valid_from=None if edge.at is None else parse_time(edge.at, "at"),
         properties=edge.properties,
     )

@@ -163,6 +163,60 @@ def test_an_edge_of_an_extractor_that_names_what_there_is_not_is_refused(changed
         assert db.head() == head
 
 
+def test_two_candidates_with_one_key_are_refused() -> None:
+    nodes = [Node(label=label, type="Fact", name=label, key="one") for label in ("a", "b")]
+    with new_store() as db:
+        head = db.head()
+        with pytest.raises(InputError, match="2 nodes the key 'one'"):
+            db.ingest([Turn(text="hello")], extractor=lambda turns: Extraction(nodes=nodes))
+        assert db.head() == head
+
+
+def test_a_turn_is_not_named_where_there_is_none() -> None:
+    edge = Relation(source=0, type="refers_to", target=0)
+    with new_store() as db, pytest.raises(InputError, match="was given none") as refused:
+        db.ingest([], extractor=lambda turns: Extraction(edges=[edge]))
+    assert "-1" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [5, "\ud800", "x" * 300])
+def test_an_edge_with_a_key_and_no_sound_type_is_refused(kind: Any) -> None:
+    edge = Relation(source=0, type=kind, target=0, key="k")
+    with new_store() as db, pytest.raises(InputError, match="type"):
+        db.ingest([Turn(text="hello")], extractor=lambda turns: Extraction(edges=[edge]))
+
+
+def test_the_key_of_an_edge_counts_for_its_type_and_its_ends_alone() -> None:
+    ends: list[tuple[str | int, str, str | int]] = [
+        (0, "refers_to", "a"),
+        (0, "implies", "a"),
+        ("a", "implies", 0),
+        (1, "refers_to", "a"),
+        ("a", "implies", "b"),
+        ("b", "implies", "a"),
+    ]
+    edges = [Relation(source=source, type=kind, target=target, key="k") for source, kind, target in ends]
+
+    def extract(turns: Sequence[Turn]) -> Extraction:
+        return Extraction(nodes=[Node(label=name, type="Fact", name=name, key=name) for name in "ab"], edges=edges)
+
+    with new_store() as db:
+        turns = [Turn(text="hello"), Turn(text="world")]
+        first = db.ingest(turns, extractor=extract)
+        (world,) = db.view().find(name="a")
+        assert len([edge for edge in db.view().edges(world.ref) if edge.type != "contains"]) == len(ends)
+        again = db.ingest(turns, extractor=extract)
+        assert (again.events, again.root) == (0, first.root)
+
+
+def test_long_names_of_conversation_and_session_leave_room_for_mentions() -> None:
+    with new_store() as db:
+        names: dict[str, Any] = {"conversation": "c" * 2_000, "session": "s" * 2_000}
+        first = db.ingest([Turn(text="go to New York")], extractor=EXTRACT, **names)
+        assert db.ingest([Turn(text="go to New York")], extractor=EXTRACT, **names).root == first.root
+        assert len(db.view().find(name="New York")) == 1
+
+
 @pytest.mark.parametrize(("changed", "message"), [({"key": None}, "key"), ({"resolve": "perhaps"}, "resolve")])
 def test_a_candidate_with_a_wrong_key_or_tier_is_refused(changed: dict[str, Any], message: str) -> None:
     sound: dict[str, Any] = {"label": "a", "type": "Fact", "name": "n"}

@@ -49,6 +49,7 @@ COMMAND_KEY: Final = _tag("worlddb/command-key/1")
 FORBIDDEN: Final = _tag("worlddb/forbidden/1")
 BUNDLE: Final = _tag("worlddb/bundle/1")
 HANDLER: Final = _tag("worlddb/handler/1")
+EXTRACTED: Final = _tag("worlddb/extracted/1")
 SUPPOSED: Final = _tag("worlddb/supposed/1")
 
 GENESIS: Final = bytes(HASH_BYTES)
