@@ -39,7 +39,8 @@ def asks_for_change(text: Any) -> bool:
 def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
 
-    A newer fact is given the score of the older one, what is missing under :data:`NEWER`.
+    A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
+    says nothing, and is left out.
     """
     period = gate.choice.period
     hits = {each.passed.node: each for each in ranked}
@@ -49,7 +50,7 @@ def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked],
         hit, own_seen = hits[node], gate.seen(node)
         for rival in _rivals(sight, spec, node, period):
             seen = gate.seen(rival)
-            if seen is None or own_seen is None or not _is_newer(seen, own_seen):
+            if seen is None or own_seen is None or not _is_newer(seen, own_seen) or sight.body(seen.row) is None:
                 continue
             own = hits.get(rival) or Ranked(Passed(rival, seen, 0.0), 0.0, {}, {})
             if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
@@ -65,15 +66,14 @@ def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked],
     return [hits[node] for node in order]
 
 
-def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The hits, each followed by the worlds that it has superseded, as ``earlier`` lets them through."""
+def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """The hits, each of the first ``k`` followed by the worlds that it has superseded, as ``earlier`` lets them
+    through."""
     found: dict[int, Ranked] = {}
-    for hit in ranked:
+    for place, hit in enumerate(ranked):
         found.setdefault(hit.passed.node, hit)
-        for node in _superseded(sight, hit.passed.node):
-            seen = earlier.seen(node)
-            if seen is not None and node not in found:
-                found[node] = Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score})
+        for node, seen in _superseded(sight, earlier, hit.passed.node) if place < k else ():
+            found.setdefault(node, Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score}))
     return list(found.values())
 
 
@@ -87,15 +87,19 @@ def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
 
 
-def _superseded(sight: Sight, node: int) -> Iterator[int]:
-    """What a world has superseded, directly or through others, nearest first."""
+def _superseded(sight: Sight, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
+    """What a world has superseded, directly or through others, nearest first, as far as it is let through."""
     tables, moment = sight.tables, sight.place.moment
-    seen, pending = {node}, [node]
+    met, pending, given = {node}, [node], 0
     for here in pending:
         for place, row in tables.outgoing(here, _SUPERSEDES, known_by=moment.seq):
-            if row.target not in seen and edge_seen(tables, place, row, moment):
-                seen.add(row.target)
-                pending.append(row.target)
-                yield row.target
-                if len(seen) > _MAX_SUPERSEDED:
-                    return
+            if row.target in met or not edge_seen(tables, place, row, moment):
+                continue
+            met.add(row.target)
+            pending.append(row.target)
+            seen = earlier.seen(row.target)
+            if seen is not None and sight.body(seen.row) is not None:
+                yield row.target, seen
+                given += 1
+            if given == _MAX_SUPERSEDED:
+                return

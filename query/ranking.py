@@ -102,7 +102,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     evidence = _evidence(snapshot, lanes._replace(vector=vector), question, proposed, candidates, named)
     own = {node: told.own for node, told in evidence.items()}
     for node, more in lent(own, following).items():
-        evidence[node] = Evidence(*evidence[node][:-2], more)
+        evidence[node] = evidence[node]._replace(before=more)
     for node, more in lent(own, joined).items():
         evidence[node] = evidence[node]._replace(edge=more)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}

@@ -88,6 +88,8 @@ def recall(window: Window, request: Request) -> records.Recall:
     """
     _check(request)
     if not asks_something(request.text):
+        with window.sight() as snapshot:
+            _inside(window, snapshot, request)
         return nothing_asked(window.place.moment.seq)
     answer = with_times(_answered(window, request), request.text, request.asked, request.fusion)
     period = request.choice.period
@@ -272,13 +274,11 @@ def _find(window: Window, snapshot: Sight, request: Request, question: Question,
     them are wanted."""
     gate = Gate(snapshot, _inside(window, snapshot, request), request.choice)
     found = _ranked(snapshot, gate, request, question, lanes)
-    if request.group is not None:
-        return found
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
     if request.choice.earlier:
         before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
-        ranked = with_superseded(snapshot, before, ranked[: request.k])
-    return found._replace(ranked=ranked[: request.k])
+        ranked = with_superseded(snapshot, before, ranked, request.k)
+    return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
 
 
 def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, lanes: Lanes) -> _Found:

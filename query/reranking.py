@@ -64,6 +64,13 @@ def _scores(given: Any, wanted: int) -> list[float]:
     if len(scores) != wanted:
         raise InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
     for place, score in enumerate(scores):
-        if not isinstance(score, Real) or not isfinite(score):
+        if not isinstance(score, Real) or not _is_finite(score):
             raise InputError(f"The reranker's score of text {place} is {score!r:.80}", remedy)
     return [float(score) for score in scores]
+
+
+def _is_finite(score: Real) -> bool:
+    try:
+        return isfinite(score)
+    except OverflowError:
+        return False

@@ -14,6 +14,7 @@ import worlddb
 from tests.mcp_clients import answer, connected, together
 from tests.test_mcp_tools import call, texts
 from worlddb import Turn
+from worlddb.tools.mcp import recalling
 from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_PAGE
 from worlddb.tools.mcp.desk import Desk
 
@@ -113,6 +114,18 @@ def test_scopes_that_answer_take_no_memory_s_place(db: worlddb.Database) -> None
 
 
 # -- what was said before
+
+
+def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found(
+    db: worlddb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(db)
+    for number in range(12):
+        call(desk, "memory_write", text=f"the lamp {number}", run_id=f"lamp {number % 3}")
+    # Nothing that is asked for again would give more: whoever looks for it never ends.
+    monkeypatch.setattr(recalling, "MAX_OFFSET", 8)
+    found = call(desk, "memory_recall", query="lamp", limit=12)
+    assert 1 <= len(found["memories"]) <= 8 and all("lamp" in text for text in texts(found))
 
 
 def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.Database) -> None:

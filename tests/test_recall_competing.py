@@ -107,3 +107,25 @@ def test_what_was_superseded_follows_what_took_its_place_where_a_question_asks_f
     inside = db.create("Topic", "Elsewhere").ref
     assert db.view().recall("Where did the office use to be?", world=inside).hits == ()
     assert refs(db.view().recall("Where did the office use to be? It changed", include_superseded=False)) == facts[2:]
+
+
+def test_sessions_are_answered_with_the_newest_of_competing_facts_and_with_what_it_superseded(db: Database) -> None:
+    topics = [db.create("Topic", name).ref for name in ("Then", "Now")]
+    old = db.create(
+        "Fact", "", content="the blue lamp is on the first floor", world=topics[0], valid_from="2020-01-01"
+    ).ref
+    new = db.create("Fact", "", content="sold", world=topics[1], valid_from="2021-01-01").ref
+    db.link(new, "contradicts", old, valid_from="2021-01-01")
+    groups = db.view().recall("where is the blue lamp", group=2).groups
+    assert {group.ref: [hit.ref for hit in group.hits] for group in groups} == {topics[0]: [old], topics[1]: [new]}
+    db.link(new, "supersedes", old, valid_from="2021-06-01")
+    assert refs(db.view().recall("where is the sold lamp", group=2)) == [new]
+    found = db.view().recall("where was the lamp that was sold previously", group=2)
+    assert refs(found) == [new, old] and "the question asks for change" in found.note
+
+
+def test_a_question_of_nothing_in_a_world_that_is_not_there_is_refused_like_any_other(db: Database) -> None:
+    assert db.view().recall("?").hits == ()
+    for question in ("?", "lamp"):
+        with pytest.raises(worlddb.UnknownReference):
+            db.view().recall(question, world="Nowhere")

@@ -88,3 +88,33 @@ def test_a_lane_alone_and_reciprocal_ranks_are_what_they_are_for_any_text(db: Da
     for options in ({"lanes": ["vector"]}, {"fusion": "rrf"}):
         hits = view.recall(REMARK, k=3, **options).hits
         assert TOLD not in {hit.content.partition(": ")[2] for hit in hits}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where did I park my car",
+        "how much did my lamp cost",
+        "Tell me what I said about the lamp",
+        "remind me when my flight leaves",
+        "I am going to Denver soon. Any suggestions on what to do there",
+        "I was wondering if you could remind me of the name of my hotel",
+        "Which plays have I seen with my sister",
+        "At which university did I present my poster",
+    ],
+)
+def test_a_question_is_one_without_its_mark(question: str) -> None:
+    assert not is_remark(question) and not is_remark(f"user: {question}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I booked the train, but only seats that face forward.",
+        "When I got home my keys were gone.",
+        "What I love about my garden is the quiet.",
+        "I keep wondering if my holiday was worth it.",
+    ],
+)
+def test_what_is_told_is_a_remark_whatever_it_begins_with(text: str) -> None:
+    assert is_remark(text)

@@ -63,6 +63,7 @@ def test_a_reranker_is_not_asked_about_nothing(found: Recall) -> None:
         ([1.0] * 5, "5 scores for 4 texts"),
         ([1.0, float("nan"), 2.0, 3.0], "score of text 1 is nan"),
         ([1.0, 2.0, float("inf"), 3.0], "score of text 2 is inf"),
+        ([1.0, 2.0, 10**400, 3.0], "score of text 2 is 1000"),
         ([1.0, 2.0, 3.0, "best"], "score of text 3 is 'best'"),
         ([[1.0], [2.0], [3.0], [4.0]], "score of text 0 is [1.0]"),
     ],

@@ -25,6 +25,24 @@ _FIRST_PERSON: Final = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _WORD: Final = re.compile(r"\w+")
 
 
+_ASKING: Final = re.compile(
+    r"(?:(?:and|so|but|also|ok|okay|hey|hi|hello|please|well),?\s+)*"
+    r"(?:(?:what|which|who|whom|whose|why|how)(?:'s|’s)?\b(?!\s+(?:i|we|you|he|she|they|it|a|an)\b)"
+    r"|(?:(?:when|where)\s+)?(?:did|do|does|is|are|am|was|were|have|has|had|can|could|should|would|will)(?:n't|n’t)?"
+    r"\s+(?:i|you|we|he|she|it|they|my|our|the|there|this|that|any\w*)\b"
+    r"|(?:can|could|would|will)\s+you\b"
+    r"|(?:tell|remind|show|give|help)\s+(?:me|us)\b|(?:list|find|suggest|recommend|explain|describe|name)\b)",
+    re.I,
+)
+"""How a sentence begins that asks something, in English."""
+_ASKING_INSIDE: Final = re.compile(
+    r"\bremind me\b|\bwas wondering\b|\bhow many\b|\bdo you (?:remember|know)\b|\b(?:at|in|from|to|of) (?:which|whom)\b"
+    r"|\b(?:any|some) (?:advice|suggestions?|recommendations?|ideas?|tips)\b",
+    re.I,
+)
+"""What is said only where something is asked."""
+
+
 class Said(NamedTuple):
     """A text as its speaker's statements: each of them once, and the percentage of its words that is in statements."""
 
@@ -49,5 +67,10 @@ def said(text: str) -> Said:
 
 
 def is_remark(text: str) -> bool:
-    """True if a text says something of its speaker and asks nothing."""
-    return "?" not in text and bool(said(text).statements)
+    """True if a text says something of its speaker and asks nothing, be it with a question mark or without."""
+    if "?" in text:
+        return False
+    sentences = _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS]))
+    if _ASKING_INSIDE.search(text) or any(_ASKING.match(sentence.strip()) for sentence in sentences):
+        return False
+    return bool(said(text).statements)

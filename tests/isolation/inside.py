@@ -10,9 +10,9 @@ import pytest
 
 import worlddb
 from tests.isolation import queries
-from tests.isolation.ranking import newest_first
 from tests.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Structure
 from tests.model.compare import Compared, all_fields, fields
+from tests.model.ranking import newest_first
 from tests.model.reads import Reads
 from tests.model.state import ROOT, Edge, State
 from worlddb import AmbiguousReference, UnknownReference, View

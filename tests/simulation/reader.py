@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tests.model.attempt import normal
 from tests.model.compare import Compared
 from tests.model.edge_rules import TYPES
+from tests.model.ranking import newest_first
 from tests.model.state import ROOT
 from tests.simulation.drawing import WORDS, Drawing
 from tests.simulation.engine import Engine
@@ -121,10 +122,13 @@ class Reader:
         compared.unknown(self._engine.state)
 
     def _words(self, compared: Compared) -> None:
-        """By words, from the present index or a scratch index: what has the word and is in force, and only that."""
+        """By words, from the present index or a scratch index: what has the word and is in force, whatever newer
+        contradicts that, and nothing else."""
         word, exact = self._rng.choice(WORDS), self._rng.random() < 0.5
         found = compared.view.recall(word, lanes=("text",), k=_ALL, exact=exact)
-        expected = {compared.names.refs[number] for number in compared.state.worlds if _says(compared, number, word)}
+        said = [(number, 1.0) for number in compared.state.worlds if _says(compared, number, word)]
+        ranked = newest_first(compared.reads, compared.state.worlds.keys() - {ROOT}, said)
+        expected = {compared.names.refs[number] for number, _ in ranked}
         assert {hit.ref for hit in found} == expected, f"recall of {word!r}, exact={exact}"
         for hit in found:
             shown = compared.view.get(hit.ref)

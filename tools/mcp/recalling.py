@@ -66,7 +66,7 @@ class _Asked:
         k = wanted
         while True:
             answer = self._view.recall(self._query, world=scope, k=k)
-            if len(answer) < k or sum(hit.type != SCOPE for hit in answer) >= wanted:
+            if len(answer) < k or k == MAX_OFFSET or sum(hit.type != SCOPE for hit in answer) >= wanted:
                 return answer
             k = min(2 * k, MAX_OFFSET)
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tests.model.reads import Reads
+from tests.model.state import Version
 
 
 def newest_first(reads: Reads, inside: Collection[int], found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Numbers and scores with every newer contradiction before what it contradicts, by trying until nothing changes."""
+    """Numbers and scores with every newer contradiction before what it contradicts, by trying until nothing changes.
+
+    What was erased says nothing, and is nobody's newer one.
+    """
     places = {number: (round(score, 6), 0) for number, score in found}
 
-    def age(number: int) -> tuple[int, int]:
+    def version(number: int) -> Version:
         at = reads.version_at(number)
         assert at is not None
-        version = reads.state.worlds[number].versions[at - 1]
-        return version.start, version.seq
+        return reads.state.worlds[number].versions[at - 1]
+
+    def is_newer(one: Version, other: Version) -> bool:
+        return one.erasure is None and (one.start, one.seq) > (other.start, other.seq)
 
     before: dict[int, tuple[float, int]] = {}
     while before != places:
@@ -23,7 +29,11 @@ def newest_first(reads: Reads, inside: Collection[int], found: Sequence[tuple[in
         for older, (score, level) in before.items():
             for newer in reads.opponents(older):
                 wanted = score, level + 1
-                if newer in inside and age(newer) > age(older) and places.get(newer, (0.0, 0)) < wanted:
+                if (
+                    newer in inside
+                    and is_newer(version(newer), version(older))
+                    and places.get(newer, (0.0, 0)) < wanted
+                ):
                     places[newer] = wanted
     given = [number for number, _ in found]
     order = [*given, *sorted(places.keys() - set(given))]
