@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from worlddb.projections.tables.asof import edge_seen
-from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE_TYPE_CODES
+from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.candidates import Gate, Passed
 from worlddb.query.sight import Sight
 
@@ -50,10 +50,10 @@ def _codes(snapshot: Sight) -> list[int]:
 def _joined(snapshot: Sight, node: int, codes: Iterable[int]) -> Iterator[int]:
     """The other ends of the edges of a world."""
     tables, moment = snapshot.tables, snapshot.place.moment
+
+    def in_force(edges: Iterable[tuple[EdgePlace, EdgeRow]]) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        return islice((each for each in edges if edge_seen(tables, *each, moment)), MAX_EDGES)
+
     for code in codes:
-        for place, row in islice(tables.outgoing(node, code, known_by=moment.seq), MAX_EDGES):
-            if edge_seen(tables, place, row, moment):
-                yield row.target
-        for place, row in islice(tables.incoming(node, code, known_by=moment.seq), MAX_EDGES):
-            if edge_seen(tables, place, row, moment):
-                yield place.source
+        yield from (row.target for _, row in in_force(tables.outgoing(node, code, known_by=moment.seq)))
+        yield from (place.source for place, _ in in_force(tables.incoming(node, code, known_by=moment.seq)))

@@ -109,6 +109,16 @@ def test_of_a_hub_a_bounded_number_of_edges_is_followed(joined: Joined) -> None:
     assert sum("edge" in hit.lanes for hit in hits) == MAX_EDGES + 2
 
 
+def test_edges_that_are_in_force_no_longer_take_no_place_of_those_that_are(joined: Joined) -> None:
+    db = joined.db
+    for number in range(MAX_EDGES + 1):
+        edge = db.link(joined.apart, "causes", joined.meeting, key=f"gone {number}").ref
+        db.unlink(edge)
+    late = db.create("Note", "", content="Lunch at the quay").ref
+    db.link(late, "causes", joined.meeting)
+    assert late in {hit.ref for hit in db.view().recall(ASKED, k=500, neighbours=1).hits if "edge" in hit.lanes}
+
+
 @pytest.mark.parametrize("count", [-1, 10_001, "3", 1.5, None])
 def test_a_number_of_hits_that_is_none_is_refused(joined: Joined, count: Any) -> None:
     with pytest.raises(InputError, match="neighbours"):
