@@ -27,7 +27,7 @@ from worlddb.query.pipeline.walk import Ground
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
-PLAIN_STRUCTURES = 60
+PLAIN_STRUCTURES = 100
 PLAIN_VIEWS = 4
 """Of each structure; the long run looks through all of them."""
 SOAK_STRUCTURES = 2_000
