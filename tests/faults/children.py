@@ -24,7 +24,7 @@ class Acknowledged:
         self.file = file
 
     def __call__(self, line: str) -> None:
-        # One call of the system a line, so that no line is ever half there.
+        # One call of the system a line, so that lines of several processes do not mix.
         fd = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(fd, f"{line}\n".encode())
@@ -32,7 +32,8 @@ class Acknowledged:
             os.close(fd)
 
     def lines(self) -> list[str]:
-        return self.file.read_text("utf-8").splitlines() if self.file.exists() else []
+        """The lines that have ended: of one on two pages of the file, a first half is there before the rest."""
+        return self.file.read_text("utf-8").split("\n")[:-1] if self.file.exists() else []
 
 
 def start(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:

@@ -13,7 +13,7 @@ import worlddb
 from tests.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
 
 LINE_BYTES = 200
-"""More than a line of acknowledgement has."""
+"""More than two lines of acknowledgement have."""
 NAP_SECONDS = 0.01
 
 
@@ -146,9 +146,10 @@ def _read_last(db: worlddb.Database, writer: Path, *, ranked: bool) -> None:
 
 
 def _last_line(file: Path) -> str:
+    """The last line that has ended: of one on two pages of the file, a first half is there before the rest."""
     with open(file, "rb") as opened:
         opened.seek(max(0, os.fstat(opened.fileno()).st_size - LINE_BYTES))
-        return opened.read().decode().splitlines()[-1]
+        return opened.read().decode().split("\n")[-2]
 
 
 def _written(files: list[Path]) -> tuple[int, float]:
@@ -160,6 +161,6 @@ def _written(files: list[Path]) -> tuple[int, float]:
 def _wait_for(files: list[Path], running: list[ForkServerProcess]) -> None:
     """Wait, a bounded time, until every process has begun."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not all(file.exists() and file.stat().st_size for file in files):
+    while not all(file.exists() and b"\n" in file.read_bytes() for file in files):
         assert time.monotonic() < deadline and all(process.exitcode is None for process in running), "one did not begin"
         time.sleep(NAP_SECONDS)
