@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
@@ -81,6 +82,7 @@ def spans(question: str, asked: int) -> tuple[Span, ...]:
     return times(question, asked).spans
 
 
+@lru_cache(maxsize=64)
 def times(question: str, asked: int) -> Times:
     """As :func:`spans`, and which times are named but not understood: days that no calendar has among them."""
     now = _EPOCH + asked * _MICROSECOND

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.query.recall import MAX_K
 from worlddb.query.records import Hit, Recall
+from worlddb.query.request import MAX_K
 
 RERANK: Final = "rerank"
 """What a hit owes to the reranker, among its scores."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from worlddb.projections.indexes.statements import is_remark
@@ -15,14 +16,13 @@ MOST_MORE: Final = 64
 """Twice as many hits are looked at as are wanted, but no more than so many beyond them."""
 
 
-def looked_at_again(snapshot: Sight, question: str, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
-    """The candidates, of which those that may be among the first ``k`` are put in order anew by what their texts tell.
+def looked_at_again(snapshot: Sight, question: str, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
+    """The candidates that may be among the first ``k``, in order anew by what their texts tell.
 
-    The others follow as they were. Nobody's text is read who is not seen.
+    Nobody's text is read who is not seen.
     """
-    count = k + min(k, MOST_MORE)
+    first = list(islice(ranked, k + min(k, MOST_MORE)))
     asked = NOTHING if is_remark(question) else wanted(question)
-    first = ranked[:count]
     at = places(snapshot, [hit.passed for hit in first])
     again: list[Ranked] = []
     for hit in first:
@@ -30,4 +30,4 @@ def looked_at_again(snapshot: Sight, question: str, ranked: Sequence[Ranked], k:
         more = {} if body is None else by_form(body.content, at.get(hit.passed.node, 0), asked)
         again.append(hit._replace(score=hit.score + sum(more.values()), parts={**hit.parts, **more}))
     again.sort(key=lambda hit: (-round(hit.score, 6), hit.passed.node))
-    return [*again, *ranked[count:]]
+    return again

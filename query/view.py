@@ -29,8 +29,9 @@ from worlddb.query.members import members
 from worlddb.query.period import Choice, Span, period_of
 from worlddb.query.pipeline.bound import Queryable
 from worlddb.query.ranking import LANES
-from worlddb.query.recall import Request, recall
+from worlddb.query.recall import recall
 from worlddb.query.references import as_ref
+from worlddb.query.request import Request
 from worlddb.query.ruled import Ruled
 from worlddb.query.traced import Traced
 from worlddb.query.window import Window

@@ -13,7 +13,8 @@ from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.pipeline.operators import Selection
 from worlddb.query.pipeline.value import Start
-from worlddb.query.recall import NO_VECTORS, Request, recall
+from worlddb.query.recall import NO_VECTORS, recall
+from worlddb.query.request import Request
 from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 

@@ -16,7 +16,7 @@ from worlddb.query.period import Span
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.steps import MAX_SHOWN_DIGITS, Step
 from worlddb.query.ranking import LANES, TEXT
-from worlddb.query.recall import MAX_K
+from worlddb.query.request import MAX_K
 
 DEFAULT_K: Final = 10
 _SHOWN_CHARACTERS: Final = 60
