@@ -28,9 +28,9 @@ from worlddb.projections.tables.schema import (
 
 _APPLIED: Final = b"applied"
 _UNNUMBERED_BYTES: Final = PROGRESS.size - LAYOUT_BYTES
-_ROOMS: Final = tuple(
-    (name, bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
-)
+_ROOMS: Final = {
+    name: (bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
+}
 """What every read would otherwise work out again for each table."""
 
 
@@ -75,12 +75,55 @@ class Owing(Protocol):
         """True if an edge of a type to a node is not in the tables yet."""
 
 
+class _Opened:
+    """A table that most reads do without, as an attribute that is made when it is first asked for: to make all of them
+    would take longer than many a read does. Those that most need are made at once, as their attributes are found
+    faster."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, tables: WholeTables, owner: type) -> Table:
+        found = tables.table(self._name)
+        setattr(tables, self._attribute, found)
+        return found
+
+
 class WholeTables:
     """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`.
 
     While a commit is decided, rows of new worlds and edges may be owed: they are put all at once, in columns, before
     anybody reads a table that they belong to. Those tables are properties here for no other reason.
     """
+
+    closings = _Opened("closings")
+    _types = _Opened("types")
+    alias_table = _Opened("aliases")
+    _edges = _Opened("edges")
+    _edge_keys = _Opened("edge_keys")
+    edge_types = _Opened("edge_types")
+    tries = _Opened("tries")
+    hashes = _Opened("hashes")
+    proposals = _Opened("proposals")
+    decisions = _Opened("decisions")
+    pairs = _Opened("pairs")
+    keys = _Opened("keys")
+    bookmarks = _Opened("bookmarks")
+    log_tree = _Opened("log_tree")
+    erasures = _Opened("erasures")
+    forbidden = _Opened("forbidden")
+    registrations = _Opened("registrations")
+    spaces = _Opened("spaces")
+    vectors = _Opened("vectors")
+    _forms = _Opened("forms")
+    _blocks = _Opened("blocks")
+    tunings = _Opened("tunings")
+    space_changes = _Opened("space_changes")
+    _holders = _Opened("holders")
+    retracted = _Opened("retracted")
 
     def __init__(self, txn: lmdb.Transaction) -> None:
         self.first_new_node = 2**64
@@ -91,41 +134,22 @@ class WholeTables:
         self.known = Known()
         """What is known of worlds, for edges; handed on by whoever writes."""
         self._cache = RowCache()
-        self._all = {name: Table(txn, first, prefix_bytes) for name, first, prefix_bytes in _ROOMS}
-        (
-            self.progress_table,
-            self.nodes,
-            self._lineages,
-            self._versions,
-            self.closings,
-            self._names,
-            self._types,
-            self.alias_table,
-            self._out,
-            self._back,
-            self._edges,
-            self._edge_keys,
-            self.edge_types,
-            self.tries,
-            self.hashes,
-            self.proposals,
-            self.decisions,
-            self.pairs,
-            self.keys,
-            self.bookmarks,
-            self.log_tree,
-            self.erasures,
-            self.forbidden,
-            self.registrations,
-            self.spaces,
-            self.vectors,
-            self._forms,
-            self._blocks,
-            self.tunings,
-            self.space_changes,
-            self._holders,
-            self.retracted,
-        ) = self._all.values()
+        self._txn = txn
+        self._opened: dict[str, Table] = {}
+        self.progress_table = self.table("progress")
+        self.nodes = self.table("nodes")
+        self._lineages = self.table("lineages")
+        self._versions = self.table("versions")
+        self._names = self.table("names")
+        self._out = self.table("out")
+        self._back = self.table("back")
+
+    def table(self, name: str) -> Table:
+        """A table by its name in the schema, whether or not all of its rows are in it."""
+        found = self._opened.get(name)
+        if found is None:
+            found = self._opened[name] = Table(self._txn, *_ROOMS[name])
+        return found
 
     def paid(self, table: Table) -> Table:
         """A table with all of its rows in it."""
@@ -220,18 +244,18 @@ class WholeTables:
         for key in cache.put_versions:
             self._versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
         self._cache = RowCache()
-        for table in self._all.values():
-            table.flush()
+        for name in filter(self._opened.__contains__, TABLES):
+            self._opened[name].flush()
 
     def clear(self) -> None:
         self.owed = None
         self.known = Known()
         self._cache = RowCache()
-        for table in self._all.values():
-            table.clear()
+        for name in TABLES:
+            self.table(name).clear()
 
     def by_name(self) -> dict[str, Table]:
         """Every table by its name, in the order of the schema."""
         if self.owed is not None:
             self.owed.pay()
-        return dict(self._all)
+        return {name: self.table(name) for name in TABLES}
