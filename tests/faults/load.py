@@ -15,6 +15,8 @@ from tests.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
 LINE_BYTES = 200
 """More than two lines of acknowledgement have."""
 NAP_SECONDS = 0.01
+LEAST_COMMITS = 50
+"""How many there have to be with readers, and without them."""
 
 
 class Load(NamedTuple):
@@ -53,8 +55,12 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
     running += [start(read_steadily, store, files, report, reading, stop, share / readers) for report in reports]
     _wait_for([*files, *reports], running)
     commits, took = [0, 0], [0.0, 0.0]
+    deadline = time.monotonic() + 2 * slices * slice_seconds + PATIENCE_SECONDS
+    number = 0
     try:
-        for number in range(2 * slices):
+        # Where processors are few and busy, as many slices as it takes to have something to compare.
+        while number < 2 * slices or number % 2 or min(commits) < LEAST_COMMITS:
+            assert time.monotonic() < deadline, f"{commits} commits in {number} slices"
             beside = number % 2
             reading.touch() if beside else reading.unlink(missing_ok=True)
             before = _written(files)
@@ -62,6 +68,7 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
             after = _written(files)
             commits[beside] += after[0] - before[0]
             took[beside] += after[1] - before[1]
+            number += 1
     finally:
         stop.touch()
         codes = [ended(process, PATIENCE_SECONDS) for process in running]
@@ -70,7 +77,7 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
     reads, used = sum(int(each[0]) for each in found), sum(float(each[1]) for each in found)
     file_bytes, used_bytes = _sizes(store)
     return Load(
-        seconds=slices * slice_seconds,
+        seconds=number // 2 * slice_seconds,
         alone=commits[0],
         beside=commits[1],
         alone_seconds=took[0],
