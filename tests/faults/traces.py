@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
+_LOOKS = 20
+
 
 def traces(folder: Path, texts: Iterable[str]) -> list[str]:
-    """Which of the texts stand in any file below a folder, as they are or in small letters, and in which."""
-    sought = {form.encode() for text in texts for form in (text, text.lower())}
+    """Which of the texts stand in any file below a folder, as they are or in small letters, and in which.
+
+    Processes that have the store open make, rename and delete files meanwhile: one that is gone holds nothing, and as
+    long as new ones have come, it looks again at those.
+    """
+    sought = sorted({form.encode() for text in texts for form in (text, text.lower())})
+    looked_at: set[Path] = set()
     found: list[str] = []
-    for file in sorted(folder.rglob("*")):
-        # A process that closes LMDB's lock file lets go of the locks that it has through it, and it holds no texts.
-        if file.is_file() and file.name != "lock.mdb":
-            stored = file.read_bytes()
-            found.extend(f"{file.relative_to(folder)}: {text.decode()}" for text in sorted(sought) if text in stored)
-    return found
+    for _ in range(_LOOKS):
+        new = _files(folder) - looked_at
+        if not new:
+            break
+        looked_at |= new
+        for file in sorted(new):
+            try:
+                stored = file.read_bytes()
+            except FileNotFoundError:
+                continue
+            found.extend(f"{file.relative_to(folder)}: {text.decode()}" for text in sought if text in stored)
+    return sorted(found)
+
+
+def _files(folder: Path) -> set[Path]:
+    """Every file but LMDB's lock file: a process that closes it lets go of the locks that it has through it, and it
+    holds no texts."""
+    walked = (Path(below, name) for below, _, names in os.walk(folder) for name in names)
+    return {file for file in walked if file.name != "lock.mdb"}
