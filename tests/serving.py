@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 PATIENCE_SECONDS = 60
+NAP_SECONDS = 0.01
 NONE: dict[str, str] = {}
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 HELLO = {
@@ -38,6 +40,17 @@ class Served(NamedTuple):
         port = urlsplit(self.url).port
         assert port is not None
         return port
+
+    def logs(self, *lines: str) -> str:
+        """The log, once all of these are in it: the line of a request is written after its answer, so wait for it."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            told = self.log.read_text()
+            if all(line in told for line in lines) or time.monotonic() > until:
+                break
+            time.sleep(NAP_SECONDS)
+        assert all(line in told for line in lines), told
+        return told
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Tell it to end; its exit code."""

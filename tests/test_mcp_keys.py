@@ -29,7 +29,6 @@ from worlddb.tools.mcp.rates import Bucket
 
 STORE = "5" * 32
 WORLD = "a" * 32
-RATE = 40
 WRITE = message("tools/call", name="memory_write", arguments={"text": "x", "user_id": "a"})
 OPEN = json.dumps(HELLO).encode()
 
@@ -56,7 +55,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     store = tmp_path_factory.mktemp("keys") / "store"
     with worlddb.open(store) as db:
         KeyFile(beside(store)).add(db.head().store_id, "first", None, write=True)
-    with serving(store, "--author", "nobody", "--rate", str(RATE)) as served:
+    with serving(store, "--author", "nobody", "--rate", "5000") as served:
         yield Opened(served)
 
 
@@ -293,19 +292,22 @@ def test_nobody_is_let_in_while_the_keys_cannot_be_read(opened: Opened) -> None:
         opened.keys.path.write_bytes(kept)
         opened.keys.path.chmod(0o600)
     assert send(opened.server, asking).status == 200
-    assert "nobody is let in" in opened.server.log.read_text()
+    opened.server.logs("nobody is let in")
 
 
-def test_one_key_that_asks_too_much_is_slowed_down_alone(opened: Opened) -> None:
-    world = opened.world("busy")
-    busy, calm = (opened.key(name, world) for name in ("busy", "calm"))
-    replies = [
-        send(opened.server, request("DELETE", Authorization=f"Bearer {busy}"))
-        for _ in range(3 * RATE * rates.SECONDS_AT_ONCE)
-    ]
-    slowed = [reply for reply in replies if reply.status == 429]
-    assert slowed and all("retry-after: 1" in reply.head for reply in slowed)
-    assert send(opened.server, request(body=OPEN, Authorization=f"Bearer {calm}")).status == 200
+def test_one_key_that_asks_too_much_is_slowed_down_alone(tmp_path: Path) -> None:
+    """At one request a second, which no machine is too slow to exceed."""
+    store = tmp_path / "store"
+    with worlddb.open(store) as db:
+        keys, store_id = KeyFile(beside(store)), db.head().store_id
+    busy, calm = (keys.add(store_id, name, None, write=False) for name in ("busy", "calm"))
+    with serving(store, "--rate", "1") as server:
+        asked = request("DELETE", Authorization=f"Bearer {busy}")
+        replies = [send(server, asked) for _ in range(10 * rates.SECONDS_AT_ONCE)]
+        assert [reply.status for reply in replies[: rates.SECONDS_AT_ONCE]] == [400] * rates.SECONDS_AT_ONCE
+        slowed = [reply for reply in replies if reply.status == 429]
+        assert slowed and all("retry-after: 1" in reply.head for reply in slowed)
+        assert send(server, request(body=OPEN, Authorization=f"Bearer {calm}")).status == 200
 
 
 def test_a_bucket_gives_what_it_holds_and_then_what_time_brings() -> None:
@@ -320,8 +322,7 @@ def test_the_log_names_the_key_and_never_shows_it(opened: Opened) -> None:
     secret = opened.key("told", opened.world("told"))
     send(opened.server, request(body=OPEN, Authorization=f"Bearer {secret}"))
     send(opened.server, request(body=OPEN, Authorization="Bearer another-secret"))
-    log = opened.server.log.read_text()
-    assert " 127.0.0.1 told POST /mcp 200 " in log and " 127.0.0.1 - POST /mcp 401 " in log
+    log = opened.server.logs(" 127.0.0.1 told POST /mcp 200 ", " 127.0.0.1 - POST /mcp 401 ")
     assert secret not in log and "another-secret" not in log
 
 
