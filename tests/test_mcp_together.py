@@ -56,14 +56,16 @@ class Talker:
         self._said = 0
 
     async def talk(self, seconds: float) -> None:
-        """Call for a time, or until something is wrong."""
+        """Call for a time, however many calls that is, and until every kind was called; or until something is wrong."""
         kinds: list[Callable[[], Awaitable[None]]] = [self.write, self.read, self.listed, self.recall, self.retire]
         weights = (6, 6, 3, 1, 2)
         until = anyio.current_time() + seconds
-        while anyio.current_time() < until:
+        left = {kind.__name__ for kind in kinds}
+        while anyio.current_time() < until or left:
             (kind,) = self._random.choices(kinds, weights)
             await kind()
             self._known.calls[kind.__name__] += 1
+            left.discard(kind.__name__)
 
     async def write(self) -> None:
         known, run = self._known, self._known.run
