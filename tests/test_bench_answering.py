@@ -59,7 +59,7 @@ def served(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield f"http://127.0.0.1:{server.server_port}/v1", asked
     finally:
         stopped.set()
-        thread.join(10)
+        thread.join(60)
         server.server_close()
         assert not thread.is_alive()
 
@@ -72,7 +72,7 @@ def anthropic(text: str) -> bytes:
     return json.dumps({"content": [{"type": "thinking", "thinking": "..."}, {"type": "text", "text": text}]}).encode()
 
 
-def model(url: str, interface: str = "openai", timeout_seconds: float = 5.0) -> Endpoint:
+def model(url: str, interface: str = "openai", timeout_seconds: float = 60.0) -> Endpoint:
     return Endpoint(url, "a-model", interface, "secret", timeout_seconds, pause_seconds=0.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -34,9 +35,10 @@ def completed(script: Path, *words: str) -> set[str]:
     if bash is None:
         pytest.skip("there is no bash here to ask")
     asked = ASK.format(script=shlex.quote(str(script)), words=shlex.join(words))
-    done = subprocess.run(
-        [bash, "--norc", "-c", asked], cwd=script.parent, capture_output=True, text=True, timeout=30, check=True
-    )
+    # Of a locale that is not installed, bash would complain.
+    env = os.environ | {"LC_ALL": "C"}
+    command = [bash, "--norc", "-c", asked]
+    done = subprocess.run(command, cwd=script.parent, env=env, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""
     return set(done.stdout.split("\n")) - {""}
 
@@ -89,4 +91,4 @@ def test_a_script_is_one_that_its_shell_can_read(shell: str, reading: Here, tmp_
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"there is no {shell} here to read it")
-    subprocess.run([program, "-n", file], check=True, timeout=30)
+    subprocess.run([program, "-n", file], check=True, timeout=120)

@@ -10,7 +10,7 @@ import worlddb
 from tests.running import Here, elsewhere, small_store
 from worlddb import InputError, UnknownReference
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 """Seconds without news after which a follower in these tests gives up."""
 
 
@@ -45,7 +45,7 @@ def test_commits_of_other_threads_are_told_once_and_in_order_while_they_are_made
 
 def test_the_commit_of_another_process_wakes_a_follower(tmp_path):
     with worlddb.open(tmp_path / "memory") as db:
-        told = db.follow(patience_seconds=60)
+        told = db.follow(patience_seconds=PATIENCE)
         lines = tmp_path / "talk.jsonl"
         lines.write_text('{"speaker": "Ann", "text": "hello"}\n')
         assert elsewhere("--store", db.path, "ingest", lines, cwd=tmp_path).code == 0

@@ -181,7 +181,7 @@ def test_what_is_typed_is_completed(db: worlddb.Database) -> None:
             world = ResourceTemplateReference(uri=str(TEMPLATES[0].uri))
             prompt = PromptReference(name="what_is_known")
             for ref, argument, begun, fitting in (
-                (world, "id", made["id"][:5], [made["id"]]),
+                (world, "id", made["id"][:12], [made["id"]]),
                 (world, "id", "Ada", [made["id"]]),
                 (world, "id", "", []),
                 (world, "id", "nobody", []),
@@ -219,7 +219,7 @@ def test_a_confined_server_shows_nothing_of_outside_by_resource_prompt_or_comple
                 PromptReference(name="what_is_known"),
                 ResourceTemplateReference(uri="worlddb://world/{id}"),
             )
-            for ref, argument, begun in ((prompt, "user_id", "t"), (world, "id", secret["id"][:4])):
+            for ref, argument, begun in ((prompt, "user_id", "t"), (world, "id", secret["id"][:12])):
                 assert (await here.complete(ref, {"name": argument, "value": begun})).completion.values == []
 
     together(work)

@@ -5,6 +5,7 @@ Each seed draws writers, readers, faults and chores (tests/simulation/), and hol
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_a_seed_ends_in_the_same_hash_every_time_and_does_the_same_on_the_way(ro
         subprocess.run(
             [sys.executable, "-c", script],
             cwd=ROOT,
-            env={"PYTHONHASHSEED": order, "PATH": ""},
+            env=os.environ | {"PYTHONHASHSEED": order},
             capture_output=True,
             text=True,
             timeout=120,
