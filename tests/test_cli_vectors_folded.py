@@ -57,3 +57,30 @@ def test_steps_and_differences_tell_vectors_in_one_line(run: Here):
     assert "embedded:" not in compared and compared.count("embedded") == 1
     alone = run("diff", run.store, "--at-a", "12").out
     assert "+ vectors of 1 version" in alone and "commit 13: embedded" in alone
+
+
+def test_the_report_tells_vectors_in_one_line_a_world(run: Here, tmp_path: Path):
+    with worlddb.open(run.store) as db:
+        fact = db.create("Fact", "a fact", content="a heron")
+        for number in range(3):
+            db.revise(fact, content=f"heron number {number}")
+            db.embed()
+    told = run("diff", run.store, "--at-a", "1", "--html", tmp_path / "all.html")
+    assert told.code == 1
+    page = (tmp_path / "all.html").read_text("utf-8")
+    assert "of 4 versions" in page and "<strong>embedded" not in page
+    run("diff", run.store, "--at-a", "7", "--html", tmp_path / "vectors.html")
+    page = (tmp_path / "vectors.html").read_text("utf-8")
+    assert "of 1 version" in page and "commit 8: <strong>embedded</strong>" in page
+
+
+def test_what_would_have_been_tells_vectors_in_one_line_and_what_is_wrong_with_them_in_full(run: Here, tmp_path: Path):
+    grow(run)
+    told = run("replay", "--without", "2,6", "--into", tmp_path / "then").out.splitlines()
+    assert told[1:4] == [
+        "2  local  create  left out",
+        "6  local  create  left out",
+        "2 commits of vectors  decided otherwise",
+    ]
+    found = run.json("replay", "--without", "2,6", "--into", tmp_path / "json")
+    assert [each["commands"] for each in found["differing"]] == [["create"], ["embed"], ["create"], ["embed"]]

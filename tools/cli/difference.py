@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final, Literal
 
 from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, format_time
 from worlddb.tools.cli import wire
-from worlddb.tools.cli.journal import VECTORS
-from worlddb.tools.cli.page import Branch, Page, Span, one_line
-from worlddb.tools.reports.events import by_commit, own_events
+from worlddb.tools.cli.page import Branch, Page, Span, counted, one_line
+from worlddb.tools.reports.events import VECTORS, Event, own_events, told_events, versions_embedded
 
 _STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
 _SIGNS: Final = {"added": "+ ", "removed": "- ", "altered": "! ", "members": "  "}
@@ -25,7 +24,7 @@ def write_difference(page: Page, found: Difference) -> None:
     if found.equal:
         page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
     else:
-        page.line(("they differ", "bad"), f"  in {_count(len(found.worlds), 'world')}; {parting(found)}")
+        page.line(("they differ", "bad"), f"  in {counted(len(found.worlds), 'world')}; {parting(found)}")
     what = "world" if found.relation == "bundle" else "root"
     _write_side(page, "a", found.seq_a, found.time_a, f"{what} {found.root_a}")
     _write_side(page, "b", found.seq_b, found.time_b, f"{what} {found.root_b}")
@@ -64,10 +63,6 @@ def _write_side(page: Page, label: str, seq: int, time: int, what: str) -> None:
     page.line((f"{label}  commit {seq} of {wire.moment(time)}, {what}", "dim"), indent=2)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def _forest(changes: Sequence[Change]) -> list[Branch]:
     """Trees of what differs; each world hangs below the one through which it was reached."""
     listed = {change.ref: number for number, change in enumerate(changes)}
@@ -93,22 +88,22 @@ def _name_line(name: str, change: Change) -> list[Span]:
     return [*line, (", ".join(kinds), style), (f"  {wire.short(change.ref)}", "ref")]
 
 
-def _notes(change: Change, events: Iterable[dict[str, Any]]) -> list[Sequence[Span]]:
+def _notes(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
     """Below a world: what differs, and the events that its members do not account for."""
     lines: list[Sequence[Span]] = []
     for detail in change.changes:
         if detail.field not in VECTORS:
             lines.extend(_detail_lines(change, detail))
-    for sign, style, side in (("-", "bad", "a"), ("+", "good", "b")):
-        embedded = sum(detail.field in VECTORS and bool(getattr(detail, side)) for detail in change.changes)
-        if embedded:
-            lines.append([(f"{sign} vectors of {_count(embedded, 'version')}", style)])
+    sides: tuple[tuple[str, str, Literal["a", "b"]], ...] = (("-", "bad", "a"), ("+", "good", "b"))
+    for sign, style, side in sides:
+        if embedded := versions_embedded(change, side):
+            lines.append([(f"{sign} vectors of {counted(embedded, 'version')}", style)])
     more = len(lines) - _SHOWN_DETAILS
     if more > 0:
         lines[_SHOWN_DETAILS:] = [[(f"and {more:,} lines more (see --json)", "dim")]]
-    lines.extend(_event_lines(events, only_vectors={detail.kind for detail in change.changes} == {"vectors"}))
+    lines.extend(_event_lines(change, events))
     if change.more_events:
-        lines.append([(f"and {_count(change.more_events, 'event')} more", "dim")])
+        lines.append([(f"and {counted(change.more_events, 'event')} more", "dim")])
     return lines
 
 
@@ -123,10 +118,10 @@ def _detail_lines(change: Change, detail: Detail) -> list[Sequence[Span]]:
     return lines
 
 
-def _event_lines(events: Iterable[dict[str, Any]], *, only_vectors: bool) -> list[Sequence[Span]]:
-    """One line a commit: which of its events, by whom, when and why. Vectors are an event where nothing else is."""
+def _event_lines(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
+    """One line a commit: which of its events, by whom, when and why."""
     lines: list[Sequence[Span]] = []
-    for told in by_commit(event for event in events if only_vectors or event["event"] not in VECTORS):
+    for told in told_events(change, events):
         why = f", because {one_line(told.why, 120)}" if told.why else ""
         by = f"by {told.author}, {format_time(told.ingested_at)}"
         lines.append([(f"{told.side}: commit {told.seq}: {told.what}; {by}{why}", "dim")])

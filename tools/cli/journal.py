@@ -14,9 +14,8 @@ from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, ONE_A_LINE, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page, Span, counted, one_line
+from worlddb.tools.reports.events import VECTORS
 
-VECTORS: Final = ("embedded", "embedded_through")
-"""Events of commits that hold vectors of texts and nothing else; such commits come after every few writes."""
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from worlddb import Database, Redecision, Replayed
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.command import DONE
 from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.page import Page, one_line
-from worlddb.tools.cli.stepping import counted
+from worlddb.tools.cli.page import Page, counted, one_line
+from worlddb.tools.cli.stepping import counted as commands_counted
 
 _SHOWN_CHARACTERS = 240
 _WORDS = {
@@ -80,16 +82,34 @@ def redecision(each: Redecision) -> dict[str, Any]:
     return told
 
 
+def _without_vectors(differing: Iterable[Redecision]) -> tuple[list[Redecision], Counter[str]]:
+    """Commits that do not come out the same, and apart from them how many are of vectors, by what became of them.
+
+    Such commits come after every few writes, and differ because what they follow does.
+    """
+    others: list[Redecision] = []
+    vectors: Counter[str] = Counter()
+    for each in differing:
+        if each.code or set(each.commands) != {"embed"}:
+            others.append(each)
+        else:
+            vectors[each.now] += 1
+    return others, vectors
+
+
 def _write(page: Page, made: Replayed, args: Namespace, out: Output) -> None:
     found = made.hypothesis
     assert found is not None, "something was to be left out"
     page.line(("hypothetical", "warn"), f"  {found.supposes}, in {args.into}")
-    for each in found.differing:
+    others, vectors = _without_vectors(found.differing)
+    for each in others:
         word, style = _WORDS[each.now]
         why = f" ({each.code})" if each.code else ""
         why += f": {one_line(each.reason, _SHOWN_CHARACTERS)}" if each.reason else ""
-        about = f"  {each.author}  {counted(each.commands)}  "
+        about = f"  {each.author}  {commands_counted(each.commands)}  "
         page.line((f"{each.seq}", "title"), about, (word, style), why)
+    for now, number in vectors.items():
+        page.line((f"{counted(number, 'commit')} of vectors", "dim"), "  ", _WORDS[now])
     page.line(f"{found.same:,} later commits were decided again and came out the same; root {made.root}")
     here = stores.folder_of(args)
     out.hint(f"It can be read and compared: `worlddb diff {here} {args.into}`. Nothing can be written to it.")

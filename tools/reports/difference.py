@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
-from worlddb.tools.reports.events import Event, Told, by_commit, own_events
+from worlddb.tools.reports.events import VECTORS, Event, Told, own_events, told_events, versions_embedded
 from worlddb.tools.reports.pages import rendered, visible, write_page
 
 MAX_WORLDS: Final = 1000
@@ -120,14 +120,15 @@ def _sides(found: Difference, a: str, b: str) -> list[dict[str, Any]]:
 
 def _world(change: Change, events: list[Event], found: Difference) -> World:
     *above, name = change.names
+    rows = _rows(change)
     return World(
         change=change,
         kinds=list(dict.fromkeys([change.change, *(detail.kind for detail in change.changes)])),
         above=above,
         name="(without a name)" if change.ref.startswith(name) else name,
-        rows=[_row(detail) for detail in change.changes[:MAX_DETAILS]],
-        more_rows=max(0, len(change.changes) - MAX_DETAILS),
-        commits=by_commit(events),
+        rows=rows[:MAX_DETAILS],
+        more_rows=max(0, len(rows) - MAX_DETAILS),
+        commits=told_events(change, events),
         problems=[record_problem(record) for record in found.altered if record.ref == change.ref],
     )
 
@@ -141,6 +142,17 @@ def record_problem(record: AlteredRecord) -> str:
             f" the file was changed, and not by the engine."
         )
     return f"{where[0].upper()}{where[1:]} is not the same in A and B: {record.problem}."
+
+
+def _rows(change: Change) -> list[Row]:
+    """What differs, line by line; vectors, of which there is one for every version, in one line."""
+    rows = [_row(detail) for detail in change.changes if detail.field not in VECTORS]
+    a, b = (f"of {number:,} version{'s' * (number != 1)}" if number else "" for number in _embedded(change))
+    return [*rows, Row("vectors", *pieces(a, b))] if a or b else rows
+
+
+def _embedded(change: Change) -> tuple[int, int]:
+    return versions_embedded(change, "a"), versions_embedded(change, "b")
 
 
 def _row(detail: Detail) -> Row:

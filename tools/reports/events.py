@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from worlddb import Change
 
 Event = dict[str, Any]
+VECTORS: Final = ("embedded", "embedded_through")
+"""Events of commits that hold vectors of texts and nothing else; such commits come after every few writes. People are
+told of them together."""
 
 
 class Told(NamedTuple):
@@ -35,6 +38,17 @@ def own_events(changes: Sequence[Change]) -> list[list[Event]]:
         if container < number:
             accounted[container].update(map(_place, change.events))
     return own
+
+
+def versions_embedded(change: Change, side: Literal["a", "b"]) -> int:
+    """Of how many versions of a world only this side has the vectors."""
+    return sum(detail.field in VECTORS and bool(getattr(detail, side)) for detail in change.changes)
+
+
+def told_events(change: Change, events: Iterable[Event]) -> list[Told]:
+    """The events beside a world by commit; without those of vectors, unless the world differs in nothing else."""
+    only_vectors = {detail.kind for detail in change.changes} == {"vectors"}
+    return by_commit(event for event in events if only_vectors or event["event"] not in VECTORS)
 
 
 def by_commit(events: Iterable[Event]) -> list[Told]:
