@@ -152,7 +152,7 @@ def _erase(command: cmd.Erase) -> None:
     if isinstance(command.ref, int):
         raise InputError("A pending reference was given to erase", "Nothing made in the same batch can be erased in it")
     checked_text(command.why, "reason", MAX_REASON_BYTES, empty=False)
-    for what in ("turns", "everywhere", "forbid"):
+    for what in ("turns", "everywhere", "forbid", "derived"):
         _flag(getattr(command, what), what)
 
 

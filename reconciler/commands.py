@@ -136,7 +136,7 @@ class Erase(Command, frozen=True, kw_only=True):
     """Remove the texts of a world for good; ``why`` is the reference under which it is done, and stays.
 
     ``turns``: also those of the turns that it spoke. ``everywhere``: also of every world that ever had one of the same
-    texts. ``forbid``: none of the texts may be written again.
+    texts. ``forbid``: none of the texts may be written again. ``derived``: also those that were made of all these.
     """
 
     CODE: ClassVar[str] = "erase"
@@ -144,6 +144,7 @@ class Erase(Command, frozen=True, kw_only=True):
     turns: bool = False
     everywhere: bool = False
     forbid: bool = False
+    derived: bool = True
 
 
 class Accept(Command, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
-from worlddb.reconciler.erasing import body_at
 from worlddb.reconciler.spaces import OpenSpace, find_space, without_vector
+from worlddb.reconciler.stored import body_at
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Body, Cause, Details
+from worlddb.log.model.blobs import Cause
 from worlddb.log.model.commit import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import FORBIDDEN, keyed
@@ -24,6 +24,8 @@ from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Erase
 from worlddb.reconciler.context import Context
+from worlddb.reconciler.derived import made_of
+from worlddb.reconciler.stored import bodies_of, body_at, details_at, text_of, texts_of_world
 
 SPEAKER = "speaker"
 """The role that ``ingest`` gives the edge from a turn to who spoke it."""
@@ -33,10 +35,12 @@ Place = tuple[int, int]
 
 
 class Target(NamedTuple):
-    """A world to be erased. ``everywhere``: it has a text that another one is erased for."""
+    """A world to be erased. ``everywhere``: it has a text that another one is erased for; ``derived``: its text was
+    made of those of others that are."""
 
     node: int
     everywhere: bool
+    derived: bool = False
 
 
 class Plan(NamedTuple):
@@ -72,6 +76,7 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
             nodes = {target.node for target in own}
             own.extend(Target(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
     targets = _without_repeated(targets)
+    _add_derived(log, tables, commands, targets)
     return Plan(named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
 
 
@@ -86,6 +91,15 @@ def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
     return kept
 
 
+def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[Target]]) -> None:
+    """Put what was made of the texts of targets behind these, where the command says so."""
+    by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
+    reached = {target.node for own in targets for target in own}
+    for node, source in made_of(log, tables, by, besides=reached).items():
+        by[node] = by[source]
+        targets[by[node]].append(Target(node, False, derived=True))
+
+
 def erase(ctx: Context, command: Erase, details: int) -> bytes:
     """Record the erasure of everything that one command reaches; the lineage that it named."""
     found = ctx.erasure
@@ -98,7 +112,7 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
         if target.node == ROOT_NODE:
             ctx.refuse("root_is_permanent", "The root world cannot be erased")
         blobs = found.blobs.get(target.node, [])
-        forbidden = sorted(_forbidden(ctx, blobs)) if command.forbid else []
+        forbidden = sorted(_forbidden(ctx, blobs)) if command.forbid and not target.derived else []
         if blobs:
             ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
             changed = True
@@ -110,16 +124,11 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
 # -- what may not come back
 
 
-def text_of(body: Body) -> str:
-    """What two bodies are compared by: the content, or the name where there is no content."""
-    return body.content or body.name
-
-
-def refuse_forbidden(ctx: Context, name: str, content: str) -> None:
-    """Refuse a body with a text that was erased for good."""
+def refuse_forbidden(ctx: Context, *texts: str) -> None:
+    """Refuse names and contents with a text that was erased for good."""
     if ctx.forbids is None:
         ctx.forbids = forbids(ctx.tables)
-    if ctx.forbids and ctx.tables.forbidden.get(_digest(ctx, content or name)) is not None:
+    if ctx.forbids and any(ctx.tables.forbidden.get(_digest(ctx, text)) is not None for text in texts if text):
         ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
 
 
@@ -138,29 +147,23 @@ def _digest(ctx: Context, text: str) -> bytes:
 def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
     """The turns that a speaker spoke, as ``ingest`` linked them."""
     code = tables.type_code("refers_to")
-    bodies = (body_at(log, row.seq, row.position) for _, row in tables.version_rows(node))
-    prefixes = tuple(f"{body.name}: " for body in bodies if body is not None and body.name)
+    prefixes = tuple(f"{body.name}: " for body in bodies_of(log, tables, node) if body.name)
     for place, row in tables.incoming(node, code):
         details = details_at(log, row.seq, row.details)
         if details is not None:
             said = details.properties.get("role") == SPEAKER
         else:
             # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
-            said = any(text.startswith(prefixes) for text in _texts(log, tables, place.source))
+            said = any(text.startswith(prefixes) for text in texts_of_world(log, tables, place.source))
         if said:
             yield place.source
 
 
 def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
     """Every world with a version, past ones included, that has the text of any version of these."""
-    texts = {text for node in nodes for text in _texts(log, tables, node)}
+    texts = {text for node in nodes for text in texts_of_world(log, tables, node)}
     everyone = range(1, tables.progress().next_node)
-    return [node for node in everyone if not texts.isdisjoint(_texts(log, tables, node))]
-
-
-def _texts(log: LmdbLog, tables: Tables, node: int) -> set[str]:
-    bodies = (body_at(log, row.seq, row.position) for _, row in tables.version_rows(node))
-    return {text_of(body) for body in bodies if body is not None and text_of(body)}
+    return [node for node in everyone if not texts.isdisjoint(texts_of_world(log, tables, node))]
 
 
 # -- which blobs
@@ -226,20 +229,3 @@ def _subject(event: ev.Event) -> bytes:
     if isinstance(event, ev.Proposed | ev.Decided):
         return event.proposal
     return b""
-
-
-def body_at(log: LmdbLog, seq: int, position: int) -> Body | None:
-    """The body at a place in the log; ``None`` if there is none, or none any more."""
-    found = _blob(log, seq, position)
-    return found if isinstance(found, Body) else None
-
-
-def details_at(log: LmdbLog, seq: int, position: int) -> Details | None:
-    """The details at a place in the log; ``None`` if there are none, or none any more."""
-    found = _blob(log, seq, position)
-    return found if isinstance(found, Details) else None
-
-
-def _blob(log: LmdbLog, seq: int, position: int) -> object:
-    stored = None if position == ev.NONE else log.blob(seq, position)
-    return None if stored is None else codec.decode_blob(stored, seq)

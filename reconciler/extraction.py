@@ -7,7 +7,8 @@ written, so that replay never calls it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -82,7 +83,7 @@ class Extractor(Protocol):
     """Turns text into candidates: a program, a person, a model."""
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
-        """The candidates in the turns."""
+        """The candidates in the turns, which are those of a request without any that were erased and stay so."""
 
 
 class Ingest(NamedTuple):
@@ -107,8 +108,10 @@ class Ingest(NamedTuple):
     """Which tiers of the resolver run for speakers and what an extractor finds; see :class:`.commands.Create`."""
 
 
-def commands_of(request: Ingest) -> list[Command]:
+def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]) -> list[Command]:
     """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates.
+
+    ``are_gone`` says of keys whether their worlds were erased. What was erased stays so: nothing is extracted from it.
 
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
@@ -158,7 +161,13 @@ def commands_of(request: Ingest) -> list[Command]:
         counted[name] += 1
         commands.extend(_turn(turn, places[-1], request, speakers))
     if request.extractor is not None:
-        commands.extend(_extracted(request.extractor(request.turns), request, _Taken(len(commands), places, begins)))
+        heard = [True] * len(places)
+        if not request.revive:
+            keys = [_key("turn", request, place.session, place.position) for place in places]
+            heard = [not gone for gone in are_gone(keys)]
+        given = tuple(compress(request.turns, heard))
+        taken = _Taken(len(commands), list(compress(places, heard)), begins)
+        commands.extend(_extracted(request.extractor(given), request, taken))
     if request.revive:
         commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
     return commands

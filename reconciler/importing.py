@@ -88,6 +88,10 @@ def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     for body in (*bodies, *filled):
         if body is not None:
             refuse_forbidden(ctx, body.name, body.content)
+    for event in events:
+        if isinstance(event, ev.Named):
+            details = ctx.draft.blobs.details(event.details)
+            refuse_forbidden(ctx, *(details.aliases[event.position : event.position + 1] if details else ()))
 
 
 def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:

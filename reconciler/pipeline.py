@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ import lmdb
 
 from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
-from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup
+from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup, UnavailableError
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
 from worlddb.log.store.copies import BACKUP
@@ -34,6 +34,7 @@ from worlddb.reconciler.details import add_details
 from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.erasing import plan
 from worlddb.reconciler.extraction import Ingest, commands_of
+from worlddb.reconciler.hearing import Hearing, Overtaken
 from worlddb.reconciler.importing import Arrival
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Receipt, Refusal
@@ -50,6 +51,9 @@ LARGE_BATCH: Final = 1_000
 PLAIN_BATCH: Final = 2
 """From how many commands on it is asked of each whether it only has to be recorded."""
 
+HEARINGS: Final = 8
+"""How often an extractor is asked again because something was erased meanwhile."""
+
 _COPIES: Final = {
     BACKUP: ("a backup", "Restore it first: `worlddb restore DIR --into NEW`"),
     "restoring": ("the beginning of a restore that broke off", "Restore into another folder"),
@@ -61,13 +65,14 @@ Progress = Callable[[int, int], None]
 
 
 class Task(NamedTuple):
-    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings, and
-    who is told of each command that was decided."""
+    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings, who
+    is told of each command that was decided, and what an extractor's turns were chosen by."""
 
     commands: list[cmd.Command]
     idempotency_key: str | None
     arriving: Arrival | None
-    progress: Progress | None = None
+    progress: Progress | None
+    hearing: Hearing
 
 
 class Writer(NamedTuple):
@@ -99,8 +104,16 @@ def execute(
         IdempotencyConflict: another request was committed under the key.
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
+    for _ in range(HEARINGS):
+        with suppress(Overtaken):
+            return _execute_once(writer, request, idempotency_key, progress)
+    raise UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
+
+
+def _execute_once(writer: Writer, request: Request, idempotency_key: str | None, progress: Progress | None) -> Receipt:
     arriving = request if isinstance(request, Arrival) else None
-    task = Task(extract(request), idempotency_key, arriving, progress)
+    hearing = Hearing(writer.env, idempotency_key)
+    task = Task(extract(request, hearing), idempotency_key, arriving, progress, hearing)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
     # What is told of its progress may be stopped half way, which is nothing that others should share.
     if writer.group is not None and not is_large and progress is None:
@@ -147,10 +160,10 @@ def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
 # -- the four stages
 
 
-def extract(request: Request) -> list[cmd.Command]:
+def extract(request: Request, hearing: Hearing) -> list[cmd.Command]:
     """Text becomes commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
-        commands = commands_of(request)
+        commands = commands_of(request, hearing.are_gone)
     else:
         commands = [request.command] if isinstance(request, Arrival) else list(request)
     check(commands)
@@ -268,6 +281,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
+    task.hearing.see_that_it_holds(log)
     draft = _open_draft(writer, log, tables)
     tables.known = writer.memory.take(draft.head.chain)
     ctx = Context(draft, writer.ontology, secret)

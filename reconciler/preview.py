@@ -11,19 +11,22 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Erase
-from worlddb.reconciler.erasing import body_at, details_at, plan
+from worlddb.reconciler.erasing import plan
+from worlddb.reconciler.stored import body_at, details_at
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
     """What an erasure would come to.
 
-    ``worlds`` would be erased, which takes ``texts`` blobs. ``mentions`` are other worlds in whose texts a name or an
-    alias of those that were named occurs: they would stay as they are.
+    ``worlds`` would be erased, which takes ``texts`` blobs; ``derived`` are those of them whose texts were made of
+    others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs: they would
+    stay as they are.
     """
 
     worlds: tuple[str, ...]
     texts: int
     mentions: tuple[str, ...]
+    derived: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -33,12 +36,13 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
         InputError: a reference is none of a world.
     """
     found = plan(log, tables, commands)
-    reached = [target.node for own in found.targets for target in own if found.blobs.get(target.node)]
+    reached = {target.node: target for own in found.targets for target in own if found.blobs.get(target.node)}
     mentioned = _mentions(log, tables, set(found.named), set(reached))
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
         texts=sum(map(len, found.blobs.values())),
         mentions=tuple(tables.node(node).lineage.hex() for node in mentioned),
+        derived=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.derived),
     )
 
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import fields
 
 from worlddb.log.model import codec
 from worlddb.log.model.hashing import COMMAND_KEY, keyed
@@ -48,6 +49,10 @@ def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
     return attrgetter(*names) if len(names) > 1 else lambda command: tuple(getattr(command, name) for name in names)
 
 
+_DEFAULTS = {
+    kind: [field.default for name in REST_FIELDS[kind] for field in fields(kind) if field.name == name] for kind in ALL
+}
+"""Of every one of these fields."""
 _GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in ALL}
 _GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in ALL}
 _KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in ALL if "key" in REST_FIELDS[kind]}
@@ -81,11 +86,16 @@ def record_plain(command: Create | Link, names: list[str], body: int, details: i
 
 
 def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
-    """True if everything but the texts is the same; for those see :func:`has_texts`."""
+    """True if everything but the texts is the same; for those see :func:`has_texts`.
+
+    Fields that the command had not yet when it was recorded have to be at their defaults.
+    """
     if recorded[0] != command.CODE:
         return False
     plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_rest(command, secret)]))
-    return list(recorded[3:]) == plain
+    known = list(recorded[3:])
+    since = plain[len(known) :]
+    return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
 
 
 def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Ma
             return _found_again(ctx, command, existing, details)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
-    refuse_forbidden(ctx, command.name, command.content)
+    refuse_forbidden(ctx, command.name, command.content, *command.aliases)
     body = ctx.draft.add_body(command.type, command.name, command.content)
     node = ctx.draft.applier.next_node
     ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
@@ -67,6 +67,7 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
         valid_to=command.valid_to,
     )
     if body is None:
+        refuse_forbidden(ctx, *command.aliases)
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
     return _revised(ctx, revision, details, node, body)
@@ -153,6 +154,7 @@ def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
         _refuse_erased(ctx, lineage)
     if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
+    refuse_forbidden(ctx, *aliases)
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     return Decided(lineage)

@@ -166,3 +166,17 @@ def test_who_is_or_may_be_the_same_person_is_named_and_stays(run: Here, small: S
     told = run("erase", "Ilse Grünwald", "--reason", "request 9", "--yes")
     assert told.code == 0 and "known to be the same" in told.out and other[:12] in told.out
     assert "because   of what was erased" in run("proposals", "--status", "all").out
+
+
+def test_erase_tells_what_was_made_of_the_texts_and_leaves_it_if_that_is_said(run: Here, small: Small) -> None:
+    with worlddb.open(run.store) as db:
+        digest = db.create("Summary", "Digest", content="where the office is").ref
+        db.link(digest, "derived_from", small.lisbon)
+    told = run("erase", small.lisbon, "--dry-run").out
+    assert "of 2 worlds:" in told and "and 1 world with what was made of these texts:" in told and "Digest" in told
+    assert run.json("erase", small.lisbon, "--dry-run")["derived"] == [digest]
+    assert run.json("erase", small.lisbon, "--dry-run", "--keep-derived")["worlds"] == [small.lisbon]
+    kept = run.json("erase", small.lisbon, "--keep-derived", "--reason", "request 7", "--yes")
+    assert [world["ref"] for world in kept["receipt"]["worlds"]] == [small.lisbon]
+    done = run("erase", small.lisbon, "--reason", "request 8", "--yes").out
+    assert "of 1 world, 1 world of these with what was made of the others' texts" in done

@@ -229,6 +229,10 @@ def test_a_forbidden_text_is_refused_wherever_it_would_be_written(tmp_path: Path
             lambda: db.create("Note", "C", content="never again"),
             lambda: db.revise(other, content="never again"),
             lambda: db.create("Note", "never again"),
+            lambda: db.create("Note", "never again", content="with another content"),
+            lambda: db.create("Note", "C", aliases=["never again"]),
+            lambda: db.alias(other, "never again"),
+            lambda: db.revise(other, name="never again"),
         ):
             outcome = call().outcome
             assert isinstance(outcome, Refused) and outcome.code == "forbidden_text"

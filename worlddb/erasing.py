@@ -21,10 +21,14 @@ from worlddb.viewing import Viewing
 class Erasing(Viewing):
     """What an open store says about erasures, before and after."""
 
-    def erasure_plan(self, refs: Any, *, turns: bool = False, everywhere: bool = False) -> ErasurePlan:
+    def erasure_plan(
+        self, refs: Any, *, turns: bool = False, everywhere: bool = False, derived: bool = True
+    ) -> ErasurePlan:
         """What ``erase`` with these arguments would reach, and where the names would still occur. Writes nothing."""
         several = refs if isinstance(refs, list | tuple) else [refs]
-        commands = [Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere) for ref in several]
+        commands = [
+            Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, derived=derived) for ref in several
+        ]
         check(commands)
         with self._reader.snapshot() as snapshot:
             return preview(snapshot.log, snapshot.tables, commands)

@@ -185,6 +185,7 @@ class Writing(Setting):
         turns: bool = False,
         everywhere: bool = False,
         forbid: bool = False,
+        derived: bool = True,
         idempotency_key: str | None = None,
     ) -> Any:
         """Remove the texts of one world, or of a list of them, for good. The one destructive command.
@@ -196,11 +197,16 @@ class Writing(Setting):
         ``turns``: also the turns that the world spoke, as ``ingest`` linked them. ``everywhere``: also every other
         world that ever had one of the same contents. ``forbid``: none of the contents may be written again.
 
+        What was made of the texts goes with them, unless ``derived`` is false: worlds that are ``derived_from`` an
+        erased one, summaries that contain one, and what an extractor found in erased turns alone.
+
         Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
         """
         several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
         commands = [
-            cmd.Erase(ref=self._ref(ref), why=reason, turns=turns, everywhere=everywhere, forbid=forbid)
+            cmd.Erase(
+                ref=self._ref(ref), why=reason, turns=turns, everywhere=everywhere, forbid=forbid, derived=derived
+            )
             for ref in several
         ]
         if not commands:

@@ -22,9 +22,9 @@ from worlddb.projections.tables.lookup import find_edge, find_node, find_node_or
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces
 from worlddb.reconciler import commands as cmd
-from worlddb.reconciler.erasing import body_at
 from worlddb.reconciler.receipts import texts_of
 from worlddb.reconciler.recording import REST_FIELDS
+from worlddb.reconciler.stored import body_at
 
 _BODY: Final = ("type", "name", "content")
 _ALIASED: Final = (cmd.Alias, cmd.Unalias)

@@ -249,11 +249,11 @@ class Attempt(Tuning):
             self.changed = True
         return number
 
-    def _erase(self, refs: Any, reason: str, everywhere: bool = False) -> int:
+    def _erase(self, refs: Any, reason: str, everywhere: bool = False, derived: bool = True) -> int:
         number = self.world(refs)
         if number == ROOT:
             refuse("root_is_permanent")
-        self.erased = reached(self.state, number, everywhere)
+        self.erased = reached(self.state, number, everywhere, derived)
         self.changed = True
         return number
 

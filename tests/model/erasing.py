@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.model.state import Edge, Proposal, State, Version
+from tests.model.state import ROOT, Edge, Proposal, State, Version
 from worlddb import Erasure
 
 
@@ -13,10 +13,27 @@ def texts_of(state: State, number: int) -> set[str]:
     return {version.content or version.name for version in state.worlds[number].versions} - {""}
 
 
-def reached(state: State, number: int, everywhere: bool) -> list[int]:
+def reached(state: State, number: int, everywhere: bool, derived: bool) -> list[int]:
     """The worlds that erasing one of them erases."""
     texts = texts_of(state, number) if everywhere else set()
-    return [number, *(other for other in state.worlds if other not in (0, number) and texts & texts_of(state, other))]
+    found = [number, *(other for other in state.worlds if other not in (0, number) and texts & texts_of(state, other))]
+    for one in found if derived else ():
+        found.extend(other for other in sorted(_made_of(state, one)) if other not in found)
+    return found
+
+
+def _made_of(state: State, number: int) -> set[int]:
+    """Worlds with a text that are derived from a world, and summaries that contain it."""
+    above = {
+        edge.source
+        for edge in state.edges.values()
+        if edge.target == number and (edge.type == "derived_from" or _sums_up(state, edge))
+    }
+    return {one for one in above - {ROOT} if any(version.erasure is None for version in state.worlds[one].versions)}
+
+
+def _sums_up(state: State, edge: Edge) -> bool:
+    return edge.type == "contains" and any(one.type == "Summary" for one in state.worlds[edge.source].versions)
 
 
 def erase(states: list[State], numbers: Iterable[int], erasure: Erasure) -> None:

@@ -125,7 +125,7 @@ def picks(kind: str) -> st.SearchStrategy[Pick]:
 
 worlds = picks("world")
 names = st.sampled_from(["Ada", "ada", "ＡＤＡ", " Ada  ", "Bob", "Lovelace", "Tool", ""])
-types = st.sampled_from(["Person", "Person", "Type", "Tool"])
+types = st.sampled_from(["Person", "Person", "Type", "Tool", "Summary"])
 contents = st.sampled_from(["", "one", "two", "grün 東京"])
 reasons = st.sampled_from(["", "", "because"])
 records = st.sampled_from([{}, {}, {"page": 7}, {"said": ["a", {"b": None}]}])
@@ -174,7 +174,11 @@ move = recipe(
 )
 alias = recipe("alias", {"ref": worlds, "aliases": alias_lists}, WHY)
 unalias = recipe("unalias", {"ref": worlds, "aliases": alias_lists}, WHY)
-erase = recipe("erase", {"refs": worlds, "reason": st.just("request 114")}, {"everywhere": st.booleans()})
+erase = recipe(
+    "erase",
+    {"refs": worlds, "reason": st.just("request 114")},
+    {"everywhere": st.booleans(), "derived": st.booleans()},
+)
 accept = recipe("accept", {"proposal": picks("pending proposal")}, WHY)
 reject = recipe("reject", {"proposal": picks("pending proposal")}, WHY)
 undo = recipe("undo", {"proposal": picks("accepted proposal")}, WHY)

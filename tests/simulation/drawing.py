@@ -13,7 +13,7 @@ from tests.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
 from worlddb.log.model.environment import RELEASED_AT
 
 NAMES = ("Ada", "ada", " Ada  ", "Bob", "Lovelace", "Tool", "")
-KINDS = ("Person", "Person", "Type", "Tool")
+KINDS = ("Person", "Person", "Type", "Tool", "Summary")
 WORDS = ("heron", "lantern", "quarry")
 """What texts are made of, and what recalls ask for."""
 ALIASES = ("Ada", "Lovelace", "lovelace", "Bob")
@@ -170,7 +170,9 @@ class Drawing:
 
     def _erase(self) -> Recipe:
         given = {"refs": self._pick("world"), "reason": "request 114"}
-        return Recipe("erase", given | self._maybe(0.3, everywhere=lambda: True))
+        return Recipe(
+            "erase", given | self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
+        )
 
     def _nonsense(self) -> Recipe:
         return Recipe("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})

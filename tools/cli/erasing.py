@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -29,6 +29,11 @@ def _erase_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
+    parser.add_argument(
+        "--keep-derived",
+        action="store_true",
+        help="leave what was made of the texts: worlds derived from them, summaries, what an extractor found in them",
+    )
     parser.add_argument("--forbid", action="store_true", help="the same text may not be written again")
     parser.add_argument(
         "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
@@ -44,7 +49,7 @@ def _erase(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(stores.only_world_of(view, text) for text in args.refs))
-        plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere)
+        plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere, derived=not args.keep_derived)
         others = _others(view, refs, plan)
         if args.dry_run:
             out.answer(_planned(plan, others), lambda page: _write_plan(page, db, plan, others))
@@ -55,7 +60,12 @@ def _erase(args: Namespace, out: Output) -> int:
         with _receipt_file(args.receipt) as file:
             with out.progress("Erasing"):
                 receipt = db.erase(
-                    refs, reason=args.reason, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid
+                    refs,
+                    reason=args.reason,
+                    turns=args.turns,
+                    everywhere=args.everywhere,
+                    forbid=args.forbid,
+                    derived=not args.keep_derived,
                 )
                 receipt.raise_if_refused()
             finished = db.finish_erasures(wait_seconds=0.0)
@@ -67,7 +77,7 @@ def _erase(args: Namespace, out: Output) -> int:
             for note in receipt.notes:
                 page.line((f"note: {note}", "dim"))
             if told is not None:
-                _write_erased(page, told)
+                _write_erased(page, told, len(plan.derived))
                 _hint(out, args, receipt.seq)
             _write_others(page, db, others)
             _write_mentions(page, db, plan)
@@ -100,10 +110,11 @@ def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
                 path.unlink()
 
 
-def _write_erased(page: Page, told: dict[str, Any]) -> None:
+def _write_erased(page: Page, told: dict[str, Any], derived: int) -> None:
     texts = sum(len(world["texts"]) for world in told["worlds"])
     of = f"{counted(texts, 'text')} of {counted(len(told['worlds']), 'world')}"
-    page.line(f"erased {of}", (f"  commit {told['seq']}", "dim"))
+    also = f", {counted(derived, 'world')} of these with what was made of the others' texts" if derived else ""
+    page.line(f"erased {of}{also}", (f"  commit {told['seq']}", "dim"))
     for copy in told["not_reached"]:
         page.line((f"not reached: {copy}", "dim"), indent=2)
 
@@ -120,7 +131,13 @@ def _hint(out: Output, args: Namespace, seq: int) -> None:
 
 
 def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
-    return {"worlds": list(plan.worlds), "texts": plan.texts, "mentions": list(plan.mentions), "identities": others}
+    return {
+        "worlds": list(plan.worlds),
+        "derived": list(plan.derived),
+        "texts": plan.texts,
+        "mentions": list(plan.mentions),
+        "identities": others,
+    }
 
 
 def _others(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
@@ -146,10 +163,11 @@ def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
 def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, str]) -> None:
     view = db.view()
     page.line(f"would erase {counted(plan.texts, 'text')} of {counted(len(plan.worlds), 'world')}:")
-    for ref in plan.worlds[:_SHOWN]:
-        page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
-    if len(plan.worlds) > _SHOWN:
-        page.line((f"and {len(plan.worlds) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
+    derived = set(plan.derived)
+    _write_list(page, view, [ref for ref in plan.worlds if ref not in derived])
+    if derived:
+        page.line((f"and {counted(len(derived), 'world')} with what was made of these texts:", "warn"))
+        _write_list(page, view, plan.derived)
     _write_others(page, db, others)
     _write_mentions(page, db, plan)
 
@@ -158,14 +176,18 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
     """Where the name still occurs: that is other worlds' text, which is erased only if it is asked for."""
     if not plan.mentions:
         return
-    view = db.view()
     page.line(
         ("the name also occurs in the texts of ", "warn"), f"{counted(len(plan.mentions), 'other world')}; they stay:"
     )
-    for ref in plan.mentions[:_SHOWN]:
+    _write_list(page, db.view(), plan.mentions)
+
+
+def _write_list(page: Page, view: View, refs: Sequence[str]) -> None:
+    """Some worlds by reference and name, the first few of them."""
+    for ref in refs[:_SHOWN]:
         page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
-    if len(plan.mentions) > _SHOWN:
-        page.line((f"and {len(plan.mentions) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
+    if len(refs) > _SHOWN:
+        page.line((f"and {len(refs) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
 
 
 def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, others: dict[str, str]) -> bool:

@@ -1,0 +1,46 @@
+"""What callers said, read back from the log: bodies and details at their places, as far as they are still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.tables import Tables
+
+
+def body_at(log: LmdbLog, seq: int, position: int) -> Body | None:
+    """The body at a place in the log; ``None`` if there is none, or none any more."""
+    found = _blob(log, seq, position)
+    return found if isinstance(found, Body) else None
+
+
+def details_at(log: LmdbLog, seq: int, position: int) -> Details | None:
+    """The details at a place in the log; ``None`` if there are none, or none any more."""
+    found = _blob(log, seq, position)
+    return found if isinstance(found, Details) else None
+
+
+def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[Body]:
+    """The bodies of a world that are still there, the newest first."""
+    for _, row in tables.version_rows(node):
+        body = body_at(log, row.seq, row.position)
+        if body is not None:
+            yield body
+
+
+def text_of(body: Body) -> str:
+    """What two bodies are compared by: the content, or the name where there is no content."""
+    return body.content or body.name
+
+
+def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
+    """What the versions of a world say, as far as they say anything."""
+    return {text_of(body) for body in bodies_of(log, tables, node)} - {""}
+
+
+def _blob(log: LmdbLog, seq: int, position: int) -> object:
+    stored = None if position == ev.NONE else log.blob(seq, position)
+    return None if stored is None else codec.decode_blob(stored, seq)
