@@ -126,10 +126,19 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
 
 def refuse_forbidden(ctx: Context, *texts: str) -> None:
     """Refuse names and contents with a text that was erased for good."""
-    if ctx.forbids is None:
-        ctx.forbids = forbids(ctx.tables)
-    if ctx.forbids and any(ctx.tables.forbidden.get(_digest(ctx, text)) is not None for text in texts if text):
+    if forbids_any(ctx) and any(_is_forbidden(ctx, _digest(ctx, text)) for text in texts if text):
         ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+
+def forbids_any(ctx: Context) -> bool:
+    """True if there may be texts that must not be written again; looked up once a commit."""
+    if ctx.forbids is None:
+        ctx.forbids = forbids(ctx.tables) or ctx.draft.log.carried.any()
+    return ctx.forbids
+
+
+def _is_forbidden(ctx: Context, digest: bytes) -> bool:
+    return ctx.tables.forbidden.get(digest) is not None or ctx.draft.log.carried.forbids(digest)
 
 
 def _forbidden(ctx: Context, blobs: list[Place]) -> set[bytes]:

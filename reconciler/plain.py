@@ -15,7 +15,6 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import edge_end, edge_id_of_ends
 from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.erasures import forbids
 from worlddb.projections.tables.held import Footing, Standing
 from worlddb.projections.tables.names import NO_NAME, name_digest
 from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
@@ -23,6 +22,7 @@ from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import recording
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.details import add_details
+from worlddb.reconciler.erasing import forbids_any
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.reading import Reading
 
@@ -49,8 +49,7 @@ class PlainDecider:
         self._rules: dict[str, _Rule] = {}
         self._containment = ctx.scopes.built_in[CONTAINS]
         self._root = ctx.tables.node(ROOT_NODE).lineage
-        if ctx.forbids is None:
-            ctx.forbids = forbids(ctx.tables)
+        self._forbids = forbids_any(ctx)
 
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command, or leave it as if it had not been looked at; true if it was decided."""
@@ -133,7 +132,7 @@ class PlainDecider:
         world = self._end(self._root if command.world is None else command.world)
         begins = self._now if command.valid_from is None else command.valid_from
         until = FOREVER if command.valid_to is None else command.valid_to
-        if world is None or until < begins or ctx.forbids or command.resolve == "all":
+        if world is None or until < begins or self._forbids or command.resolve == "all":
             return False
         name = name_digest(command.name)
         if command.resolve and self._may_be_known(name, command.aliases):

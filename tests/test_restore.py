@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,35 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     other("bookmark", "mine")
     parted = run("backup", tmp_path / "new")
     assert (parted.code, parted.error) == (4, "backup_mismatch")
+
+
+def test_what_the_original_has_forbidden_since_stays_forbidden_in_every_copy_that_knows_of_it(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        world = db.create("Note", "A", content="never again")
+        db.backup(tmp_path / "backup")
+        db.erase(world, reason="request 7", forbid=True)
+        db.replay(tmp_path / "then", seq=2)
+    worlddb.restore(tmp_path / "backup", tmp_path / "new", erasures_of=tmp_path / "store")
+    with worlddb.open(tmp_path / "then") as db:
+        db.replay(tmp_path / "copy of a copy", seq=2)
+    for name in ("new", "then", "copy of a copy"):
+        with worlddb.open(tmp_path / name) as db:
+            for call in (
+                lambda db: db.create("Note", "B", content="never again"),
+                lambda db: db.create("Note", "B", aliases=["never again"]),
+                lambda db: _in_a_batch(db, "never again"),
+            ):
+                assert not call(db), name
+            assert _in_a_batch(db, "something else")
+            assert db.rebuild("tables").rebuilt and not db.create("Note", "B", content="never again")
+            assert db.verify(deep=True).findings == ()
+    worlddb.restore(tmp_path / "backup", tmp_path / "without")
+    with worlddb.open(tmp_path / "without") as db:
+        assert db.create("Note", "B", content="never again"), "nothing says here that it was erased"
+
+
+def _in_a_batch(db: Database, content: str) -> worlddb.Receipt:
+    with suppress(worlddb.RefusedError), db.batch() as tx:
+        tx.create("Note", "one", resolve=False)
+        tx.create("Note", "other", content=content, resolve=False)
+    return tx.receipt

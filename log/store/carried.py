@@ -7,6 +7,7 @@ since. What proves that they were erased, and were not lost, is carried along be
 |---|---|---|
 | 0x05 | 32-byte chain hash of the erasing commit | msgpack ``["erasure", through, header, events, details]`` |
 | 0x05 | 16-byte lineage | the chain hash of the last commit that erased it |
+| 0x05 | 32-byte keyed hash of a text, ``00`` | the chain hash of the last commit that forbade it |
 
 ``through`` is the last commit that was copied, up to which the erasing commit speaks of commits of this log too.
 ``header`` and ``events`` are its stored bytes, ``details`` pairs of a position and the stored blob at it: under which
@@ -28,6 +29,7 @@ from worlddb.log.model.events import Erased
 from worlddb.log.model.ids import HASH_BYTES
 
 _FIRST: Final = b"\x05"
+_FORBIDDEN: Final = b"\x00"
 
 
 class _Stored(msgspec.Struct, frozen=True, array_like=True, tag="erasure"):
@@ -88,6 +90,8 @@ class CarriedErasures:
         self._txn.put(_FIRST + carried.chain, codec.encode(stored))
         for event in carried.erased:
             self._txn.put(_FIRST + event.lineage, carried.chain)
+            for digest in event.forbidden:
+                self._txn.put(_FIRST + digest + _FORBIDDEN, carried.chain)
 
     def replace(self, carried: Iterable[Carried]) -> None:
         """Keep these, given oldest first, and no others."""
@@ -102,6 +106,15 @@ class CarriedErasures:
         chain: bytes | None = self._txn.get(_FIRST + lineage)  # type: ignore[assignment]
         stored: bytes | None = None if chain is None else self._txn.get(_FIRST + chain)  # type: ignore[assignment]
         return None if chain is None or stored is None else _decoded(chain, stored)
+
+    def forbids(self, digest: bytes) -> bool:
+        """True if the text of a keyed hash may not be written again."""
+        return self._txn.get(_FIRST + digest + _FORBIDDEN) is not None
+
+    def any(self) -> bool:
+        """True if there are any."""
+        with self._txn.cursor() as cursor:
+            return bool(cursor.set_range(_FIRST)) and cursor.key()[:1] == _FIRST
 
     def all(self) -> Iterator[Carried]:
         """Every record, oldest first.

@@ -49,7 +49,8 @@ def _restore(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; root {made.root}")
         if made.erasures:
-            page.line(f"{made.erasures:,} later erasures were applied to it")
+            were = "was" if made.erasures == 1 else "were"
+            page.line(f"{counted(made.erasures, 'later erasure')} {were} applied to it")
 
     out.answer(document, write)
     return DONE
