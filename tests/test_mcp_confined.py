@@ -233,6 +233,7 @@ SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("memory_list", {"user_id": "ada", "cursor": "CURSOR"}),
     ("memory_recall", {"query": "tea"}),
     ("memory_recall", {"query": "tea", "group": 2}),
+    ("memory_recall", {"query": "tea", "neighbours": 2}),
     ("memory_as_of", {"query": "tea", "known": "2026-11-21T00:00:03Z"}),
     ("memory_history", {"id": (0, 32)}),
     ("memory_read", {"id": "THEIRS"}),

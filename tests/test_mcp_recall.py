@@ -15,7 +15,7 @@ from tests.mcp_clients import answer, connected, together
 from tests.test_mcp_tools import call, texts
 from worlddb import Turn
 from worlddb.tools.mcp import recalling
-from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_PAGE
+from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE
 from worlddb.tools.mcp.desk import Desk
 
 DOGS = ("My dog Rex is ill since the weekend", "The puppy sees the veterinarian on Monday", "Rex barks at the cat")
@@ -114,6 +114,42 @@ def test_scopes_that_answer_take_no_memory_s_place(db: worlddb.Database) -> None
 
 
 # -- what was said before
+
+
+def test_what_an_edge_joins_to_a_memory_is_found_if_it_is_asked_for_in_the_scope_alone(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    meeting = call(desk, "memory_write", text="Meeting about the harbour crane", user_id="ada")["id"]
+    for number in range(20):
+        call(desk, "memory_write", text=f"Crane report {number}", user_id="ada")
+    decision = call(desk, "memory_write", text="Zoltan pays for lunch from now on", user_id="ada")["id"]
+    apart = call(desk, "memory_write", text="Quite another matter", user_id="ben")["id"]
+    db.link(decision, "derived_from", meeting)
+    db.link(apart, "refers_to", meeting)
+
+    def found(**options: Any) -> dict[str, Any]:
+        answer = call(desk, "memory_recall", query="the meeting about the harbour crane", limit=5, **options)
+        return {memory["id"]: memory for memory in answer["memories"]}
+
+    assert decision not in found() and found(neighbours=0) == found()
+    joined = found(neighbours=1)
+    assert joined.keys() >= {meeting, decision, apart} and "joined by an edge" in joined[decision]["reason"]
+    inside = found(neighbours=1, user_id="ada")
+    assert inside.keys() >= {meeting, decision} and apart not in inside
+    sessions = call(desk, "memory_recall", query="the harbour crane", group=1, limit=50, neighbours=1)
+    assert {apart, decision} <= {memory["id"] for memory in sessions["memories"]}
+    pages, cursor = [], None
+    while len(pages) < 30:
+        page = call(
+            desk, "memory_recall", query="the crane", neighbours=1, limit=4, **({"cursor": cursor} if cursor else {})
+        )
+        pages += [memory["id"] for memory in page["memories"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert len(pages) == len(set(pages)) == 23
+    for wrong in (-1, MAX_NEIGHBOURS + 1, "1"):
+        with pytest.raises(msgspec.ValidationError, match="neighbours"):
+            found(neighbours=wrong)
 
 
 def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found(

@@ -18,7 +18,7 @@ from tests.running import elsewhere
 from tests.test_docs import text_of
 from tests.test_docs_facts import quoted, rows, section
 from worlddb import InputError, UnknownReference
-from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_PAGE, MAX_TEXT
+from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk, Label
@@ -335,4 +335,13 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
     for tool in TOOLS:
         assert set(quoted(told[tool.name][1])) == set(tool.takes.__struct_fields__), tool.name
     limits = {row[0]: int(row[1].split()[0].replace(",", "")) for row in rows(section(page, "## Limits"))}
-    assert list(limits.values()) == [MAX_TEXT, SHOWN, READ, MAX_PAGE, MAX_GROUP, MAX_LINE_BYTES, LAST_WORDS_SECONDS]
+    assert list(limits.values()) == [
+        MAX_TEXT,
+        SHOWN,
+        READ,
+        MAX_PAGE,
+        MAX_GROUP,
+        MAX_NEIGHBOURS,
+        MAX_LINE_BYTES,
+        LAST_WORDS_SECONDS,
+    ]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import worlddb
+from tests.running import Here
 from worlddb import Database, InputError
 from worlddb.query.fusion import RRF_CONSTANT
 from worlddb.query.neighbours import LENT_BY_EDGE, MAX_EDGES
@@ -123,3 +124,16 @@ def test_edges_that_are_in_force_no_longer_take_no_place_of_those_that_are(joine
 def test_a_number_of_hits_that_is_none_is_refused(joined: Joined, count: Any) -> None:
     with pytest.raises(InputError, match="neighbours"):
         joined.db.view().recall(ASKED, neighbours=count)
+
+
+def test_the_command_line_takes_the_numbers_that_the_library_takes(
+    joined: Joined, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, asked = Here(capsys, joined.db.path), ("recall", ASKED, "--limit", 5)
+    plain, none = run.json(*asked), run.json(*asked, "--neighbours", 0)
+    assert none["hits"] == plain["hits"]
+    one = {hit["ref"] for hit in run.json(*asked, "--neighbours", 1)["hits"]}
+    assert one >= {joined.decision, joined.apart} and not one <= {hit["ref"] for hit in plain["hits"]}
+    for wrong in ("-1", "a", "10001", "9" * 5_000):
+        refused = run(*asked, f"--neighbours={wrong}")
+        assert refused.code == 2 and "neighbours" in refused.err, wrong

@@ -194,9 +194,20 @@ def add_embedder(parser: argparse.ArgumentParser) -> None:
 
 def count(text: str) -> int:
     """A whole number from 1 up, for ``type=``."""
-    if not text.isascii() or not text.isdigit() or not int(text[:18]):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text[:18])
+    return _whole(text, 1)
+
+
+def count_or_none(text: str) -> int:
+    """A whole number from 0 up, for ``type=``."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    # More digits than these are beyond every limit, and Python refuses to read thousands of them.
+    number = int(text[:18]) if text.isascii() and text.isdigit() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
+    return number
 
 
 def refuse_existing(file: str, *, overwrite: bool | None) -> None:

@@ -34,9 +34,10 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--neighbours",
         metavar="N",
-        type=arguments.count,
+        type=arguments.count_or_none,
         default=0,
-        help="of the N best hits of each lane, what an edge joins to them may be a hit too",
+        help="of the N best hits of each lane, what an edge joins to them may be a hit too (default: 0, no edge is"
+        " followed)",
     )
     parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
     arguments.add_moment(parser)

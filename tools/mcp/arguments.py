@@ -12,6 +12,7 @@ MAX_TEXT: Final = 100_000
 MAX_PAGE: Final = 50
 DEFAULT_PAGE: Final = 10
 MAX_GROUP: Final = 10
+MAX_NEIGHBOURS: Final = 50
 MAX_OFFSET: Final = 10_000
 
 KINDS: Final = ("user", "agent", "app", "run")
@@ -79,6 +80,15 @@ class Recall(Paged, kw_only=True):
             f" many memories of each (1 to {MAX_GROUP}). For which session, how often, or all of something."
         ),
     ] = None
+    neighbours: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_NEIGHBOURS,
+            description="Also look along the edges of so many of the best memories: what was derived from one of them,"
+            f" refers to it or is referred to by it (0 to {MAX_NEIGHBOURS}; 0 is not at all).",
+        ),
+    ] = 0
 
 
 class AsOf(Paged):

@@ -21,7 +21,7 @@ def recall(desk: Desk, given: arguments.Recall, call: Call) -> results.Recalled:
     """``memory_recall``."""
     turned = desk.continued(given.cursor)
     if given.group is None:
-        return _recalled(desk, turned, given, given.query)
+        return _recalled(desk, turned, given, given.query, given.neighbours)
     return _by_session(desk, turned, given, given.group)
 
 
@@ -46,8 +46,8 @@ def as_of(desk: Desk, given: arguments.AsOf, call: Call) -> results.Recalled:
 class _Asked:
     """The hits of a question in some scopes, best first, and what the answers rest on."""
 
-    def __init__(self, desk: Desk, view: View, given: arguments.Paged, query: str) -> None:
-        self._desk, self._view, self._query = desk, view, query
+    def __init__(self, desk: Desk, view: View, given: arguments.Paged, query: str, neighbours: int) -> None:
+        self._desk, self._view, self._query, self._neighbours = desk, view, query, neighbours
         self._scopes = desk.insides(view, given)
         self._missing = [label for label in labels_of(given) if not desk.scopes(view, label)]
         self._answers: list[Recall] = []
@@ -65,7 +65,7 @@ class _Asked:
     def _recalled(self, scope: str | None, wanted: int) -> Recall:
         k = wanted
         while True:
-            answer = self._view.recall(self._query, world=scope, k=k)
+            answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours)
             if len(answer) < k or k == MAX_OFFSET or sum(hit.type != SCOPE for hit in answer) >= wanted:
                 return answer
             k = min(2 * k, MAX_OFFSET)
@@ -100,8 +100,8 @@ class _Asked:
             yield f"{answer.pending:,} memories of this store have no vector yet: found by words and names only for now"
 
 
-def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) -> results.Recalled:
-    asked = _Asked(desk, turned.view, given, query)
+def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str, neighbours: int = 0) -> results.Recalled:
+    asked = _Asked(desk, turned.view, given, query, neighbours)
     # One more than is shown says whether there is a next page.
     hits = asked.hits(min(turned.offset + given.limit + 1, MAX_OFFSET))
     shown, cursor = turned.page(hits, given.limit)
@@ -116,7 +116,7 @@ def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str) ->
 
 
 def _by_session(desk: Desk, turned: Turned, given: arguments.Recall, most: int) -> results.Recalled:
-    asked = _Asked(desk, turned.view, given, given.query)
+    asked = _Asked(desk, turned.view, given, given.query, given.neighbours)
     hits = asked.hits(LOOKED_AT)
     sessions = _Sessions(desk, turned.view)
     found = group_hits(hits, sessions.keys(hits))
