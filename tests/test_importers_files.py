@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded, MalformedFile, WorldDBError
-from worlddb.tools.importers import files
+from worlddb.tools.importers import detect, files
 from worlddb.tools.importers.detect import FORMATS, format_of
 
 # Long and not repetitive, so that cutting the packed bytes anywhere cuts the content.
@@ -154,8 +154,12 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
     ("content", "told"),
     [
         (b'{\n "messages": [],\n "title": "x"\n}', "JSON: an object with the fields 'messages', 'title'"),
-        (b'[{"role": "user"}, 2]', "a JSON list of 2, the first of them an object with the fields 'role'"),
-        (b"[]", "a JSON list of 0"),
+        (b'[{"role": "user"}, 2]', "JSON: a list of 2, the first of them an object with the fields 'role'"),
+        (b"[]", "JSON: a list of 0"),
+        (b"[" * 500 + b"]" * 500, "JSON: a list of 1, the first of them a list"),
+        (b"[" * 5_000 + b"]" * 5_000, "what begins like JSON and is nested too deeply to be read"),
+        (b"{\n}", "JSON: an object without fields"),
+        (b'["a"]\n["b"]\n', "lines of which the first is JSON: a list of 1, the first of them no object, but 'a'"),
         (b"7", "JSON: no object, but 7"),
         (b'{"messages": ', "what begins like JSON and is none, beginning with '{\"messages\":'"),
         (b"\x00\x01\x02", "bytes that are no text"),
@@ -172,3 +176,18 @@ def test_a_file_in_no_known_format_is_told_what_it_holds_and_which_formats_there
         format_of(path, "auto")
     assert told in error.value.message
     assert all(f"{each.name} (" in (error.value.remedy or "") for each in FORMATS)
+
+
+@pytest.mark.parametrize("begins", ["whole", "cut"])
+def test_of_a_file_longer_than_what_is_looked_at_nothing_is_said_that_was_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
+    """A valid file was called one that begins like JSON and is none, for its end had not been read."""
+    path = tmp_path / "export.json"
+    path.write_bytes(b'[\n  {"role": "user", "content": "%s"}\n]\n' % (b"x" * 5_000))
+    monkeypatch.setattr(detect, "_HEAD_BYTES", path.stat().st_size - (begins == "cut"))
+    with pytest.raises(MalformedFile) as error:
+        format_of(path)
+    assert "and is none" not in error.value.message
+    told = "what begins like JSON, beginning with '['" if begins == "cut" else "JSON: a list of 1, the first of them an"
+    assert told in error.value.message

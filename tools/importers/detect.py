@@ -77,7 +77,9 @@ def format_of(path: Path, name: str = AUTO) -> Format:
                 return each
         raise InputError(f"There is no format {name!r}", f"Formats are {AUTO} and {_listed()}")
     with files.opened(path) as stream:
-        head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+        begun = stream.read(_HEAD_BYTES)
+        is_whole = not stream.read(1)
+    head = begun.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
     for each in FORMATS:
         if each.recognises(head):
             return each
@@ -85,35 +87,53 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     for each in FORMATS:
         if head and suffix in each.suffixes:
             return each
-    told = f"it is in none of the known formats, but holds {_held(head)}" if head else "it is empty"
+    told = f"it is in none of the known formats, but holds {_held(head, is_whole)}" if head else "it is empty"
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
 
 
-def _held(head: bytes) -> str:
-    """What a file that nobody recognises begins with, in words."""
+def _held(head: bytes, is_whole: bool) -> str:
+    """What a file that nobody recognises begins with, in words. Of one that goes on it is not known what it is."""
+    line, goes_on, _ = head.partition(b"\n")
     try:
-        found = msgspec.json.decode(head)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        pass
-    else:
-        if isinstance(found, list):
-            return f"a JSON list of {len(found)}" + (f", the first of them {_value(found[0])}" if found else "")
-        return f"JSON: {_value(found)}"
+        if is_whole and (found := _decoded(head)):
+            return f"JSON: {_value(found[0])}"
+        if goes_on and (found := _decoded(line)):
+            return f"lines of which the first is JSON: {_value(found[0])}"
+    except RecursionError:
+        return "what begins like JSON and is nested too deeply to be read"
     try:
         text = head[:_SHOWN_BYTES].decode("utf-8", "strict" if len(head) <= _SHOWN_BYTES else "ignore")
     except UnicodeError:
         return "bytes that are no text"
     if "\0" in text or not text.strip():
         return "bytes that are no text"
-    line = " ".join(text.split("\n", 1)[0].split())
-    what = "what begins like JSON and is none" if head[:1] in b"{[" else "text"
-    return f"{what}, beginning with {line!r:.60}"
+    shown_line = " ".join(text.split("\n", 1)[0].split())
+    what = ("what begins like JSON" + (" and is none" if is_whole else "")) if head[:1] in b"{[" else "text"
+    return f"{what}, beginning with {shown_line!r:.60}"
+
+
+def _decoded(given: bytes) -> tuple[object] | None:
+    """What is written as JSON, if it is.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return (msgspec.json.decode(given),)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
 
 
 def _value(found: object) -> str:
+    if isinstance(found, list):
+        told = f"a list of {len(found):,}"
+        if not found:
+            return told
+        return f"{told}, the first of them {'a list' if isinstance(found[0], list) else _value(found[0])}"
     if not isinstance(found, dict):
         return f"no object, but {found!r:.40}"
-    return f"an object with the fields {', '.join(f'{name!r:.40}' for name in [*found][:_SHOWN_FIELDS])}"
+    names = ", ".join(f"{name!r:.40}" for name in [*found][:_SHOWN_FIELDS])
+    return f"an object with the fields {names}" if names else "an object without fields"
 
 
 def load(
