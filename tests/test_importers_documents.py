@@ -181,7 +181,63 @@ def test_a_document_is_known_by_its_suffix_its_format_and_its_name(db: Database,
 def test_a_document_goes_into_the_world_that_is_named(db: Database, tmp_path: Path) -> None:
     team = db.create("Topic", "team")
     ingest_files(db, written(tmp_path, "a.md", "# A\n\ntext\n"), into=team)
-    assert tree(db) == ["team", ["a", ["A", ["text"]]]]
+    assert tree(db) == ["team", ["a", ["text"]]]
+
+
+TITLED = "# Field  NOTES\n\nTwo herons.\n\n## Nests\n\nOne nest.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TITLED, f"---\ntitle: field notes\n---\n{TITLED}", f"Before.\n\n{TITLED}\n# Field notes\n\nAnother chapter.\n"],
+    ids=["file name", "front matter", "again"],
+)
+def test_a_title_that_is_the_document_s_name_is_the_document_and_no_second_world(
+    text: str, db: Database, tmp_path: Path
+) -> None:
+    """Two worlds of one name came of it, so that neither could be named."""
+    path = written(tmp_path, "field notes.md", text)
+    done = ingest_files(db, path)
+    named = tree(db)
+    assert str(named[0]).lower() == "field notes" and "Two herons." in named[1] and ["One nest."] in named[1]
+    again = "Before." in text
+    assert done.worlds == 2 + again and len(db.view().find(name="field notes")) == 1 + again
+    if not again:
+        assert db.view().recall("herons", world="Field Notes").hits[0].content == "Two herons."
+    assert ingest_files(db, path).events == 0
+    (document,) = members(db)
+    assert document.source == {"file": "field notes.md", "line": text[: text.index("# Field  NOTES")].count("\n") + 1}
+
+
+def test_a_heading_that_is_not_the_first_or_of_a_lower_level_is_a_section(db: Database, tmp_path: Path) -> None:
+    for name, text in (("a", "## a\n\nx\n"), ("b", "# other\n\n# b\n\ny\n")):
+        ingest_files(db, written(tmp_path, f"{name}.md", text))
+    assert tree(db) == ["a", ["a", ["x"]], "b", ["other", "b", ["y"]]]
+
+
+def test_a_title_with_a_date_dates_the_document(db: Database, tmp_path: Path) -> None:
+    ingest_files(db, written(tmp_path, "2024-05-01.md", "# 2024-05-01\n\nRain.\n\n## Later\n\nSun.\n"))
+    assert tree(db, db.view().find(name="2024-05-01")[0]) == ["Rain.", "Later", ["Sun."]]
+    assert {format_time(each.valid.start) for each in db.view().find(world="2024-05-01")} == {"2024-05-01T00:00:00Z"}
+    assert format_time(db.view().find(name="2024-05-01")[0].valid.start) == "2024-05-01T00:00:00Z"
+
+
+def test_a_store_that_has_the_title_as_a_world_of_its_own_keeps_it_and_what_is_new_goes_on_there(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "Field notes.md", TITLED)
+    with monkeypatch.context() as before:
+        before.setattr(markdown, "_title", lambda pieces, called: None)
+        ingest_files(db, path)
+    taken_in = ["Field notes", ["Field NOTES", ["Two herons.", "Nests", ["One nest."]]]]
+    assert tree(db) == taken_in
+    head = db.head()
+    assert ingest_files(db, path).events == 0 and db.head() == head
+    ingest_files(db, written(tmp_path, path.name, TITLED.replace("herons.\n", "herons.\n\nThree frogs.\n")))
+    assert tree(db) == ["Field notes", ["Field NOTES", ["Two herons.", "Nests", ["One nest."], "Three frogs."]]]
+    other = written(tmp_path, "Field Notes.md", TITLED)
+    ingest_files(db, other)
+    assert tree(db)[2:] == ["Field Notes", ["Two herons.", "Nests", ["One nest."]]]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, checked_text
+from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, View, World, checked_text
 from worlddb.tools.importers import files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Portion, Reading
 from worlddb.tools.importers.malformed import Place, judged, malformed
@@ -28,7 +28,8 @@ MAX_BATCH_BLOCKS: Final = 4_096
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """A world of a document. ``parent`` is the place of the block that it is inside of; -1 for the document itself.
 
-    ``key`` is its name among the document's blocks, ``at`` when it begins to be valid, in microseconds.
+    ``key`` is its name among the document's blocks, ``at`` when it begins to be valid, in microseconds. A section that
+    ``is_title`` says what the document is called, and is the document itself.
     """
 
     kind: str
@@ -38,6 +39,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     key: tuple[Any, ...]
     at: int | None
     line: int
+    is_title: bool = False
+
+    @property
+    def is_world(self) -> bool:
+        """True for what contains paragraphs."""
+        return self.kind != PARAGRAPH and not self.is_title
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -58,9 +65,14 @@ class Document(msgspec.Struct, frozen=True):
         return sum(block.kind == PARAGRAPH for block in self.blocks)
 
     @property
+    def title(self) -> Block | None:
+        """The heading that says what the document is called, if there is one."""
+        return next((block for block in self.blocks if block.is_title), None)
+
+    @property
     def worlds(self) -> set[tuple[str, ...]]:
         """The names of what contains paragraphs."""
-        return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.kind != PARAGRAPH}
+        return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.is_world}
 
     def portions(self) -> Iterator[Portion]:
         """Documents have no turns: they are written by :func:`written`."""
@@ -74,6 +86,10 @@ class Batches(Protocol):
         """Several commands as one commit, for a ``with`` block."""
         ...
 
+    def view(self) -> View:
+        """What is there now."""
+        ...
+
 
 def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any]]:
     """Write a document, some thousand worlds a commit; (how many paragraphs, the receipt) of each.
@@ -82,20 +98,43 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
         RefusedError: the reconciler refused a part; what was committed before it stays.
     """
     refs: list[Any] = []
+    is_apart = _has_title_apart(db.view(), document)
+
+    def is_itself(block: Block) -> bool:
+        return block.is_title and not is_apart
+
     for first in range(0, len(document.blocks), MAX_BATCH_BLOCKS):
         part = document.blocks[first : first + MAX_BATCH_BLOCKS]
         made = list(refs)
         with db.batch() as tx:
             for block in part:
                 world = into if block.parent < 0 else made[block.parent]
-                made.append(_create(tx, document, block, world, revive))
+                made.append(made[0] if is_itself(block) else _create(tx, document, block, world, revive))
         receipt = tx.receipt
         receipt.raise_if_refused()
-        refs.extend(receipt.refs)
+        written = iter(receipt.refs)
+        for block in part:
+            refs.append(refs[0] if is_itself(block) else next(written))
         yield sum(block.kind == PARAGRAPH for block in part), receipt
 
 
+def _has_title_apart(view: View, document: Document) -> bool:
+    """True for a store that took the document in when a title was a world of its own: what is new goes on there."""
+    if document.title is None:
+        return False
+    found = view.find(name=document.title.name, type=SECTION, include_superseded=True)
+    around = (view.get(ref, include_superseded=True) for section in found for ref in view.containers(section))
+    return any(world is not None and _is_without_title(world, document) for world in around)
+
+
+def _is_without_title(world: World, document: Document) -> bool:
+    """Whether a world is this document, and not its title as well: of that its source would say the line."""
+    return world.type == DOCUMENT and world.name == document.blocks[0].name and "line" not in world.source
+
+
 def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool) -> Any:
+    named = document.title if block.parent < 0 else None
+    line = block.line if block.content else None if named is None else named.line
     return tx.create(
         block.kind,
         block.name,
@@ -103,7 +142,7 @@ def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool)
         world=world,
         key=_key((block.kind, document.format, document.name, *block.key)),
         valid_from=block.at,
-        source={"file": document.file, "line": block.line} if block.content else {"file": document.file},
+        source={"file": document.file} | ({} if line is None else {"line": line}),
         resolve=False,
         revive=revive,
     )

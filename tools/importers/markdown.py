@@ -4,14 +4,16 @@ A paragraph, an item of a list, a quotation, a table and a block of code are one
 Front matter, between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``,
 from which on everything in it is valid. A heading that begins with a date (``## 2024-05-01``) dates its section
 instead. Dates are ISO 8601; a time needs an offset. Text that is not dated is valid from when it is taken in. Rules and
-definitions of links are not text.
+definitions of links are not text. A title is no world of its own: where the first heading is of level 1 and is what the
+document is called anyway, by its file or its front matter, what stands below it stands in the document.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -80,14 +82,27 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
     name = name_of(path, reading)
     lines = text_of(path).split("\n")
     front = _front_matter(path, lines)
-    blocks = [Block(kind=DOCUMENT, name=front.title or name, parent=-1, key=(), at=front.at, line=1)]
-    blocks += _blocks(path, front, _pieces(lines, front.lines))
+    called, pieces = front.title or name, list(_pieces(lines, front.lines))
+    title = _title(pieces, called)
+    begins = _heading_date(path, title) if title is not None and front.at is None else front.at
+    blocks = [Block(kind=DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)]
+    blocks += _blocks(path, front, pieces, title)
     if heard is not None:
         heard(sum(block.kind == PARAGRAPH for block in blocks))
     return Document(NAME, name, file_name(path), [checked(path, block) for block in blocks])
 
 
-def _blocks(path: Path, front: _Front, pieces: Iterator[_Piece]) -> Iterator[Block]:
+def _title(pieces: Iterable[_Piece], called: str) -> _Piece | None:
+    """The heading that says what the document is called, if its first one does."""
+    first = next((piece for piece in pieces if piece.level), None)
+    return first if first is not None and first.level == 1 and _folded(first.text) == _folded(called) else None
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece | None) -> Iterator[Block]:
     """Sections and paragraphs, each with the section that is open above it."""
     opened = [_Section(0, 0, (), front.at)]
     paragraphs: Counter[tuple[str, ...]] = Counter()
@@ -107,7 +122,15 @@ def _blocks(path: Path, front: _Front, pieces: Iterator[_Piece]) -> Iterator[Blo
         begins = _heading_date(path, piece)
         section = _Section(piece.level, place, way, around.at if begins is None else begins)
         opened.append(section)
-        yield Block(kind=SECTION, name=piece.text, parent=around.place, key=way, at=section.at, line=piece.line)
+        yield Block(
+            kind=SECTION,
+            name=piece.text,
+            parent=around.place,
+            key=way,
+            at=section.at,
+            line=piece.line,
+            is_title=piece is title,
+        )
 
 
 def _pieces(lines: list[str], skipped: int) -> Iterator[_Piece]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from worlddb import Extractor, InputError, RefusedError, Turn
+from worlddb import Extractor, InputError, RefusedError, Turn, View
 from worlddb.tools.importers import detect, document
 from worlddb.tools.importers.conversation import Portion, Reading, Source
 from worlddb.tools.importers.malformed import shown
@@ -81,6 +81,10 @@ class Ingests(Protocol):
 
     def batch(self) -> Any:
         """Several commands as one commit, for a ``with`` block."""
+        ...
+
+    def view(self) -> View:
+        """What is there now."""
         ...
 
 
