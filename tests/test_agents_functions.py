@@ -34,6 +34,39 @@ def test_what_is_remembered_is_recalled_replaced_and_forgotten(db: Database) -> 
     assert [version.content for version in db.view().history(second["id"])] == ["Ana lives in Porto."]
 
 
+def test_what_may_have_been_missed_is_said_beside_the_list_and_the_list_is_one(db: Database) -> None:
+    remember(db, "Ana lives in Lisbon.")
+    found = recall(db, "where does Ana live?")
+    assert isinstance(found, list) and found == [found[0]] and found.notes == ()
+    assert json.loads(json.dumps(found)) == found
+    for query, said in (
+        ("Which dog was ill the week after Easter?", 'not understood as a time, and not counted: "the week after Eas'),
+        ("how do I configure a printer on a Mac?", "perhaps nothing here is about that"),
+        ("?!", "nothing was asked"),
+    ):
+        assert any(said in note for note in recall(db, query).notes), query
+        answer = json.loads(call(db, "recall", {"query": query}, notes=True))
+        assert answer.keys() == {"found", "notes"} and any(said in note for note in answer["notes"]), query
+        assert json.loads(call(db, "recall", {"query": query})) == answer["found"], "without notes it is a list"
+    assert json.loads(call(db, "recall", {"query": "where does Ana live?"}, notes=True))["notes"] == []
+    assert "error" in json.loads(call(db, "recall", {}, notes=True))
+
+
+def test_without_vectors_that_is_said_and_in_one_world_not_how_much_others_write(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "words", embedder=None) as db:
+        mine = db.create("Topic", "mine")
+        remember(db, "Ana lives in Lisbon.", world=mine)
+        (note,) = recall(db, "Lisbon").notes
+        assert note.startswith("Not searched by meaning, only by words and names (vector: ")
+        (note,) = recall(db, "Lisbon", world=mine).notes
+        assert note == "Memories may be found by their words and names only for now, not by their meaning"
+    with worlddb.open(tmp_path / "pending") as db:
+        remember(db, "Ana lives in Lisbon.")
+        db.create("Fact", "", content="Ben lives in Bergen.")
+        (note,) = recall(db, "Lisbon").notes
+        assert note.startswith("One memory of this store has no vector yet")
+
+
 def test_names_that_are_one_are_proposed_and_not_merged(db: Database) -> None:
     remember(db, "Katherine Jones is a dentist.", about="Katherine Jones")
     second = remember(db, "Catherine Jones has a practice.", about="Catherine Jones")

@@ -66,6 +66,17 @@ def test_search_is_by_meaning_by_namespace_and_by_filter(db: Database) -> None:
     assert store.search(("nobody",), query="violin") == []
 
 
+def test_what_a_search_may_have_missed_is_said_beside_its_list(db: Database) -> None:
+    store = WorldDBStore(db)
+    assert store.search(("nobody",), query="violin").notes == ()  # type: ignore[attr-defined]
+    store.put(("users", "ana"), "a", {"text": "She plays the violin."})
+    assert store.search(("users",)).notes == () and isinstance(store.search(("users",)), list)  # type: ignore[attr-defined]
+    found = store.search(("users",), query="how do I configure a printer the week after Easter?")
+    (note,) = found.notes  # type: ignore[attr-defined]
+    assert "perhaps nothing here is about that" in note and '"the week after Easter"' in note
+    assert store.search(("users",), query="who plays the violin?").notes == ()  # type: ignore[attr-defined]
+
+
 def test_two_stores_in_two_worlds_see_nothing_of_each_other(db: Database) -> None:
     one, two = (WorldDBStore(db, world=db.create("Topic", name)) for name in ("one", "two"))
     one.put(("n",), "k", {"v": 1})

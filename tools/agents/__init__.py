@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from worlddb import UnavailableError
 from worlddb.tools.agents.functions import TOOLS, Tool, call, definitions, forget, recall, remember
+from worlddb.tools.agents.noted import Noted
 
 if TYPE_CHECKING:
     from worlddb.tools.agents.langgraph import WorldDBStore
 
-__all__ = ["TOOLS", "Tool", "WorldDBStore", "call", "definitions", "forget", "recall", "remember"]
+__all__ = ["TOOLS", "Noted", "Tool", "WorldDBStore", "call", "definitions", "forget", "recall", "remember"]
 
 
 def __getattr__(name: str) -> Any:

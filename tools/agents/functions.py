@@ -14,7 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
+from worlddb.tools.agents.noted import Noted
 from worlddb.tools.mcp import results
+from worlddb.tools.mcp.missed import missed
 from worlddb.tools.mcp.wording import GIVE_TIMES
 
 MAX_HITS: Final = 50
@@ -83,10 +85,10 @@ def remember(
 
 def recall(
     db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
-) -> list[dict[str, Any]]:
+) -> Noted[dict[str, Any]]:
     """The statements that answer a question best: each with its ``id``, ``text``, times, author, source and reason.
 
-    With ``world``, nothing outside of it is seen.
+    ``notes`` of the list say what may have been missed and why. With ``world``, nothing outside of it is seen.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -94,7 +96,8 @@ def recall(
     found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
     # Whom statements are about is found by its name, and says nothing itself.
     said = islice((hit for hit in found if hit.content), limit)
-    return [msgspec.to_builtins(results.hit(hit)) for hit in said]
+    notes = missed([found], in_one_world=world is not None)
+    return Noted((msgspec.to_builtins(results.hit(hit)) for hit in said), notes)
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
@@ -150,11 +153,13 @@ def call(
     *,
     world: Any = None,
     source: dict[str, Any] | None = None,
+    notes: bool = False,
 ) -> str:
     """Do what a model asked for, and say in JSON what came of it: an answer, or ``error`` with what to do instead.
 
-    ``arguments`` are as the model wrote them. ``world`` and ``source`` are the program's, as in :func:`remember`.
-    Nothing that a model can write raises.
+    ``arguments`` are as the model wrote them. ``world`` and ``source`` are the program's, as in :func:`remember`. With
+    ``notes`` a recall is answered with an object: ``found``, the statements, and ``notes``, what should be known of
+    them; without, with a list of the statements. Nothing that a model can write raises.
     """
     try:
         tool = next((each for each in TOOLS if each.name == name), None)
@@ -163,6 +168,8 @@ def call(
         given = _checked(tool, arguments)
         own = {"world": world} | ({"source": source} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
+        if notes and isinstance(answer, Noted):
+            answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
         answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
     return msgspec.json.encode(answer).decode()

@@ -27,7 +27,9 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from worlddb import Database, InputError, UnavailableError, View, World
+from worlddb import Database, InputError, Recall, UnavailableError, View, World
+from worlddb.tools.agents.noted import Noted
+from worlddb.tools.mcp.missed import missed
 
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
@@ -41,7 +43,8 @@ Namespace = tuple[str, ...]
 
 
 class WorldDBStore(BaseStore):
-    """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
+    """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own. The list that a search
+    with a query gives has ``notes``: what may have been missed, and why.
 
     ``world`` is the world that contains everything (default: the root). Each batch of operations is one commit for what
     it puts; what it reads, it reads as it was before. ``index`` of a put is not regarded: every value is searched.
@@ -102,31 +105,34 @@ class WorldDBStore(BaseStore):
         found = [] if inside is None else _named(view, key, ITEM, inside)
         return found[0] if found else None
 
-    def _search(self, view: View, op: SearchOp) -> list[SearchItem]:
+    def _search(self, view: View, op: SearchOp) -> Noted[SearchItem]:
         inside = self._inside(view, op.namespace_prefix)
         if inside is None:
-            return []
+            return Noted()
         end = op.offset + op.limit
         found: list[SearchItem] = []
-        for world, score in self._candidates(view, inside, op.query, end):
+        answers: list[Recall] = []
+        for world, score in self._candidates(view, inside, op.query, end, answers):
             value = msgspec.json.decode(world.content)
             if all(_fits(value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
                 item = _told(view, world, self._namespace_of(view, world.ref))
                 found.append(SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score))
                 if len(found) == end:
                     break
-        return found[op.offset : end]
+        return Noted(found[op.offset : end], missed(answers[-1:], in_one_world=False))
 
     def _candidates(
-        self, view: View, inside: str, query: str | None, wanted: int
+        self, view: View, inside: str, query: str | None, wanted: int, answers: list[Recall]
     ) -> Iterator[tuple[World, float | None]]:
-        """The items that a search may give, best first; without a query, in the order in which they were put."""
+        """The items that a search may give, best first; without a query, in the order in which they were put. What
+        recall answered is added to ``answers``."""
         if not query:
             yield from ((world, None) for world in view.find(type=ITEM, world=inside))
             return
         seen, k = set[str](), min(_MOST, _MARGIN + 2 * wanted)
         while True:
-            hits = view.recall(query, world=inside, k=k).hits
+            answers.append(view.recall(query, world=inside, k=k))
+            hits = answers[-1].hits
             for hit in hits:
                 world = view.get(hit.ref) if hit.type == ITEM and hit.ref not in seen else None
                 seen.add(hit.ref)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from worlddb import Hit, InputError, Recall, View, World, group_hits
@@ -10,6 +10,7 @@ from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.arguments import MAX_OFFSET, MAX_PAGE
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Turned, labels_of
+from worlddb.tools.mcp.missed import missed
 
 LOOKED_AT: Final = 128
 """How many of the best memories sessions are judged by. It is the same for every page, so that no page differs."""
@@ -80,24 +81,8 @@ class _Asked:
     @property
     def notes(self) -> list[str]:
         """What a reader of the answer should know of how it was made."""
-        told = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
-        weak = all(answer.weak for answer in self._answers if answer.hits)
-        for answer in self._answers:
-            told += self._of_vectors(answer)
-            # What is weak in one scope does not matter where another one answers.
-            told += [answer.note] if answer.note and (weak or not answer.weak) else []
-        return list(dict.fromkeys(told))
-
-    def _of_vectors(self, answer: Recall) -> Iterator[str]:
-        """In one world only that some were not compared by meaning: how far the store is tells of others' writes."""
-        if self._desk.world is not None:
-            if answer.pending or answer.unavailable:
-                yield "Memories may be found by their words and names only for now, not by their meaning"
-            return
-        for lane, why in answer.unavailable.items():
-            yield f"Not searched by meaning, only by words and names ({lane}: {why})"
-        if answer.pending:
-            yield f"{answer.pending:,} memories of this store have no vector yet: found by words and names only for now"
+        absent = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
+        return absent + missed(self._answers, in_one_world=self._desk.world is not None)
 
 
 def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str, neighbours: int = 0) -> results.Recalled:
