@@ -1,14 +1,14 @@
-"""Bundles for tests: a small one, its frames, and files of frames that nobody has checked."""
+"""Bundles for tests: a small one, its frames, files of frames that nobody has checked, what a store shows of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import worlddb
 from tests.model.stores import day
-from worlddb import ManualClock, SeededEntropy
+from worlddb import Database, ManualClock, SeededEntropy, View
 from worlddb.log.model import bundle as fr
 from worlddb.log.store.bundle_file import BundleWriter, open_bundle
 
@@ -80,3 +80,46 @@ def written(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) 
             worlds += isinstance(frame, fr.WorldFrame)
             writer.write(frame)
     return path
+
+
+def contained(view: View, world: str) -> list[str]:
+    """A world and all that it contains, whether or not that is valid at the view's time."""
+    inside = [world]
+    for ref in inside:
+        inside.extend(member.ref for member in view.children(ref, include_superseded=True) if member.ref not in inside)
+    return inside
+
+
+def seen(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
+    """Everything that a view shows inside a world, without what is of the importing store: commits, ingest times."""
+
+    def text(version: Any) -> tuple[Any, ...]:
+        source = {name: value for name, value in version.source.items() if name != "imported"}
+        return version.version, version.type, version.name, version.content, version.valid, version.why, source
+
+    inside = contained(view, world)
+    found = [each.ref for each in view.find(include_superseded=True)]
+    told: dict[str, Any] = {"order": [ref for ref in found if ref in inside[1:]]}
+    for ref in inside:
+        shown = view.get(ref, include_superseded=True)
+        assert shown is not None
+        history = [text(version) for version in view.history(ref)]
+        told[ref] = (view.hash(ref), shown.ended, shown.aliases, shown.erased, history)
+        told[f"members of {ref}"] = [member.ref for member in view.children(ref, include_superseded=True)]
+        for edge in view.edges(ref, include_superseded=True):
+            if edge.home in inside:
+                told[edge.ref] = (edge.type, edge.source, edge.source_version, edge.target, edge.target_version)
+                told[edge.ref] += (edge.home, edge.valid, edge.properties, edge.why)
+    for proposal in view.proposals(status=None):
+        if {proposal.source, proposal.target} <= set(inside) and proposal.ref in proposals:
+            told[proposal.ref] = (proposal.status, proposal.evidence, proposal.why)
+    return told
+
+
+def staged_inside(db: Database, world: str) -> set[str]:
+    """The proposals whose home is inside."""
+    return {line["ref"] for line in db.export_lines(world) if line["kind"] == "proposal"}
+
+
+def hashed(db: Database, ref: str) -> str:
+    return db.view().hash(ref)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 
 import worlddb
-from tests.bundling import Told, told_store
-from tests.model import strategies as draw
-from tests.model.session import Session
-from tests.model.state import ROOT
+from tests.bundling import Told, hashed, seen, staged_inside, told_store
 from tests.model.stores import day, new_store, refusal
-from tests.model.strategies import Recipe
-from worlddb import Database, ManualClock, SeededEntropy, View
+from worlddb import Database, ManualClock, SeededEntropy
 
 ALL_OF_TIME = day(10_000)
 
@@ -31,49 +21,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
     with worlddb.open(folder / "store") as db:
         db.export(told.team, folder / "team.bundle")
     return folder, told
-
-
-def contained(view: View, world: str) -> list[str]:
-    """A world and all that it contains, whether or not that is valid at the view's time."""
-    inside = [world]
-    for ref in inside:
-        inside.extend(member.ref for member in view.children(ref, include_superseded=True) if member.ref not in inside)
-    return inside
-
-
-def seen(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
-    """Everything that a view shows inside a world, without what is of the importing store: commits, ingest times."""
-
-    def text(version: Any) -> tuple[Any, ...]:
-        source = {name: value for name, value in version.source.items() if name != "imported"}
-        return version.version, version.type, version.name, version.content, version.valid, version.why, source
-
-    inside = contained(view, world)
-    found = [each.ref for each in view.find(include_superseded=True)]
-    told: dict[str, Any] = {"order": [ref for ref in found if ref in inside[1:]]}
-    for ref in inside:
-        shown = view.get(ref, include_superseded=True)
-        assert shown is not None
-        history = [text(version) for version in view.history(ref)]
-        told[ref] = (view.hash(ref), shown.ended, shown.aliases, shown.erased, history)
-        told[f"members of {ref}"] = [member.ref for member in view.children(ref, include_superseded=True)]
-        for edge in view.edges(ref, include_superseded=True):
-            if edge.home in inside:
-                told[edge.ref] = (edge.type, edge.source, edge.source_version, edge.target, edge.target_version)
-                told[edge.ref] += (edge.home, edge.valid, edge.properties, edge.why)
-    for proposal in view.proposals(status=None):
-        if {proposal.source, proposal.target} <= set(inside) and proposal.ref in proposals:
-            told[proposal.ref] = (proposal.status, proposal.evidence, proposal.why)
-    return told
-
-
-def staged_inside(db: Database, world: str) -> set[str]:
-    """The proposals whose home is inside."""
-    return {line["ref"] for line in db.export_lines(world) if line["kind"] == "proposal"}
-
-
-def hashed(db: Database, ref: str) -> str:
-    return db.view().hash(ref)
 
 
 def test_a_world_arrives_with_its_hashes_its_history_and_where_it_came_from(made, tmp_path):
@@ -320,69 +267,3 @@ def test_nothing_is_written_for_a_bundle_that_does_not_hold(made, tmp_path):
             with pytest.raises(worlddb.InvalidBundle):
                 db.import_bundle(tmp_path / "cut.bundle")
         assert db.head() == before
-
-
-# -- random stores
-
-
-def built(folder: Path, seed: int, recipes: list[Recipe]) -> Session:
-    session = Session(folder, seed, Counter())
-    grown(session, recipes)
-    return session
-
-
-def grown(session: Session, recipes: list[Recipe]) -> None:
-    for recipe in recipes:
-        if recipe.is_possible(session.state):
-            session.write([recipe.cooked(session.state)])
-            session.clock.advance(draw.TICK)
-
-
-lives = st.tuples(st.lists(draw.create, min_size=3, max_size=6), st.lists(draw.commands, min_size=5, max_size=25)).map(
-    lambda parts: [*parts[0], *parts[1]]
-)
-
-
-@given(
-    life=lives,
-    more=st.lists(draw.commands, max_size=12),
-    other=lives,
-    which=st.integers(0, 99),
-    seed=st.integers(0, 99),
-)
-def any_world(life, more, other, which, seed):
-    with tempfile.TemporaryDirectory(prefix="worlddb-test-") as top:
-        folder = Path(top)
-        source = built(folder / "source", seed, life)
-        target = built(folder / "target", seed + 1000, other)
-        empty = worlddb.open(folder / "empty", clock=ManualClock(), entropy=SeededEntropy(seed + 2000))
-        try:
-            numbers = [number for number in source.state.worlds if number != ROOT or which % 3 == 0]
-            world = source.names.refs[numbers[which % len(numbers)]]
-            for turn, recipes in enumerate(([], more)):
-                grown(source, recipes)
-                file = folder / f"{turn}.bundle"
-                bundle = source.db().export(world, file)
-                view = source.db().view(valid=ALL_OF_TIME)
-                staged = staged_inside(source.db(), world)
-                for db in (empty, target.db()):
-                    receipt = db.import_bundle(file)
-                    assert receipt.ref == world
-                    assert hashed(db, world) == bundle.world_hash == view.hash(world)
-                    assert seen(db.view(valid=ALL_OF_TIME), world, staged) == seen(view, world, staged)
-                    assert db.import_bundle(file).events == 0
-                    found = db.verify(deep=True)
-                    assert found.ok, found
-        finally:
-            source.close()
-            target.close()
-            empty.close()
-
-
-def test_any_world_of_any_store_is_the_same_in_any_other_and_stays_so_as_it_grows():
-    settings(max_examples=12, phases=[Phase.generate])(any_world)()
-
-
-@pytest.mark.soak
-def test_any_world_of_very_many_stores_is_the_same_in_any_other_and_stays_so_as_it_grows():
-    settings(max_examples=1000, phases=[Phase.generate])(any_world)()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.model.attempt import normal
 from tests.model.names import Names
 from tests.model.reclustering import shown
 from tests.model.state import ROOT, Edge, State, Version
+from tests.model.world_rules import normal
 from worlddb import Valid
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.model.attempt import Attempt, normal
+from tests.model.attempt import Attempt
 from tests.model.state import ROOT, Proposal, State
 from tests.model.tuning import holding
+from tests.model.world_rules import normal
 
 AUTHOR = "worlddb.recluster"
 MOST = 3

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.model.attempt import normal
 from tests.model.compare import Compared
 from tests.model.edge_rules import TYPES
 from tests.model.ranking import newest_first
 from tests.model.state import ROOT
+from tests.model.world_rules import normal
 from tests.simulation.drawing import WORDS, Drawing
 from tests.simulation.engine import Engine
 from worlddb import Database, Recall, View
