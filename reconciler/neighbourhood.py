@@ -21,7 +21,10 @@ MAX_NEIGHBOURS: Final = 2_000
 MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
 
-_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES)) | {NO_TYPE}
+LABELLED_TYPES: Final = frozenset({"Scope", "Namespace", "Item", "Document", "Section", "Paragraph"})
+"""Types whose names are keys and titles: two that are spelled alike are two, such as the users "anna" and "anne"."""
+
+_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES | LABELLED_TYPES)) | {NO_TYPE}
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 

@@ -17,7 +17,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import reclustering
 from worlddb.reconciler.lease import background_lease
-from worlddb.reconciler.neighbourhood import MAX_EDGES, neighbourhood
+from worlddb.reconciler.neighbourhood import LABELLED_TYPES, MAX_EDGES, neighbourhood
 
 
 class Topics:
@@ -56,6 +56,18 @@ def test_who_became_alike_after_both_were_there_is_proposed_by_the_work_in_the_b
         assert db.recluster().commits == 0, "what was proposed is not proposed again"
         redecided = db.redecide()
         assert redecided.differing == () and redecided.undecidable == ()
+
+
+@pytest.mark.parametrize("labelled", sorted(LABELLED_TYPES))
+def test_keys_and_titles_that_are_spelled_alike_are_two(labelled: str) -> None:
+    """The scopes of the users anna and anne were proposed to be one, and so were the headings "Heron" and "Herons"."""
+    with new_store() as db:
+        for name in ("user:anna", "user:anne"):
+            db.create(labelled, name, resolve=False)
+            db.create("Entity", name, resolve=False)
+        assert db.recluster().looked_at == 2
+        assert pairs(db) == [("user:anne", "user:anna")]
+        assert {db.view().get(proposal.source).type for proposal in db.proposals()} == {"Entity"}
 
 
 def test_nothing_is_written_where_nothing_is_found_and_what_was_looked_at_is_not_looked_at_again() -> None:
