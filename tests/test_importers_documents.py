@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model.stores import new_store
+from tests.running import Here
 from worlddb import Database, InputError, MalformedFile, World, format_time
 from worlddb.tools.importers import markdown, plaintext
 from worlddb.tools.importers.document import PARAGRAPH
@@ -319,3 +320,19 @@ def test_what_is_added_below_a_heading_of_its_own_changes_nothing_before_it(
     before = markdown.load(written(folder, "a.md", text + "\n# New\n")).blocks
     after = markdown.load(written(folder, "a.md", text + "\n# New\n\n" + "".join(more))).blocks
     assert after[: len(before)] == before
+
+
+def test_the_command_line_takes_documents_in_and_finds_in_them_by_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Here(capsys, tmp_path / "memory")
+    path = written(tmp_path, "Field notes.md", TITLED)
+    first = run.json("ingest", path)
+    assert (first["worlds"], first["turns"]) == (2, 2)
+    (hit, *_) = run.json("recall", "herons", "--world", "field notes")["hits"]
+    assert hit["content"] == "Two herons."
+    assert [child["name"] or child["content"] for child in run.json("children", "Field notes")["children"]] == [
+        "Two herons.",
+        "Nests",
+    ]
+    assert run.json("ingest", path)["events"] == 0

@@ -38,6 +38,9 @@ class Memory:
     def batch(self) -> Any:
         raise AssertionError("documents are taken in by tests of their own")
 
+    def view(self) -> Any:
+        raise AssertionError("documents are taken in by tests of their own")
+
     def ingest(
         self,
         turns: list[Turn],

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
-from worlddb import Database, InputError, MalformedFile, Turn
+from worlddb import Database, InputError, MalformedFile, Turn, View
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE, Command
@@ -43,6 +43,9 @@ class _MadeWhenWritten:
 
     def batch(self) -> Any:
         return self.opened().batch()
+
+    def view(self) -> View:
+        return self.opened().view()
 
     def opened(self) -> Database:
         if self.db is None:
