@@ -70,6 +70,22 @@ def read(page: str) -> Structure:
 
 PROBE = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const widths = %(widths)s, told = {}, frames = [];
+const box = each => each.getBoundingClientRect();
+function cut(text) {
+  const own = box(text), around = box(text.ownerSVGElement);
+  return own.width && (own.left < around.left - 1 || own.right > around.right + 1 || own.bottom > around.bottom + 1);
+}
+function crowded(page) {
+  const seen = [...page.querySelectorAll("svg text")].filter(each => box(each).width);
+  return seen.filter((each, place) => seen.slice(place + 1).some(other => {
+    const one = box(each), two = box(other);
+    return one.left < two.right && two.left < one.right && one.top < two.bottom - 3 && two.top < one.bottom - 3;
+  }));
+}
+function unmarked(label) {
+  const clamped = label.ownerDocument.defaultView.getComputedStyle(label).textOverflow == "ellipsis";
+  return label.scrollWidth > label.clientWidth && !clamped;
+}
 function seen(frame, width) {
   const page = frame.contentDocument, root = page.documentElement;
   const links = [...page.querySelectorAll("svg a")];
@@ -79,6 +95,10 @@ function seen(frame, width) {
     overflow: root.scrollWidth - root.clientWidth, height: root.scrollHeight,
     links: links.length, rows: page.querySelectorAll("tbody tr").length,
     dangling: links.filter(each => !page.querySelector(each.getAttribute("href"))).length,
+    cut: [...page.querySelectorAll("svg text")].filter(cut).map(each => each.textContent),
+    crowded: crowded(page).map(each => each.textContent),
+    unmarked: [...page.querySelectorAll(".label")].filter(unmarked).length,
+    shortened: [...page.querySelectorAll(".label")].filter(each => each.scrollWidth > each.clientWidth).length,
     scripts: page.scripts.length, background: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
   };
   if (link) {
@@ -86,7 +106,8 @@ function seen(frame, width) {
     found.before = visibility();
     link.focus();
     found.focused = visibility();
-    found.said = [...tip.querySelectorAll("text")].map(each => each.textContent);
+    found.said = [...tip.querySelectorAll("p")].map(each => each.textContent);
+    found.room = tip.firstElementChild.scrollHeight <= tip.firstElementChild.clientHeight;
     found.label = link.getAttribute("aria-label");
     found.shapes = links.map(each => each.querySelector(".area").getBoundingClientRect())
       .map(box => [box.left, box.top, box.width, box.height]);

@@ -109,9 +109,9 @@ def test_the_page_says_what_was_true_when_and_when_that_was_learned(tmp_path: Pa
     told = words(page_of(tmp_path / "store", small.sarah, valid="2024-10-01"))
     for said in (
         "3 versions (what was known of their validity changed in 7 steps), as of commit 13",
-        "At 2024-10-01 00:00:00 UTC, the time that is asked about, this is: CTO",
+        "At 2024-10-01 00:00:00 UTC , the time that is asked about, this is: CTO",
         "Version 2: VP of engineering true at no time known since 2026-12-02 12:00:00, commit 12, from corrector, and",
-        "found to be true from 2024-01-01 until 2024-09-01: 2026-12-02 12:00:00 UTC, commit 12, from corrector, beca",
+        "found to be true from 2024-01-01 until 2024-09-01: 2026-12-02 12:00:00 UTC , commit 12, from corrector, beca",
         "the card said so",
     ):
         assert said in told, said
@@ -121,6 +121,44 @@ def test_the_page_says_what_was_true_when_and_when_that_was_learned(tmp_path: Pa
         and "VP" not in past
         and "and still held" in past
     )
+
+
+def test_times_are_told_to_the_second_and_whole_to_whoever_points_at_them(tmp_path: Path) -> None:
+    clock = ManualClock(worlddb.parse_time("2026-11-22T12:52:45.123456Z"))
+    with worlddb.open(tmp_path / "store", clock=clock, author="a") as db:
+        ref = db.create("Note", "", content="one").ref
+        clock.advance(1_500_000)
+        db.revise(ref, content="two")
+        first, second = (worlddb.format_time(step.ingested_at) for step in db.view().timeline(ref)[::2])
+    page = page_of(tmp_path / "store", ref)
+    assert not re.search(r"\d:\d\d\.\d", words(page))
+    assert re.fullmatch(r"2026-11-22T12:52:45\.12345\dZ", first) and second.startswith("2026-11-22T12:52:46.")
+    assert f'<time datetime="{first}" title="{first}">2026-11-22 12:52:45 UTC</time>, commit 2' in page
+    assert f'title="{first} to {second}">from 2026-11-22 12:52:45 until 2026-11-22 12:52:46<' in page
+    assert f'title="{second} to forever">from 2026-11-22 12:52:46 on<' in page
+
+
+@given(st.lists(st.integers(0, 3_000), min_size=1, max_size=40, unique=True))
+def test_labels_of_instants_lie_inside_and_apart_on_narrow_and_on_wide_pages(days: list[int]) -> None:
+    steps = [
+        Learned(
+            number=number,
+            change="written",
+            valid=Valid(day * DAY, FOREVER),
+            seq=number,
+            ingested_at=0,
+            author="a",
+            why="",
+        )
+        for number, day in enumerate(sorted(days), 1)
+    ]
+    ticks = picture(steps, 0).ticks
+    for kinds, width in ((("all",), 35.0), (("all", "wide"), 13.0)):
+        shown = [tick for tick in ticks if tick.kind in kinds]
+        assert shown
+        begins = [tick.at - {"start": 0, "middle": width / 2, "end": width}[tick.anchor] for tick in shown]
+        assert all(0 <= begin <= 100 - width for begin in begins)
+        assert all(other - one >= width for one, other in pairwise(begins))
 
 
 def test_no_text_can_leave_its_place_on_the_page(tmp_path: Path) -> None:
@@ -184,10 +222,26 @@ def test_a_browser_draws_200_versions_and_reads_one_out_at_the_keyboard(tmp_path
     for found in told.values():
         assert (found["links"], found["rows"], found["overflow"], found["dangling"]) == (399, 200, 0, 0)
         assert (found["before"], found["focused"]) == ("hidden", "visible")
+        assert (found["cut"], found["crowded"], found["unmarked"], found["room"]) == ([], [], 0, True)
         assert found["said"][0] == "Version 6: reading 5" and found["label"].startswith("Version 6: reading 5; true ")
         assert all(width > 0 and height > 0 for _, _, width, height in found["shapes"])
     narrow, wide = ([shape[2] for shape in told[width]["shapes"]] for width in ("320", "1200"))
     assert sum(wide) > 3 * sum(narrow)
+
+
+def test_a_browser_ends_what_is_too_long_for_a_rectangle_with_dots_and_cuts_nothing(tmp_path: Path) -> None:
+    """In narrow windows labels ended in the middle of a letter."""
+    clock = ManualClock()
+    with worlddb.open(tmp_path / "store", clock=clock, author="somebody-with-a-long-name") as db:
+        ref = db.create("Fact", "A job", content="lead of engineering and of all that has to do with it").ref
+        for year in range(2020, 2026):
+            clock.advance(DAY)
+            db.revise(ref, content=f"another position, as of {year}, with more to do", valid_from=f"{year}-07-01")
+    told = seen_in_browser(page_of(tmp_path / "store", ref, valid="2025-08-01"), tmp_path, (320, 400, 700, 1200))
+    assert told["320"]["shortened"] > 0
+    for width, found in told.items():
+        assert (found["cut"], found["crowded"], found["unmarked"]) == ([], [], 0), width
+        assert found["overflow"] == 0 and found["room"], width
 
 
 @pytest.mark.parametrize("name", ["one", f"{ARABIC} {CHINESE}", "Name" * 200], ids=["one", "scripts", "long"])
@@ -198,4 +252,5 @@ def test_a_browser_fits_any_name_into_a_narrow_window(name: str, tmp_path: Path)
             db.revise(ref, content=f"{name} & <b>{name}</b>", valid_from="2025-01-01")
     (found,) = seen_in_browser(page_of(tmp_path / "store", ref), tmp_path, (320,)).values()
     assert found["overflow"] == 0 and found["heading"] == name
+    assert (found["cut"], found["crowded"], found["unmarked"], found["room"]) == ([], [], 0, True)
     assert found["said"][0].startswith(f"Version 1: {name[:80]}")

@@ -16,6 +16,7 @@ from msgspec import Meta
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.agents.noted import Noted
 from worlddb.tools.mcp import results
+from worlddb.tools.mcp.heirs import heirs, holds_no_more
 from worlddb.tools.mcp.missed import missed
 from worlddb.tools.mcp.wording import GIVE_TIMES
 
@@ -69,16 +70,17 @@ def remember(
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
-        InputError: an argument is not what it should be.
+        InputError: an argument is not what it should be, or what it ``replaces`` is not true any more.
     """
+    replaced = None if replaces is None else _replaceable(db, replaces, world)
     with db.batch() as tx:
         made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
         if about:
             key = msgspec.json.encode([_KEYED, about]).decode()
             named = tx.create("Entity", about, key=key, world=world, valid_from=_EVER, source=source, resolve="all")
             tx.link(made, "refers_to", named, valid_from=since)
-        if replaces is not None:
-            tx.link(made, "supersedes", _seen(db, replaces, world), valid_from=since)
+        if replaced is not None:
+            tx.link(made, "supersedes", replaced, valid_from=since)
     _keep_up(db)
     return {"id": tx.receipt.refs[0], "seq": tx.receipt.seq, "proposals": list(tx.receipt.proposals)}
 
@@ -191,6 +193,19 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
         raise InputError(
             f"The arguments of {tool.name} are wrong: {error}", "Write them as the tool's schema says"
         ) from None
+
+
+def _replaceable(db: Database, ref: str, world: Any) -> str:
+    """The full reference of a statement that another may take the place of: of one that has ended two would."""
+    view = db.view(world=world)
+    found = view.get(ref, include_superseded=True)
+    assert found is not None, "a known world has a newest version"
+    if not holds_no_more(view, found):
+        return found.ref
+    now = heirs(view, found.ref)
+    if not now:
+        raise InputError(f"{found.ref} is not true any more, and nothing holds in its place", "Leave out replaces")
+    raise InputError(f"{found.ref} is not true any more: {now[0].ref} took its place", f"Replace {now[0].ref}")
 
 
 def _seen(db: Database, ref: str, world: Any) -> str:

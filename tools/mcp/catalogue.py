@@ -92,6 +92,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         arguments.Amend,
         results.Done,
         writing.amend,
+        idempotent=True,
     ),
     Tool(
         "memory_retire",

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import InvalidTime, RefusedError, StoreError, UnavailableError, WorldDBError
+from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
 from worlddb.tools.mcp.arguments import DIGITS
 
 FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
@@ -27,6 +27,12 @@ _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')
 _REFUSED: Final = {
     "already_decided": "See memory_proposals with status=all",
     "rejected_before": "Amend one of them first, if something new is known",
+}
+_NOTES: Final = {
+    "already_closed": "{} had ended before and stays as it was",
+    "never_valid": "{} ended at or before its beginning: it holds at no time. Write it again if that was a slip",
+    "nothing_reopened": "{} stays as it ended; write it again if it holds",
+    "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
 }
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
 _PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
@@ -46,6 +52,12 @@ def told(error: WorldDBError) -> str:
     # What the engine calls the time of ingest is the tools' argument ``known``.
     message = re.sub(r"^ingested (?=')", "known ", error.message)
     return f"{error.code}: {message}. {remedy}" if remedy else f"{error.code}: {message}"
+
+
+def noted(note: Note) -> str:
+    """A note of a receipt, in the words of the tools where the engine's are calls."""
+    told = _NOTES.get(note.code)
+    return str(note) if told is None else told.format(", ".join(note.refs))
 
 
 def no_such(what: str, name: str, known: list[str]) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
-from worlddb.tools.mcp import arguments, results
+from worlddb.tools.mcp import arguments, results, wording
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
+from worlddb.tools.mcp.heirs import heirs, holds_no_more
 
 _TOLD: Final = 120
-"""Characters of a memory that an amendment ended."""
+"""Characters of a memory that is told of in a sentence."""
+_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+"""Unicode's categories of characters that show nothing."""
+_JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
+"""What gives the characters around it their form, in Persian and in emoji."""
 
 
 def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
@@ -19,6 +25,8 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
     labels = labels_of(given)
     if not labels:
         raise InputError("No scope was named", "Give at least one of user_id, agent_id, app_id and run_id")
+    _check_labels(labels)
+    _check_text(given.text)
     _check_type(given.type)
     view = desk.view()
     with desk.db.batch(idempotency_key=desk.once(given.idempotency_key)) as tx:
@@ -36,13 +44,18 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
     desk.keep_up()
-    return _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
+    done = _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
+    done.notes.extend(_not_yet(desk, done.id, given.valid_from))
+    return done
 
 
 def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     """``memory_amend``."""
+    _check_text(given.text)
     view = desk.view()
     old = desk.memory(view, given.id)
+    if holds_no_more(view, old):
+        return _amended_before(desk, view, old, given.text)
     first, *others = view.containers(old.ref) or [desk.top]
     with desk.db.batch() as tx:
         made = tx.create(
@@ -61,17 +74,64 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     desk.keep_up()
     done = _done(desk, tx.receipt, tx.receipt.refs[0])
     done.notes.append(_closed(desk, old))
+    done.notes.extend(_not_yet(desk, done.id, given.valid_from))
     return done
+
+
+def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Done:
+    """What comes of amending what has ended: nothing, if it was amended so before, as by the same call whose answer was
+    lost. Else there would be two that hold in its place.
+
+    Raises:
+        InputError: something else holds in its place, or nothing.
+    """
+    now = heirs(view, old.ref)
+    if not now:
+        ended = format_time(old.valid.end)
+        raise InputError(
+            f"{old.ref} ended {ended}, and nothing holds in its place", "Save what holds with memory_write"
+        )
+    same = next((heir for heir in now if heir.content == text), None)
+    if same is None:
+        raise InputError(
+            f"{old.ref} holds no more: {now[0].ref} took its place, and says: {_excerpt(now[0])}",
+            f"Amend {now[0].ref} if that is not right either",
+        )
+    told = f"{old.ref} had been amended so before: nothing was written"
+    return results.Done(
+        id=same.ref,
+        outcome="unchanged",
+        seq=desk.number(view.seq),
+        written_at=None,
+        retired=0,
+        proposals=[],
+        notes=[told],
+    )
+
+
+def _not_yet(desk: Desk, ref: str | None, valid_from: str | None) -> list[str]:
+    """That a memory is still to come, if it is."""
+    if ref is None or valid_from is None:
+        return []
+    view = desk.view()
+    found = view.get(ref, include_superseded=True)
+    if found is None or found.valid.start <= view.valid:
+        return []
+    return [f"It holds from {format_time(found.valid.start)} on; until then only memory_as_of finds it"]
 
 
 def _closed(desk: Desk, old: World) -> str:
     """What an amendment ended, and when: the memory that held until then."""
     found = desk.view().get(old.ref, include_superseded=True) or old
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
-    text = " ".join((old.content or old.name).split())
-    told = f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
     held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
-    return f"Superseded {old.ref}, which {held}: {told}"
+    return f"Superseded {old.ref}, which {held}: {_excerpt(old)}"
+
+
+def _excerpt(memory: World) -> str:
+    """The beginning of what a memory says, on one line."""
+    text = " ".join((memory.content or memory.name).split())
+    return f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
 
 
 def retire(desk: Desk, given: arguments.Retire, call: Call) -> results.Done:
@@ -134,6 +194,26 @@ def _check_type(name: str) -> None:
         raise InputError("A memory cannot be a scope", "Scopes are made when a memory is written into them")
 
 
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise InputError("text is blank", "Give one statement, understandable by itself")
+
+
+def _check_labels(labels: list[Label]) -> None:
+    """A scope is found again by its id alone: none is made that differs from another in what nobody sees."""
+    for kind, identity in labels:
+        seen = identity.strip().translate(_JOINERS)
+        if len(identity) != len(identity.strip()) or not seen or any(map(_is_unseen, seen)):
+            raise InputError(
+                f"{kind}_id {identity!r:.80} is blank, has blanks around it or characters that cannot be seen",
+                "Give it without them, and always the same for the same scope",
+            )
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) in _UNSEEN
+
+
 def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> results.Done:
     """A receipt, without what lies outside of the world that the server is confined to."""
     proposals, notes = list(receipt.proposals), list(receipt.notes)
@@ -152,7 +232,7 @@ def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> result
         written_at=format_time(receipt.ingest_time) if receipt.events else None,
         retired=retired,
         proposals=proposals,
-        notes=[str(note) for note in notes],
+        notes=[wording.noted(note) for note in notes],
     )
 
 

@@ -19,8 +19,8 @@ _GAPS: Final = 55.0
 """How much of the width may be spent on making instants distinct, in percent."""
 _LABEL_APART: Final = 30
 """Pixels between two labels of rows."""
-_NARROW_APART, _WIDE_APART = 36.0, 13.0
-"""Percent between two labels of instants on a narrow page, and on a wide one."""
+_NARROW, _WIDE = 35.0, 13.0
+"""What a label of an instant takes of the width on a narrow page and on a wide one, with a gap, in percent."""
 
 
 class Box(NamedTuple):
@@ -39,11 +39,15 @@ class Box(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """An instant on the axis; ``kind`` says on which pages it has a label: ``all``, ``wide`` or ``none``."""
+    """An instant on the axis; ``kind`` says on which pages it has a label: ``all``, ``wide`` or ``none``.
+
+    ``anchor`` says which part of the label lies at the instant: its ``start``, its ``middle`` or its ``end``.
+    """
 
     at: float
     time: int
     kind: str
+    anchor: str
 
 
 class Row(NamedTuple):
@@ -115,13 +119,28 @@ def _rows(steps: Sequence[Learned]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def anchor(at: float, width: float) -> str:
+    """Which part of a label lies at its place, so that all of it is on the page. Both are in percent."""
+    return "start" if at < width / 2 else "end" if at > 100 - width / 2 else "middle"
+
+
 def _ticks(columns: Mapping[int, float]) -> tuple[Tick, ...]:
     """Labels where there is room: the first, the last, and what lies far enough from those that have one."""
     places = sorted(columns.items(), key=lambda found: found[1])
-    kinds = dict.fromkeys(columns, "none")
-    for kind, apart in (("all", _NARROW_APART), ("wide", _WIDE_APART)):
+    ticks = {time: Tick(at, time, "none", anchor(at, _WIDE)) for time, at in places}
+    for kind, width in (("all", _NARROW), ("wide", _WIDE)):
         for time, at in (*places[:1], *places[-1:], *places):
-            taken = (columns[other] for other, given in kinds.items() if given != "none")
-            if kinds[time] == "none" and all(abs(at - each) >= apart for each in taken):
-                kinds[time] = kind
-    return tuple(Tick(at, time, kinds[time]) for time, at in places)
+            placed = Tick(at, time, kind, anchor(at, width))
+            taken = (tick for tick in ticks.values() if tick.kind != "none")
+            if ticks[time].kind == "none" and not any(_overlap(placed, tick, width) for tick in taken):
+                ticks[time] = placed
+    return tuple(ticks.values())
+
+
+def _overlap(one: Tick, other: Tick, width: float) -> bool:
+    first, second = sorted(_begins(tick, width) for tick in (one, other))
+    return first + width > second
+
+
+def _begins(tick: Tick, width: float) -> float:
+    return tick.at - {"start": 0.0, "middle": width / 2, "end": width}[tick.anchor]

@@ -21,7 +21,9 @@ def rendered(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(time=shown_time, safe_text=visible)
+    environment.filters.update(to_the_second=shown_time, whole=format_time, safe_text=visible)
+    # A macro of a template, for what it gives is HTML.
+    environment.filters["time"] = environment.get_template("time.j2").make_module().time  # type: ignore[attr-defined]
     return environment.get_template(template).render(**values)
 
 
@@ -56,5 +58,6 @@ def _shown(character: str) -> str:
 
 
 def shown_time(micros: int) -> str:
-    """A time as pages have it; an open end is a word."""
-    return format_time(micros).replace("T", " ").replace("Z", " UTC")
+    """A time to the second; an open end is a word."""
+    text = format_time(micros)
+    return f"{text[:19].removesuffix('Z').replace('T', ' ')} UTC" if text.endswith("Z") else text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from worlddb import Learned, Valid, Version, View, format_time
-from worlddb.tools.reports.bitemporal import Box, picture
+from worlddb.tools.reports.bitemporal import Box, Row, anchor, picture
 from worlddb.tools.reports.pages import rendered, visible
 
 MAX_VERSIONS: Final = 1_000
@@ -16,6 +16,11 @@ MAX_TEXT: Final = 4_000
 """How many characters of a text the table shows."""
 _COLOURS: Final = 6
 _EXCERPT: Final = 90
+_ASKED: Final = 58.0
+"""What the label of the time that is asked about takes of the width of a narrow page, in percent."""
+_DIGIT: Final = 7
+_LEAST_LABEL: Final = 80
+"""Pixels of a character in the labels of rows, and of the column that these stand in, at least."""
 
 
 class Rectangle(NamedTuple):
@@ -65,6 +70,9 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
         holds=None if holds is None else texts[holds.number],
         day=_day,
         span=span,
+        exactly=_exactly,
+        asked_anchor=anchor(drawn.asked, _ASKED),
+        labels_width=max(map(_label_width, drawn.rows), default=0),
     )
 
 
@@ -76,6 +84,15 @@ def span(valid: Valid) -> str:
     if begins == "always":
         return "always" if ends == "forever" else f"until {ends}"
     return f"from {begins} on" if ends == "forever" else f"from {begins} until {ends}"
+
+
+def _exactly(valid: Valid) -> str:
+    """A validity with all digits, for whoever points at it."""
+    return f"{format_time(valid.start)} to {format_time(valid.end)}"
+
+
+def _label_width(row: Row) -> int:
+    return max(_LEAST_LABEL, _DIGIT * len(f"commit {row.seq} "))
 
 
 def _rectangle(box: Box, text: str) -> Rectangle:

@@ -1,0 +1,144 @@
+"""Slips of models that would leave a memory wrong: each is told before anything is written, and what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.test_mcp_tools import call, texts
+from worlddb import InputError, Note
+from worlddb.tools.agents import forget, recall, remember
+from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.wording import noted
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
+        yield store
+
+
+def write(desk: Desk, text: str, **given: Any) -> str:
+    return str(call(desk, "memory_write", text=text, user_id="ada", **given)["id"])
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: worlddb.Database, confined: bool) -> None:
+    """Two would hold in place of one. The model has the old id from an earlier answer, or another one was faster."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    old = write(desk, "Ada is allergic to nuts.")
+    new = call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and soy.")["id"]
+    head = db.head()
+    with pytest.raises(InputError) as raised:
+        call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
+    assert f"{new} took its place, and says: Ada is allergic to nuts and soy." in raised.value.message
+    assert raised.value.remedy == f"Amend {new} if that is not right either"
+    assert db.head() == head
+    last = call(desk, "memory_amend", id=new, text="Ada is allergic to nuts, soy and milk.")["id"]
+    with pytest.raises(InputError, match=f"{last} took its place"):
+        call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada is allergic to nuts, soy and milk."]
+
+
+def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
+    """Its answer was lost."""
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2024-01-01"}
+    first, head = call(desk, "memory_amend", **given), db.head()
+    again = call(desk, "memory_amend", **given)
+    assert (again["id"], again["outcome"], again["written_at"]) == (first["id"], "unchanged", None)
+    assert again["notes"] == [f"{old} had been amended so before: nothing was written"] and db.head() == head
+    (tool,) = (tool for tool in TOOLS if tool.name == "memory_amend")
+    assert tool.idempotent and not tool.destructive
+
+
+def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
+    call(desk, "memory_retire", id=old, at="2021-01-01")
+    head = db.head()
+    with pytest.raises(InputError, match="ended 2021-01-01T00:00:00Z, and nothing holds in its place") as raised:
+        call(desk, "memory_amend", id=old, text="Ada rents a yacht.")
+    assert raised.value.remedy == "Save what holds with memory_write" and db.head() == head
+    coming = write(desk, "Ada will rent a boat.", valid_from="2999-01-01")
+    assert call(desk, "memory_amend", id=coming, text="Ada will buy a boat.", valid_from="2999-06-01")["id"]
+    ending = write(desk, "Ada has a lease.")
+    call(desk, "memory_retire", id=ending, at="2999-01-01")
+    assert call(desk, "memory_amend", id=ending, text="Ada has a longer lease.")["id"]
+
+
+def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    coming = call(desk, "memory_write", text="The fair opens.", user_id="ada", valid_from="2999-01-01")
+    assert coming["notes"] == ["It holds from 2999-01-01T00:00:00Z on; until then only memory_as_of finds it"]
+    assert call(desk, "memory_recall", query="fair")["memories"] == []
+    assert texts(call(desk, "memory_as_of", query="fair", valid="2999-01-02")) == ["The fair opens."]
+    for valid_from in ({}, {"valid_from": "2020-01-01"}):
+        assert call(desk, "memory_write", text="The fair is open.", user_id="ada", **valid_from)["notes"] == []
+    now = write(desk, "The fair is free.")
+    later = call(desk, "memory_amend", id=now, text="The fair costs 5.", valid_from="2999-01-01")
+    assert later["notes"][-1].startswith("It holds from 2999")
+    assert "The fair is free." in texts(call(desk, "memory_recall", query="fair free"))
+
+
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\n\t", "\u200b", "ada ", " ada", "a\nda", "ada\x00", "\u202eada", "\u200d"]
+)
+def test_no_scope_is_made_that_looks_like_another_or_like_nothing(db: worlddb.Database, blank: str) -> None:
+    desk, head = Desk(db), db.head()
+    with pytest.raises((InputError, worlddb.InvalidText, ValueError)):
+        call(desk, "memory_write", text="x", run_id="7", user_id=blank)
+    assert db.head() == head
+
+
+@pytest.mark.parametrize("named", ["ada", "Ada Lovelace", "می\u200cخواهم", "東京", "👩\u200d👧", "a.b@c/d", "x" * 200])
+def test_ids_of_every_script_are_scopes(db: worlddb.Database, named: str) -> None:
+    desk = Desk(db)
+    call(desk, "memory_write", text="tea", user_id=named)
+    assert texts(call(desk, "memory_list", user_id=named)) == ["tea"]
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "\t \u2003"])
+def test_a_text_that_says_nothing_is_not_kept(db: worlddb.Database, text: str) -> None:
+    desk = Desk(db)
+    kept = write(desk, "tea")
+    head = db.head()
+    with pytest.raises(InputError, match="blank"):
+        write(desk, text)
+    with pytest.raises(InputError, match="blank"):
+        call(desk, "memory_amend", id=kept, text=text)
+    assert db.head() == head
+
+
+def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.")
+    told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
+    assert told[0] == f"{old} ended at or before its beginning: it holds at no time. Write it again if that was a slip"
+    assert call(desk, "memory_retire", id=old)["notes"] == [f"{old} had ended before and stays as it was"]
+    write(desk, "leads search", name="Sarah Chen", type="Entity")
+    staged = call(desk, "memory_write", text="chess", name="Sarah Chen", type="Entity", user_id="ada")
+    assert staged["notes"] == [
+        f"{staged['proposals'][0]} was proposed: two entries may be one. See memory_proposals; memory_decide decides"
+    ]
+    assert noted(Note("clock_behind", ())) == str(Note("clock_behind", ()))
+
+
+def test_the_functions_for_agents_replace_what_holds_alone(db: worlddb.Database) -> None:
+    old = remember(db, "Ana lives in Lisbon.")["id"]
+    new = remember(db, "Ana lives in Porto.", replaces=old)["id"]
+    head = db.head()
+    with pytest.raises(InputError, match=f"not true any more: {new} took its place") as raised:
+        remember(db, "Ana lives in Faro.", replaces=old)
+    assert raised.value.remedy == f"Replace {new}"
+    forget(db, new)
+    with pytest.raises(InputError, match="nothing holds in its place") as raised:
+        remember(db, "Ana lives in Faro.", replaces=new)
+    assert raised.value.remedy == "Leave out replaces" and db.head().seq == head.seq + 1
+    assert recall(db, "where does Ana live?") == []
