@@ -37,7 +37,7 @@ def test_what_is_remembered_is_recalled_replaced_and_forgotten(db: Database) -> 
 def test_what_may_have_been_missed_is_said_beside_the_list_and_the_list_is_one(db: Database) -> None:
     remember(db, "Ana lives in Lisbon.")
     found = recall(db, "where does Ana live?")
-    assert isinstance(found, list) and found == [found[0]] and found.notes == ()
+    assert found == [found[0]] and found.notes == ()
     assert json.loads(json.dumps(found)) == found
     for query, said in (
         ("Which dog was ill the week after Easter?", 'not understood as a time, and not counted: "the week after Eas'),

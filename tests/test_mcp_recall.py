@@ -137,7 +137,8 @@ def test_what_an_edge_joins_to_a_memory_is_found_if_it_is_asked_for_in_the_scope
     assert inside.keys() >= {meeting, decision} and apart not in inside
     sessions = call(desk, "memory_recall", query="the harbour crane", group=1, limit=50, neighbours=1)
     assert {apart, decision} <= {memory["id"] for memory in sessions["memories"]}
-    pages, cursor = [], None
+    pages: list[str] = []
+    cursor = None
     while len(pages) < 30:
         page = call(
             desk, "memory_recall", query="the crane", neighbours=1, limit=4, **({"cursor": cursor} if cursor else {})
