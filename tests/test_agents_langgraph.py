@@ -16,7 +16,7 @@ from worlddb import Database, InputError
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
 
-from worlddb.tools.agents import WorldDBStore  # noqa: E402
+from worlddb.tools.agents import Noted, WorldDBStore  # noqa: E402
 
 
 @pytest.fixture
@@ -68,13 +68,17 @@ def test_search_is_by_meaning_by_namespace_and_by_filter(db: Database) -> None:
 
 def test_what_a_search_may_have_missed_is_said_beside_its_list(db: Database) -> None:
     store = WorldDBStore(db)
-    assert store.search(("nobody",), query="violin").notes == ()  # type: ignore[attr-defined]
+
+    def notes(*namespace: str, query: str | None = None) -> Any:
+        found = store.search(namespace, query=query)
+        assert isinstance(found, Noted) and isinstance(found, list)
+        return found.notes
+
+    assert notes("nobody", query="violin") == ()
     store.put(("users", "ana"), "a", {"text": "She plays the violin."})
-    assert store.search(("users",)).notes == () and isinstance(store.search(("users",)), list)  # type: ignore[attr-defined]
-    found = store.search(("users",), query="how do I configure a printer the week after Easter?")
-    (note,) = found.notes  # type: ignore[attr-defined]
+    assert notes("users") == () == notes("users", query="who plays the violin?")
+    (note,) = notes("users", query="how do I configure a printer the week after Easter?")
     assert "perhaps nothing here is about that" in note and '"the week after Easter"' in note
-    assert store.search(("users",), query="who plays the violin?").notes == ()  # type: ignore[attr-defined]
 
 
 def test_two_stores_in_two_worlds_see_nothing_of_each_other(db: Database) -> None:
