@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.faults import forge
+from tests.faults.memory import folder_in_memory
+from tests.faults.script import Run
 from tests.running import Here, Small, small_store
 
 # What compares engine and model is no test file by its name, and should say what differed all the same.
@@ -121,6 +124,27 @@ def writing(capsys: pytest.CaptureFixture[str], made: tuple[Path, Small], tmp_pa
     """Runs commands on a copy of the small store, which the test may change."""
     shutil.copytree(made[0], tmp_path / "memory")
     return Here(capsys, tmp_path / "memory")
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed store with events of every type, which nobody changes."""
+    store = tmp_path_factory.mktemp("whole") / "store"
+    Run(store, lambda line: None).whole()
+    return store
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it to damage."""
+    return forge.copied(whole, tmp_path / "store")
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder in memory where there is one, for tests of processes and processors, not of disks."""
+    with folder_in_memory() as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,17 +17,6 @@ from tests.faults.traces import traces
 
 EXIT_CODES = {"exit": EXIT_STATUS, "kill": -signal.SIGKILL}
 Whole = tuple[worlddb.Head, list[str], list[str]]
-
-
-@pytest.fixture
-def memory_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: what these tests cut are processes, not the power."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory, prefix="worlddb-test-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +43,18 @@ def test_the_script_passes_every_kind_of_point_and_writes_all_sorts_of_events(wh
 
 
 def test_an_exit_at_any_point_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
-    whole: Whole, memory_path: Path
+    whole: Whole, memory: Path
 ) -> None:
     for at, _ in enumerate(whole[2], 1):
-        cut_and_go_on(whole, memory_path / str(at), at, "exit")
+        cut_and_go_on(whole, memory / str(at), at, "exit")
 
 
 def test_a_kill_at_any_step_of_any_write_keeps_what_was_acknowledged_and_the_run_goes_on_to_the_same_state(
-    whole: Whole, memory_path: Path
+    whole: Whole, memory: Path
 ) -> None:
     for at, name in enumerate(whole[2], 1):
         if name in STEPS + SCRUB_STEPS:
-            cut_and_go_on(whole, memory_path / str(at), at, "kill")
+            cut_and_go_on(whole, memory / str(at), at, "kill")
 
 
 def test_a_run_that_is_cut_again_and_again_ends_in_the_same_state(whole: Whole, tmp_path: Path, seed: int) -> None:

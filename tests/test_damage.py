@@ -16,24 +16,9 @@ from tests.faults.answers import answers
 from tests.faults.children import Acknowledged, call
 from tests.faults.damaged import named_seq, use_everything, verified
 from tests.faults.jobs import flip_raw_bits
-from tests.faults.script import Run
 
 HEAD_KEY = b"\x01head"
 PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
-
-
-@pytest.fixture
-def store(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it to damage."""
-    return forge.copied(whole, tmp_path / "store")
 
 
 def flip_log_bits(whole: Path, folder: Path, seed: int, count: int) -> Counter[str]:

@@ -13,21 +13,12 @@ import pytest
 from tests.faults import forge
 from tests.faults.commands import SERVES, WITHOUT_A_STORE, Known, every_line, try_commands
 from tests.faults.damaged import named_seq, verified
-from tests.faults.script import Run
 from worlddb.reconciler.health import installation
 from worlddb.tools.cli.main import COMMANDS
 
 PLAIN_FLIPS, SOAK_FLIPS = 4, 1000
 SOAK_COMMANDS = 8
 """How many of the command lines are run on each flip of a long run."""
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
 
 
 @pytest.fixture(autouse=True)

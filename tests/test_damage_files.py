@@ -17,25 +17,10 @@ from tests.faults import forge
 from tests.faults.answers import answers
 from tests.faults.children import Acknowledged, call
 from tests.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
-from tests.faults.script import Run
 from worlddb.log.store.environment import Environment
 
 HEAD_KEY = b"\x01head"
 PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
-
-
-@pytest.fixture
-def store(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it to damage."""
-    return forge.copied(whole, tmp_path / "store")
 
 
 def test_a_data_file_cut_short_anywhere_is_a_typed_error_and_never_the_end_of_the_process(

@@ -13,7 +13,6 @@ import pytest
 import worlddb
 from tests.faults import forge
 from tests.faults.damaged import named_seq, use_everything, verified
-from tests.faults.script import Run
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.commit import chain_hash, events_hash
@@ -23,20 +22,6 @@ from worlddb.log.store.log import Head, LmdbLog
 
 HEAD_KEY = b"\x01head"
 PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
-
-
-@pytest.fixture
-def store(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it to damage."""
-    return forge.copied(whole, tmp_path / "store")
 
 
 def test_a_rewritten_commit_with_a_hash_that_fits_breaks_the_link_to_the_next(store: Path) -> None:

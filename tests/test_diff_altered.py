@@ -10,24 +10,15 @@ import pytest
 
 import worlddb
 from tests.faults import forge
-from tests.faults.script import Run
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.commit import chain_hash, events_hash
 from worlddb.log.model.hashing import blob_id
 
 
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("good") / "store"
-    Run(store, lambda line: None).whole()
-    return store
-
-
 @pytest.fixture
-def suspect(good: Path, tmp_path: Path) -> Path:
-    return forge.copied(good, tmp_path / "suspect")
+def suspect(whole: Path, tmp_path: Path) -> Path:
+    return forge.copied(whole, tmp_path / "suspect")
 
 
 def text_of(store: Path, wanted: str) -> tuple[bytes, bytes, str]:
@@ -49,13 +40,13 @@ def forged_text(value: bytes, text: str) -> bytes:
 
 
 def test_a_text_changed_in_the_file_is_named_with_both_texts_and_the_side_that_was_changed(
-    good: Path, suspect: Path
+    whole: Path, suspect: Path
 ) -> None:
-    key, value, ref = text_of(good, "engineering lead")
+    key, value, ref = text_of(whole, "engineering lead")
     forge.rewrite(suspect, [(key, forged_text(value, "engineering fool"))])
     with worlddb.open(suspect) as db:
         assert db.verify().first_bad_seq == forge.seq_of(key)
-    for pair, side in (((good, suspect), "b"), ((suspect, good), "a")):
+    for pair, side in (((whole, suspect), "b"), ((suspect, whole), "a")):
         found = worlddb.diff(*pair)
         assert (found.equal, found.relation, found.deep, found.root_a) == (False, "same", True, found.root_b)
         (record,) = found.altered
@@ -66,16 +57,16 @@ def test_a_text_changed_in_the_file_is_named_with_both_texts_and_the_side_that_w
         old, new = ("engineering lead", "engineering fool") if side == "b" else ("engineering fool", "engineering lead")
         assert texts == [("content", old, new)]
         assert {event["seq"] for event in change.events} == {record.seq}
-    assert worlddb.diff(good, suspect, deep=False).equal
+    assert worlddb.diff(whole, suspect, deep=False).equal
 
 
-def test_a_text_that_was_changed_is_found_in_a_store_that_has_gone_on_if_asked_for(good: Path, suspect: Path) -> None:
-    key, value, ref = text_of(good, "engineering lead")
+def test_a_text_that_was_changed_is_found_in_a_store_that_has_gone_on_if_asked_for(whole: Path, suspect: Path) -> None:
+    key, value, ref = text_of(whole, "engineering lead")
     forge.rewrite(suspect, [(key, forged_text(value, "engineering fool"))])
     with worlddb.open(suspect) as db:
         db.create("Note", "later")
-    assert ref not in {change.ref for change in worlddb.diff(good, suspect).worlds}
-    found = worlddb.diff(good, suspect, deep=True)
+    assert ref not in {change.ref for change in worlddb.diff(whole, suspect).worlds}
+    found = worlddb.diff(whole, suspect, deep=True)
     assert {"altered", "added"} <= {change.change for change in found.worlds}
     assert next(change for change in found.worlds if change.change == "altered").ref == ref
 
@@ -106,13 +97,13 @@ def rewritten(store: Path, key: bytes, stored: bytes) -> None:
 
 
 def test_a_history_rewritten_with_fresh_hashes_parts_where_it_was_forged_and_the_world_is_named(
-    good: Path, suspect: Path
+    whole: Path, suspect: Path
 ) -> None:
-    key, value, ref = text_of(good, "engineering lead")
+    key, value, ref = text_of(whole, "engineering lead")
     rewritten(suspect, key, forged_text(value, "engineering fool"))
     with worlddb.open(suspect) as db:
         assert not db.verify(deep=True).ok
-    found = worlddb.diff(good, suspect)
+    found = worlddb.diff(whole, suspect)
     assert (found.relation, found.parted) == ("relatives", forge.seq_of(key) - 1)
     (change,) = [change for change in found.worlds if change.ref == ref]
     assert (change.change, change.changes[0].a, change.changes[0].b) == (
@@ -123,7 +114,7 @@ def test_a_history_rewritten_with_fresh_hashes_parts_where_it_was_forged_and_the
     assert {event["side"] for event in change.events} == {"a", "b"}
 
 
-def test_an_author_changed_in_a_last_commit_with_fresh_hashes_is_told(good: Path, suspect: Path) -> None:
+def test_an_author_changed_in_a_last_commit_with_fresh_hashes_is_told(whole: Path, suspect: Path) -> None:
     held = dict(forge.pairs(suspect))
     last = max(map(forge.seq_of, held))
     key = bytes([forge.COMMIT]) + last.to_bytes(8, "big")
@@ -131,23 +122,23 @@ def test_an_author_changed_in_a_last_commit_with_fresh_hashes_is_told(good: Path
     forged = codec.encode(msgspec.structs.replace(header, author="somebody else"))
     chain = chain_hash(forged)
     forge.rewrite(suspect, [(key, chain + forged), (b"\x01head", chain + last.to_bytes(8, "big"))])
-    found = worlddb.diff(good, suspect)
+    found = worlddb.diff(whole, suspect)
     assert (found.equal, found.relation, found.parted) == (False, "relatives", last - 1)
     details = [detail for change in found.worlds for detail in change.changes if detail.kind == "provenance"]
     assert details and all("somebody else" in detail.b for detail in details)
 
 
 def test_a_row_of_a_table_that_was_changed_is_named_with_the_world_that_it_belongs_to(
-    good: Path, suspect: Path
+    whole: Path, suspect: Path
 ) -> None:
     table = forge.FIRST_TABLE + 3
     key, value = next(
         (key, value) for key, value in forge.pairs(suspect) if key[0] == table and key[1:9] == b"\0" * 7 + b"\2"
     )
     forge.rewrite(suspect, [(key, value[:40] + forge.flipped(value[40:48], 60) + value[48:])])
-    found = worlddb.diff(good, suspect)
+    found = worlddb.diff(whole, suspect)
     (change,) = found.worlds
-    with worlddb.open(good) as db:
+    with worlddb.open(whole) as db:
         assert change.ref in {entry.refs[0] for entry in db.log() if entry.event == "created"}
     assert [detail.field for detail in change.changes] == ["valid_from (table versions)"]
     assert found.altered[0].where.startswith("table versions")
@@ -155,14 +146,14 @@ def test_a_row_of_a_table_that_was_changed_is_named_with_the_world_that_it_belon
 
 @pytest.mark.parametrize("kind", [forge.COMMIT, forge.EVENTS, forge.BLOBS])
 def test_every_record_of_the_log_with_one_bit_turned_over_is_named_by_its_commit(
-    kind: int, good: Path, tmp_path: Path
+    kind: int, whole: Path, tmp_path: Path
 ) -> None:
     found_worlds = 0
-    for number, (key, value) in enumerate([pair for pair in forge.pairs(good) if pair[0][0] == kind][1:]):
-        suspect = forge.copied(good, tmp_path / str(number))
+    for number, (key, value) in enumerate([pair for pair in forge.pairs(whole) if pair[0][0] == kind][1:]):
+        suspect = forge.copied(whole, tmp_path / str(number))
         forge.rewrite(suspect, [(key, forge.flipped(value, (977 * number) % (8 * len(value))))])
         try:
-            found = worlddb.diff(good, suspect)
+            found = worlddb.diff(whole, suspect)
         except worlddb.WorldDBError:
             continue
         assert not found.equal
@@ -176,27 +167,27 @@ def test_every_record_of_the_log_with_one_bit_turned_over_is_named_by_its_commit
 
 
 @pytest.mark.parametrize("kind", [forge.COMMIT, forge.EVENTS, forge.BLOBS])
-def test_a_missing_record_is_a_finding_or_a_typed_error(kind: int, good: Path, tmp_path: Path) -> None:
-    keys = [key for key, _ in forge.pairs(good) if key[0] == kind]
+def test_a_missing_record_is_a_finding_or_a_typed_error(kind: int, whole: Path, tmp_path: Path) -> None:
+    keys = [key for key, _ in forge.pairs(whole) if key[0] == kind]
     for number, key in enumerate(keys[1::3]):
-        suspect = forge.copied(good, tmp_path / str(number))
+        suspect = forge.copied(whole, tmp_path / str(number))
         forge.rewrite(suspect, [(key, None)])
         try:
-            assert not worlddb.diff(good, suspect).equal
+            assert not worlddb.diff(whole, suspect).equal
         except worlddb.WorldDBError as error:
             assert error.remedy
         shutil.rmtree(suspect)
 
 
-def test_damaged_tables_end_in_a_finding_and_never_in_a_traceback(good: Path, tmp_path: Path) -> None:
+def test_damaged_tables_end_in_a_finding_and_never_in_a_traceback(whole: Path, tmp_path: Path) -> None:
     # The first table says how far the others are; tables that are not level with the log are derived anew.
-    pairs = [pair for pair in forge.pairs(good) if pair[0][0] > forge.FIRST_TABLE]
+    pairs = [pair for pair in forge.pairs(whole) if pair[0][0] > forge.FIRST_TABLE]
     for number, (key, value) in enumerate(pairs[7 :: len(pairs) // 60]):
-        suspect = forge.copied(good, tmp_path / str(number))
+        suspect = forge.copied(whole, tmp_path / str(number))
         forge.rewrite(suspect, [(key, value[: len(value) // 2] + b"\x01")])
         for asked in ({}, {"seq_a": 5}, {"by": "path"}):
             try:
-                found = worlddb.diff(good, suspect, **asked)
+                found = worlddb.diff(whole, suspect, **asked)
                 assert asked or not found.equal
             except worlddb.WorldDBError as error:
                 assert error.remedy

@@ -11,7 +11,6 @@ import pytest
 import worlddb
 from tests.faults import forge
 from tests.faults.damaged import verified
-from tests.faults.script import Run
 from tests.running import Here
 from worlddb.log.model.commit import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
@@ -19,20 +18,6 @@ from worlddb.projections.tables.log_tree import LogTree
 
 KEY = worlddb.new_key("example.com/ada", entropy=worlddb.SeededEntropy(1))
 OTHER = worlddb.new_key("example.com/tom", entropy=worlddb.SeededEntropy(2))
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
-
-
-@pytest.fixture
-def store(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it to damage."""
-    return forge.copied(whole, tmp_path / "store")
 
 
 def held_against(store: Path, head: str, *keys: str, deep: bool = False) -> worlddb.Verified:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import lmdb
@@ -14,17 +11,6 @@ import worlddb
 from tests.faults.load import Load, load
 
 WRITERS, READERS, SHARE = 2, 8, 0.2
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: what is compared is processors, not disks."""
-    fast = Path("/dev/shm")
-    if not os.access(fast, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=fast, prefix="worlddb-test-") as folder:
-        yield Path(folder)
 
 
 def check(found: Load) -> None:

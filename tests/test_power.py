@@ -6,9 +6,7 @@ the rest. See ``tests/faults/disk``.
 
 from __future__ import annotations
 
-import os
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from tests.faults.disk.crashes import Crash, crashes, kinds_of_sync, look, prefi
 from tests.faults.disk.simulate import Chance, told
 from tests.faults.disk.trace import Kind, Operation, read, record, why_not, write
 from tests.faults.disk.workload import ACKNOWLEDGED, STORE
+from tests.faults.memory import folder_in_memory
 
 LOOKING_SECONDS = 1800.0
 FEW, KILLS, MANY = 48, 16, 1000
@@ -37,9 +36,8 @@ class Recording(NamedTuple):
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Path]:
     """A folder in memory where there is one: thousands of small stores are made in it."""
-    fast = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=fast if os.access(fast, os.W_OK) else None, prefix="worlddb-test-") as folder:
-        yield Path(folder)
+    with folder_in_memory() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.faults import forge
-from tests.faults.script import Run
 from tests.proving import BY_HAND, containers, everything, grow
 from worlddb.log.model.proof import Consistency, Inclusion, read_proof
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store with events of every type."""
-    store = tmp_path_factory.mktemp("whole") / "store"
-    Run(store, lambda line: None).whole()
-    return store
 
 
 def test_everything_there_ever_was_is_proved_at_every_commit_for_every_later_head(whole: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -43,7 +44,39 @@ def checked_model(name: object) -> str:
     return checked_text(name, "the name of the embedding model", MAX_NAME_BYTES, empty=False)
 
 
-def dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazily[int]:
+class Adapter(ABC):
+    """An embedder whose model may tell its dimension itself, by its first vector, and from which no mean is
+    subtracted.
+
+    Raises:
+        InputError: ``model`` is no name, or ``dimension`` no number from 1 to 8,192.
+    """
+
+    def __init__(self, model: str, dimension: int | None = None) -> None:
+        self.model = checked_model(model)
+        self._dimension = _dimension_of(dimension, self._first, self.model)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimension.get()
+
+    def mean(self) -> Vectors:
+        """Zeros."""
+        import numpy as np
+
+        return np.zeros(self.dimension, dtype=np.float32)
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        """One row for each text."""
+
+    def _first(self, texts: Sequence[str]) -> Any:
+        """What the model gives before its dimension is known."""
+        return self.embed(texts, query=False)
+
+
+def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazily[int]:
     """How many numbers a model's vectors have: as given, else as the first vector has.
 
     Raises:
@@ -65,13 +98,6 @@ def dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model
         return int(shape[1])
 
     return Lazily(asked)
-
-
-def no_mean(dimension: int) -> Vectors:
-    """The mean of a model from which none is subtracted."""
-    import numpy as np
-
-    return np.zeros(dimension, dtype=np.float32)
 
 
 def imported(load: Callable[[], Any], package: str, install: str) -> Any:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from worlddb.log.model.errors import InputError
-from worlddb.reconciler.embedders.adapting import checked_model, dimension_of, no_mean
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.embedder import Vectors
+from worlddb.reconciler.embedders.adapting import Adapter
 
 
-class CallableEmbedder:
+class CallableEmbedder(Adapter):
     """A function from a list of texts to a row of numbers for each, as an embedder.
 
     ``model`` names it with its version. ``queries`` is another function for questions, for models that tell them from
@@ -33,19 +30,9 @@ class CallableEmbedder:
         for given in (function, function if queries is None else queries):
             if not callable(given):
                 raise InputError(f"An embedder was made of {type(given).__name__}", "Give a function")
-        self.model = checked_model(model)
+        super().__init__(model, dimension)
         self._function = function
         self._queries = function if queries is None else queries
-        self._dimension = dimension_of(dimension, lambda texts: function(list(texts)), self.model)
-
-    @property
-    def dimension(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimension.get()
-
-    def mean(self) -> Vectors:
-        """Zeros."""
-        return no_mean(self.dimension)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Any:
         """What the function gives."""

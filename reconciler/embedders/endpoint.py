@@ -10,7 +10,7 @@ import msgspec
 from worlddb.log.model.environment import pause
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.model.limits import MAX_DIMENSION, checked_amount, checked_number
-from worlddb.reconciler.embedders.adapting import checked_model, dimension_of, no_mean
+from worlddb.reconciler.embedders.adapting import Adapter, checked_model
 from worlddb.reconciler.embedders.posting import Address, Reply, Unanswered, address_of, post
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Answer(msgspec.Struct):
     data: list[_Row]
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(Adapter):
     """A model behind ``POST <url>/embeddings``, as OpenAI and most local servers have it.
 
     ``url`` ends before ``/embeddings``, such as ``http://localhost:11434/v1``. ``key`` is sent as a bearer token and is
@@ -63,7 +63,7 @@ class EndpointEmbedder:
     ) -> None:
         self._address: Address = address_of(url)
         self._name = checked_model(model)
-        self.model = f"endpoint/{self._name}"
+        super().__init__(f"endpoint/{self._name}", dimension)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise InputError("The endpoint's key has characters that no header may have", "Check it for line ends")
         self._key = key
@@ -73,16 +73,6 @@ class EndpointEmbedder:
         self._retries = checked_number(retries, "retries", 0, MAX_RETRIES)
         self._batch = checked_number(batch_texts, "batch_texts", 1, MAX_BATCH_TEXTS)
         self._given = dimension
-        self._dimension = dimension_of(dimension, self._asked, self.model)
-
-    @property
-    def dimension(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimension.get()
-
-    def mean(self) -> Vectors:
-        """Zeros."""
-        return no_mean(self.dimension)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """One row for each text; zeros for one that is blank, which endpoints refuse.
@@ -110,6 +100,9 @@ class EndpointEmbedder:
 
     def __repr__(self) -> str:
         return f"<EndpointEmbedder {self._name!r} at {self._address.host}>"
+
+    def _first(self, texts: Sequence[str]) -> list[list[float]]:
+        return self._asked(texts)
 
     def _asked(self, texts: Sequence[str]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._name, "input": [text[:MAX_CHARACTERS] for text in texts]})

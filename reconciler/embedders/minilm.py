@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.reconciler.embedders.adapting import Lazily, imported, no_mean
+from worlddb.reconciler.embedders.adapting import Adapter, Lazily, imported
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
@@ -38,7 +38,7 @@ class _Loaded(NamedTuple):
     session: Any
 
 
-class MiniLMEmbedder:
+class MiniLMEmbedder(Adapter):
     """all-MiniLM-L6-v2, offline, about 300 texts of ten words or 10 of 300 a second and core: for the background.
 
     ``threads`` is how many processor cores one batch may use, 0 for all of them. Nothing is loaded before the
@@ -46,14 +46,9 @@ class MiniLMEmbedder:
     """
 
     def __init__(self, *, threads: int = 1) -> None:
-        self.model = MODEL
-        self.dimension = DIMENSION
+        super().__init__(MODEL, DIMENSION)
         self._threads = threads
         self._loaded = Lazily(self._load)
-
-    def mean(self) -> Vectors:
-        """Zeros."""
-        return no_mean(DIMENSION)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """One row for each text: the mean of its tokens, as sentence-transformers has it for this model.
