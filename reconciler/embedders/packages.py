@@ -21,10 +21,9 @@ class _PackagedModel(Adapter):
         self._loaded = Lazily(self._load)
 
     def _load(self) -> Any:
-        module = self._package.replace("-", "_")
-        package = imported(lambda: import_module(module), self._package, f"pip install {self._package}")
+        module = imported(self._imported, self._package, f"pip install {self._package}")
         try:
-            return self._made(package)
+            return self._made(module)
         except Exception as error:
             raise ModelUnavailable(
                 f"The model {self.model!r:.80} cannot be loaded: {error}",
@@ -32,7 +31,11 @@ class _PackagedModel(Adapter):
             ) from error
 
     @abstractmethod
-    def _made(self, package: Any) -> Any:
+    def _imported(self) -> Any:
+        """The package's module."""
+
+    @abstractmethod
+    def _made(self, module: Any) -> Any:
         """The model, as the package has it."""
 
 
@@ -60,8 +63,11 @@ class SentenceTransformersEmbedder(_PackagedModel):
         encode = getattr(model, "encode_query" if query else "encode_document", model.encode)
         return encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
 
-    def _made(self, package: Any) -> Any:
-        return package.SentenceTransformer(self._name)
+    def _imported(self) -> Any:
+        return import_module("sentence_transformers")
+
+    def _made(self, module: Any) -> Any:
+        return module.SentenceTransformer(self._name)
 
 
 class FastembedEmbedder(_PackagedModel):
@@ -85,5 +91,8 @@ class FastembedEmbedder(_PackagedModel):
         model = self._loaded.get()
         return list(model.query_embed(list(texts)) if query else model.embed(list(texts)))
 
-    def _made(self, package: Any) -> Any:
-        return package.TextEmbedding(model_name=self._name)
+    def _imported(self) -> Any:
+        return import_module("fastembed")
+
+    def _made(self, module: Any) -> Any:
+        return module.TextEmbedding(model_name=self._name)
