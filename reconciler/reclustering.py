@@ -7,13 +7,14 @@ else: vectors are made after the texts, so that whoever was new could not be com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.tables.names import NO_NAME, name_digest
 from worlddb.projections.tables.reclustered import reclustered_through
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import vector_place
@@ -133,9 +134,12 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         body = ctx.body(node)
         if body is None:
             continue
+        names = (body.name, *ctx.aliases(node))
+        if not _names_somebody(names):
+            continue
         setting = setting_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
-        candidate = Candidate((body.name, *ctx.aliases(node)), body.type, scope_of(ctx, node), node)
+        candidate = Candidate(names, body.type, scope_of(ctx, node), node)
         near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
         held = considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
@@ -154,7 +158,18 @@ def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, 
         return {}
     hits = meaning.find(whole_text(vector.values, meaning.dimension), MAX_NEAR)
     near = [hit for hit in hits if hit.score >= least and hit.node != node]
-    return {hit.node: hit.score for hit in near if tables.node(hit.node).versions == hit.version}
+    newest = [hit for hit in near if tables.node(hit.node).versions == hit.version]
+    return {hit.node: hit.score for hit in newest if _is_named(ctx, hit.node)}
+
+
+def _is_named(ctx: Context, node: int) -> bool:
+    body = ctx.body(node)
+    return body is not None and _names_somebody((body.name, *ctx.aliases(node)))
+
+
+def _names_somebody(names: Sequence[str]) -> bool:
+    """False for what has no name: it is a statement, and two that say nearly the same are two."""
+    return any(name_digest(name) != NO_NAME for name in names)
 
 
 def _judged(

@@ -36,7 +36,7 @@ def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: world
     head = db.head()
     with pytest.raises(InputError) as raised:
         call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
-    assert f"{new} took its place, and says: Ada is allergic to nuts and soy." in raised.value.message
+    assert f"{new} took its place, and says “Ada is allergic to nuts and soy.”" in raised.value.message
     assert raised.value.remedy == f"Amend {new} if that is not right either"
     assert db.head() == head
     last = call(desk, "memory_amend", id=new, text="Ada is allergic to nuts, soy and milk.")["id"]

@@ -81,6 +81,19 @@ def test_nothing_is_written_where_nothing_is_found_and_what_was_looked_at_is_not
         assert db.recluster().looked_at == 0
 
 
+def test_statements_without_a_name_are_nobody_however_near_their_meanings_are() -> None:
+    """Two hundred notes of an agent's steps had five hundred proposals that two of them be one."""
+    with new_store(embedder=Topics()) as db:
+        for number in range(9):
+            db.create("Fact", "", content="search " * (number + 1))
+        db.create("Fact", "what was searched", content="search")
+        db.embed()
+        found = db.recluster()
+        assert (found.looked_at, found.proposals) == (1, ())
+        db.alias(db.view().find(type="Fact")[0], "the search")
+        assert pairs(db) == [] and len(db.recluster().proposals) == 1, "once it has a name it may be somebody"
+
+
 def test_two_of_one_meaning_are_found_once_their_texts_have_vectors_and_numbers_keep_apart() -> None:
     with new_store(embedder=Topics()) as db:
         lead = db.create("Entity", "the engineering lead", content="search search", resolve="all")

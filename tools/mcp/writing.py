@@ -94,7 +94,7 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
     same = next((heir for heir in now if heir.content == text), None)
     if same is None:
         raise InputError(
-            f"{old.ref} holds no more: {now[0].ref} took its place, and says: {_excerpt(now[0])}",
+            f"{old.ref} holds no more: {now[0].ref} took its place, and says “{_excerpt(now[0])}”",
             f"Amend {now[0].ref} if that is not right either",
         )
     told = f"{old.ref} had been amended so before: nothing was written"
