@@ -17,10 +17,9 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from bench._endpoint import INTERFACES, endpoint_of
+from bench._haystacks import ABSTAINING
 from worlddb import Hit, InputError, MalformedFile, format_time
 
-ABSTAINING: Final = "_abs"
-"""How the ids of questions end that cannot be answered from their haystack."""
 ANSWER_TOKENS: Final = 512
 VERDICT_TOKENS: Final = 8
 _CHARACTERS_A_TURN: Final = 4_000
@@ -110,7 +109,9 @@ def passages(hits: Sequence[Hit]) -> str:
 
 def answered(model: Model, question: Asked, hits: Sequence[Hit]) -> str:
     """What the model answers: what stands behind the last mark, or all of it if there is none."""
-    prompt = ANSWER_PROMPT.format(now=question.question_date, passages=passages(hits), question=question.question)
+    prompt = ANSWER_PROMPT.format(
+        now=question.question_date or "not known", passages=passages(hits), question=question.question
+    )
     said = model.ask(prompt, most_tokens=ANSWER_TOKENS)
     place = said.upper().rfind(_MARK)
     return said[place + len(_MARK) :].strip() if place >= 0 else said.strip()
@@ -118,7 +119,7 @@ def answered(model: Model, question: Asked, hits: Sequence[Hit]) -> str:
 
 def judged(model: Model, question: Asked, expected: str, given: str) -> str:
     """``right``, ``wrong``, or ``unclear`` for anything that is neither."""
-    kind = "unanswerable" if question.question_id.endswith(ABSTAINING) else question.question_type
+    kind = "unanswerable" if ABSTAINING in question.question_id else question.question_type
     rule = _RULES.get(kind, "")
     prompt = JUDGE_PROMPT.format(question=question.question, expected=expected, given=given, rule=rule)
     said = model.ask(prompt, most_tokens=VERDICT_TOKENS).strip().strip("*\"'.").upper()

@@ -7,7 +7,7 @@ import json
 import platform
 import statistics
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,8 @@ import lmdb
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from worlddb import WorldDBError
 
 DEFAULT_SEED: Final = 1
 _LIBRARIES: Final = ("worlddb", "lmdb", "msgspec", "blake3", "tantivy")
@@ -27,6 +29,14 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     made.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     made.add_argument("--seed", type=int, default=DEFAULT_SEED, help="what the workload is drawn from (default: 1)")
     return made
+
+
+def ended(main: Callable[[], None]) -> None:
+    """Run a program; bad input ends it with a line that says what was wrong, and no trace of the program."""
+    try:
+        main()
+    except WorldDBError as error:
+        sys.exit(f"error[{error.code}]: {error}")
 
 
 def machine() -> dict[str, str]:

@@ -37,9 +37,14 @@ def recall_share(found: Sequence[str], gold: Collection[str], k: int) -> float:
 
 
 def ndcg(found: Sequence[str], gold: Collection[str], k: int) -> float:
-    """Normalised discounted cumulative gain of the first k, every gold item worth the same."""
-    gained = sum(1 / log2(rank + 1) for rank, each in enumerate(found[:k], 1) if each in gold)
-    return gained / sum(1 / log2(rank + 1) for rank in range(1, min(k, len(set(gold))) + 1))
+    """Normalised discounted cumulative gain of the first k, every gold item worth the same, as the authors of
+    LongMemEval compute it: the second place is worth as much as the first (Järvelin and Kekäläinen 2002, base 2)."""
+    gained = sum(_discount(rank) for rank, each in enumerate(found[:k], 1) if each in gold)
+    return gained / sum(map(_discount, range(1, min(k, len(set(gold))) + 1)))
+
+
+def _discount(rank: int) -> float:
+    return 1 / max(1.0, log2(rank))
 
 
 def interval(scores: Sequence[float], seed: int) -> tuple[float, float]:

@@ -17,14 +17,10 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final
 
-import msgspec
-
 import worlddb
-from bench._report import p50, p95, parser, percentile, report
-from bench.longmemeval import Record
+from bench._haystacks import Record, load, texts
+from bench._report import ended, p50, p95, parser, percentile, report
 from worlddb import Database, Turn, View
-from worlddb.tools.importers import files
-from worlddb.tools.importers.longmemeval import parse_date
 
 SHAPES: Final[dict[str, dict[str, Any]]] = {
     "all lanes": {},
@@ -38,7 +34,7 @@ WARM_UP: Final = 5
 
 def main() -> None:
     arguments = _arguments()
-    records = msgspec.json.decode(files.whole(arguments.file), type=list[Record])
+    records = load(arguments.file)
     kept = arguments.store
     with nullcontext(kept) if kept else tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         store = Path(folder) / "store"
@@ -50,7 +46,7 @@ def main() -> None:
             first = _asked(db.view(), records[0], {})
             result = measure(db, records[: arguments.questions]) | {
                 "turns": turns,
-                "distinct_texts": min(turns, len(_texts(records))),
+                "distinct_texts": min(turns, len(set(texts(records).values()))),
                 "open_ms": round(opened[0], 3),
                 "open_cpu_ms": round(opened[1], 3),
                 "first_ms": round(first[0], 3),
@@ -84,23 +80,21 @@ def fill(db: Database, records: Sequence[Record], turns: int) -> int:
         if count >= turns:
             break
     if db.view().counts()["worlds"] < count:
-        for name, date, said in wanted:
-            db.ingest(said, conversation="haystack", session=name, at=parse_date(date), format="longmemeval")
+        for name, at, said in wanted:
+            db.ingest(said, conversation="haystack", session=name, at=at, format="longmemeval")
     db.embed()
     assert db.catch_up(), "nobody else has the indexes of this store"
     return count
 
 
-def _sessions(records: Sequence[Record]) -> Iterator[tuple[str, str, list[Turn]]]:
+def _sessions(records: Sequence[Record]) -> Iterator[tuple[str, int | None, list[Turn]]]:
     """Sessions without end, each under a name of its own."""
     times = 0
     while True:
         for record in records:
-            for name, date, turns in zip(
-                record.haystack_session_ids, record.haystack_dates, record.haystack_sessions, strict=True
-            ):
+            for name, at, turns in record.sessions:
                 if turns:
-                    yield f"{name} {times}", date, [Turn(text=turn.content, speaker=turn.role) for turn in turns]
+                    yield f"{name} {times}", at, [Turn(text=turn.content, speaker=turn.role) for turn in turns]
                 times += 1
 
 
@@ -120,14 +114,10 @@ def _quantiles(samples: Sequence[float]) -> tuple[float, float, float]:
     return round(p50(samples), 3), round(p95(samples), 3), round(percentile(samples, 99), 3)
 
 
-def _texts(records: Sequence[Record]) -> set[str]:
-    return {turn.content for record in records for session in record.haystack_sessions for turn in session}
-
-
 def _asked(view: View, record: Record, options: dict[str, Any]) -> tuple[float, float]:
     """Milliseconds on the clock and on the processor."""
     began, ran = perf_counter(), process_time()
-    view.recall(record.question, asked=parse_date(record.question_date), **options)
+    view.recall(record.question, asked=record.asked, **options)
     return _since(began, ran)
 
 
@@ -136,4 +126,4 @@ def _since(began: float, ran: float) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -10,26 +10,46 @@ baselines in bench/_baselines.py are asked the same questions in the same run. N
 from __future__ import annotations
 
 import argparse
-import json
+import codecs
 import re
 import statistics
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 import worlddb
 from bench import _baselines
-from bench._report import p50, p95, parser, report
+from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import VARIANTS, interval, recall_share
-from worlddb import EMBEDDERS, LANES, Database, View, embedder_named
-from worlddb.tools.importers import files
+from worlddb import EMBEDDERS, LANES, Database, InputError, View, embedder_named
+from worlddb.tools.importers import files, locomo
+from worlddb.tools.importers.conversation import Conversation
+from worlddb.tools.importers.malformed import Place, decoded
 from worlddb.tools.importers.run import ingest_files
 
 CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-_TURN_ID: Final = re.compile(r"D\d+:\d+")
-_SESSION: Final = re.compile(r"session_\d+")
+OTHER: Final = "of no category"
+_TURN_ID: Final = re.compile(r"D:?(\d+):(\d+)")
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    question: str
+    evidence: list[str] | str | None = None
+    category: int | None = None
+
+
+class _Record(msgspec.Struct, frozen=True):
+    sample_id: str
+    qa: list[_Asked] = []
+
+
+_RECORDS: Final = msgspec.json.Decoder(list[_Record])
+_RECORD: Final = msgspec.json.Decoder(_Record)
 
 
 class Question(NamedTuple):
@@ -71,8 +91,10 @@ def _arguments() -> argparse.Namespace:
 
 def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Ingest the file, ask its questions, and sum up by category."""
-    records = _records(arguments.file)
-    questions, left_out, unknown = _questions(records)
+    conversations = {found.name: found for found in locomo.read(arguments.file)}
+    questions, left_out, unknown = _questions(arguments.file, conversations)
+    if not questions:
+        raise InputError(f"{arguments.file} has no question with evidence in what was said", "Name a file of LoCoMo")
     embedder = embedder_named(arguments.embedder)
     with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()
@@ -82,11 +104,10 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         model = db.embed().model
         assert db.catch_up(), "nobody else has the indexes of this store"
         view = db.view()
-        worlds = {record["sample_id"]: _world(db, view, record["sample_id"]) for record in records}
+        worlds = {name: _world(db, view, name) for name in {question.conversation for question in questions}}
         ends = {name: max(session.valid.start for session in view.children(world)) for name, world in worlds.items()}
         peers = {
-            record["sample_id"]: _baselines.built(_baselines.available(), texts_of(record), embedder)
-            for record in records
+            name: _baselines.built(_baselines.available(), texts_of(conversations[name]), embedder) for name in worlds
         }
         scores: defaultdict[str, list[float]] = defaultdict(list)
         taken = []
@@ -112,7 +133,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         key: round(statistics.fmean(every), 4),
         "by_category": {
             name: {"n": len(scores[name]), key: round(statistics.fmean(scores[name]), 4)}
-            for name in CATEGORIES.values()
+            for name in (*CATEGORIES.values(), OTHER)
             if scores[name]
         },
         "variants": {
@@ -121,7 +142,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         },
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
-        "conversations": len(records),
+        "conversations": len(conversations),
         "turns": ingested.turns,
         "ingest_s": round(seconds, 3),
         "unknown_evidence": unknown,
@@ -132,10 +153,9 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def texts_of(record: dict[str, Any]) -> dict[str, str]:
-    """What was said in a conversation, by the turns' ids."""
-    said = (turns for key, turns in record["conversation"].items() if _SESSION.fullmatch(key))
-    return {turn["dia_id"]: turn["text"] for turns in said for turn in turns}
+def texts_of(conversation: Conversation) -> dict[str, str]:
+    """What was said in a conversation, as the importer takes it in, by the turns' ids."""
+    return {turn.source["id"]: turn.text for session in conversation.sessions for turn in session.turns}
 
 
 def _share(question: Question, found: worlddb.Recall) -> float:
@@ -143,28 +163,47 @@ def _share(question: Question, found: worlddb.Recall) -> float:
     return len(recalled) / len(question.evidence)
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
-    found: Any = json.loads(files.whole(path))
-    return found if isinstance(found, list) else [found]
-
-
-def _questions(records: list[dict[str, Any]]) -> tuple[list[Question], int, int]:
+def _questions(path: Path, conversations: Mapping[str, Conversation]) -> tuple[list[Question], int, int]:
     """The questions with evidence, how many have none, and how many evidence ids name no turn."""
     questions = []
     left_out = unknown = 0
-    for record in records:
-        parts = record["conversation"]
-        turns = {turn["dia_id"] for key, said in parts.items() if _SESSION.fullmatch(key) for turn in said}
-        for asked in record["qa"]:
-            # Some entries hold several ids in one text.
-            told = [name for entry in asked.get("evidence") or [] for name in _TURN_ID.findall(entry) or [entry]]
-            evidence = frozenset(told) & turns
-            unknown += len(set(told) - turns)
+    for record in decoded(Place(path), _decoded, files.whole(path)):
+        turns = {_normal(name): name for name in texts_of(conversations[record.sample_id])}
+        for asked in record.qa:
+            told = _told(asked.evidence)
+            evidence = frozenset(turns[name] for name in told if name in turns)
+            unknown += len(told - turns.keys())
             left_out += not evidence
             if evidence:
-                category = CATEGORIES[asked["category"]]
-                questions.append(Question(asked["question"], record["sample_id"], category, frozenset(evidence)))
+                category = CATEGORIES.get(asked.category or 0, OTHER)
+                questions.append(Question(asked.question, record.sample_id, category, evidence))
     return questions, left_out, unknown
+
+
+def _decoded(data: bytes) -> list[_Record]:
+    text = data.removeprefix(codecs.BOM_UTF8).strip()
+    return [_RECORD.decode(text)] if text.startswith(b"{") else _RECORDS.decode(text)
+
+
+def _told(evidence: list[str] | str | None) -> set[str]:
+    """The turns that are named: some entries hold several ids in one text."""
+    entries = [evidence] if isinstance(evidence, str) else evidence or []
+    ids = (_TURN_ID.finditer(entry) for entry in entries)
+    return {
+        name
+        for entry, found in zip(entries, ids, strict=True)
+        for name in [_named(match) for match in found] or [entry]
+    }
+
+
+def _normal(name: str) -> str:
+    """A turn's id in one form: the file also writes "D30:05" and "D:11:26"."""
+    found = _TURN_ID.fullmatch(name)
+    return name if found is None else _named(found)
+
+
+def _named(match: re.Match[str]) -> str:
+    return f"D{int(match[1])}:{int(match[2])}"
 
 
 def _world(db: Database, view: View, name: str) -> str:
@@ -175,4 +214,4 @@ def _world(db: Database, view: View, name: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -20,38 +20,59 @@ import msgspec
 
 import worlddb
 from bench import _baselines
-from bench._report import parser, report
+from bench._report import ended, parser, report
 from bench._retrieval import VARIANTS, recall_any, summary
-from worlddb import EMBEDDERS, Embedder, Turn, embedder_named
-from worlddb.query.dates import spans
-from worlddb.reconciler.models import DEFAULT_EMBEDDER
+from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
 from worlddb.tools.importers import files, locomo
 from worlddb.tools.importers.conversation import Conversation, Session
+from worlddb.tools.importers.malformed import Place, decoded
 
 _LINE: Final = re.compile(r"(?:^|\\n|\n)\s*(?P<side>[AB]):\s*(?P<text>.*?)(?=(?:\\n|\n)\s*[AB]:|\Z)", re.S)
-_LATER: Final = re.compile(r"\b(?:later|after)\b")
+_NUMBERS: Final = {
+    **{word: number for number, word in enumerate(("a", "two", "three", "four", "five", "six", "seven", "eight"), 1)},
+    **{word: number for number, word in enumerate(("nine", "ten", "eleven", "twelve", "thirteen", "fourteen"), 9)},
+    **{word: number for number, word in enumerate(("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"), 15)},
+    **{"an": 1, "one": 1, "the next": 1, "the following": 1, "couple": 2, "few": 3, "some": 3, "several": 4},
+    **{"half a": 0.5, "twenty": 20},
+}
+_DAYS: Final = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
+_GAP: Final = re.compile(
+    rf"\b(?P<count>\d+(?:\.\d+)?|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})(?: of)?(?P<half> and a half)?"
+    rf" (?P<unit>{'|'.join(_DAYS)})s?\b(?P<more> and a half)?",
+    re.I,
+)
+_SIDE: Final = re.compile(r"\A\s*[AB]:\s*")
+_UNKNOWN_GAP: Final = "one month later"
 CUE: Final = "cue"
 
 
 class Pair(msgspec.Struct, frozen=True):
     """A cue and its trigger, as in the file."""
 
-    relation_type: str
     cue_dialogue: str
     trigger_query: str
-    time_gap: str
+    time_gap: str | None = None
+    relation_type: str = "unknown"
+
+
+_PAIRS: Final = msgspec.json.Decoder(list[Pair])
 
 
 def main() -> None:
     arguments = _arguments()
-    pairs = msgspec.json.decode(files.whole(arguments.file), type=list[Pair])[: arguments.limit]
-    result = measure(pairs, locomo.load(arguments.conversations).loaded, arguments)
+    pairs = decoded(Place(arguments.file), _PAIRS.decode, files.whole(arguments.file).strip())[: arguments.limit]
+    conversations = [found for found in locomo.read(arguments.conversations) if _last(found) is not None]
+    if not pairs or not conversations:
+        lacking = f"{arguments.conversations} has no dated session" if pairs else f"{arguments.file} holds no pair"
+        raise InputError(lacking, "Name a file of LoCoMo-Plus, and one of LoCoMo")
+    result = measure(pairs, conversations, arguments)
     key = f"recall@{arguments.k}"
     rows = [(name, told["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["by_category"].items()]
     rows.extend(
         (f"all, {name}", told["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["variants"].items()
     )
-    report(arguments, "locomo_plus", result, ("relation", "pairs", key, "95 %"), rows)
+    notes = (f"Of {result['unknown_gaps']} pairs the time gap was not understood; it was taken for one month.",)
+    report(arguments, "locomo_plus", result, ("relation", "pairs", key, "95 %"), rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -73,9 +94,11 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         for number, pair in enumerate(pairs):
             conversation = conversations[number % len(conversations)]
-            found = _found(Path(folder) / str(number), pair, conversation, arguments.k, embedder)
+            turns = cue_turns(pair.cue_dialogue, conversation.speakers)
+            gold = {f"{CUE}:{at}" for at, _ in enumerate(turns)}
+            found = _found(Path(folder) / str(number), pair, turns, conversation, arguments.k, embedder)
             for variant, ids in found.items():
-                score = {key: recall_any(ids, {f"{CUE}:0", f"{CUE}:1"}, arguments.k)}
+                score = {key: recall_any(ids, gold, arguments.k)}
                 rows[variant].append(score)
                 if variant == "default":
                     kinds[pair.relation_type].append(score)
@@ -84,21 +107,28 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
         **variants["default"],
         "by_category": {kind: summary(found, arguments.seed) for kind, found in sorted(kinds.items())},
         "variants": variants,
+        "unknown_gaps": sum(gap_before(pair.time_gap, 0) is None for pair in pairs),
         "k": arguments.k,
     }
 
 
+def _last(conversation: Conversation) -> int | None:
+    """When the last session began, if any is dated."""
+    return max((session.at for session in conversation.sessions if session.at is not None), default=None)
+
+
 def _found(
-    folder: Path, pair: Pair, conversation: Conversation, k: int, embedder: Embedder = DEFAULT_EMBEDDER
+    folder: Path, pair: Pair, turns: list[Turn], conversation: Conversation, k: int, embedder: Embedder
 ) -> dict[str, list[str]]:
     """The ids of the first k hits, by variant."""
-    asked_at = max(session.at for session in conversation.sessions if session.at is not None)
-    cue = Session(CUE, gap_before(pair.time_gap, asked_at), cue_turns(pair.cue_dialogue, conversation.speakers))
-    sessions = sorted((*conversation.sessions, cue), key=lambda session: session.at or 0)
+    asked_at = _last(conversation)
+    assert asked_at is not None, "conversations without a date are not asked"
+    said_at = gap_before(pair.time_gap, asked_at) or gap_before(_UNKNOWN_GAP, asked_at)
+    sessions = sorted((*conversation.sessions, Session(CUE, said_at, turns)), key=lambda session: session.at or 0)
     texts: dict[str, str] = {}
-    trigger = pair.trigger_query.partition(": ")[2] or pair.trigger_query
+    trigger = _SIDE.sub("", pair.trigger_query, count=1)
     with worlddb.open(folder, author="bench", embedder=embedder) as db:
-        for session in sessions:
+        for session in (session for session in sessions if session.turns):
             said = []
             for at, turn in enumerate(session.turns):
                 texts[f"{session.name}:{at}"] = turn.text
@@ -117,14 +147,19 @@ def _found(
 def cue_turns(dialogue: str, speakers: list[str]) -> list[Turn]:
     """The turns of a cue, said by the conversation's speakers."""
     said = [(match["side"], match["text"].strip()) for match in _LINE.finditer(dialogue)] or [("A", dialogue)]
-    return [Turn(text=text, speaker=speakers["AB".index(side)]) for side, text in said]
+    sides = dict(zip("AB", (*speakers, "A", "B"), strict=False))
+    return [Turn(text=text, speaker=sides[side]) for side, text in said]
 
 
-def gap_before(gap: str, at: int) -> int:
-    """When a cue was said whose trigger followed "two months later", in microseconds: the middle of what that means."""
-    named = spans(_LATER.sub("ago", gap), at)
-    assert named, f"the time gap {gap!r} is understood"
-    return (named[0].start + named[0].end) // 2
+def gap_before(gap: str | None, at: int) -> int | None:
+    """When a cue was said whose trigger followed "two months later", in microseconds; ``None`` if it is no such gap."""
+    found = _GAP.search(gap or "")
+    if found is None:
+        return None
+    said = found["count"].lower()
+    count = _NUMBERS[said] if said in _NUMBERS else float(said)
+    count += 0.5 * bool(found["half"] or found["more"])
+    return at - round(count * _DAYS[found["unit"].lower()] * 86_400_000_000)
 
 
 def _shown(interval: list[float]) -> str:
@@ -132,4 +167,4 @@ def _shown(interval: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

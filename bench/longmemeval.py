@@ -13,65 +13,38 @@ the answers (bench/_answering.py). Both are reached at --endpoint; the key is re
 from __future__ import annotations
 
 import argparse
-import hashlib
-import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Any, Final
 
 import worlddb
 from bench import _baselines
 from bench._answering import Panel, add_arguments, panel_of, summed_up
-from bench._report import p50, p95, parser, report
+from bench._haystacks import ABSTAINING, Question, Record, called, half, load, question, texts, turn_id
+from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import VARIANTS, ndcg, recall_all, recall_any, summary
-from worlddb import LANES, Database, Turn, WorldDBError
-from worlddb.tools.importers import files
-from worlddb.tools.importers.longmemeval import parse_date
+from worlddb import LANES, Database, InputError, Turn
 
 GRANULARITIES: Final = ("session", "turn")
 CUTS: Final = (1, 5, 10)
+AUTHORS: Final = ("recall_all@5", "ndcg@5", "recall_all@10", "ndcg@10")
+"""What the benchmark's authors print, of the questions that can be answered."""
 DEPTH: Final = 100
 """How many turns are fetched; of a baseline so that ten sessions are among them."""
 SESSIONS: Final = 10
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    role: str
-    content: str
-    has_answer: bool | None = None
-
-
-class Record(msgspec.Struct, frozen=True):
-    """A question and its haystack, as in the file."""
-
-    question_id: str
-    question_type: str
-    question: str
-    question_date: str
-    answer_session_ids: list[str]
-    haystack_dates: list[str]
-    haystack_session_ids: list[str]
-    haystack_sessions: list[list[_Turn]]
-    answer: str | int | float = ""
-
-
-class Question(NamedTuple):
-    """What is asked, and what counts as found: names of sessions (:func:`_called`), and of turns."""
-
-    record: Record
-    sessions: frozenset[str]
-    turns: frozenset[str]
-
-
 def main() -> None:
     arguments = _arguments()
-    questions = [_question(record) for record in _records(arguments)]
+    questions = [question(record) for record in _records(arguments)]
     panel = panel_of(arguments)
+    if not any(each.turns for each in questions):
+        raise InputError(f"Of {len(questions)} questions none has a turn that answers it in its haystack", "Ask others")
+    if arguments.judge and (nothing := [each.record for each in questions if not each.record.answer]):
+        raise InputError(f"The question {nothing[0].question_id!r:.80} has no answer to judge by", "Leave out --judge")
     result = measure(questions, arguments, panel)
     rows = []
     for name, found in result["variants"].items():
@@ -102,9 +75,17 @@ def main() -> None:
     notes = (
         f"{result['n']} questions, {result['turns']:,} turns; ingested in {result['ingest_s']:.1f} s, embedded in"
         f" {result['embed_s']:.1f} s.",
+        f"Left out: {result['left_out']} questions whose haystack has nothing that answers. Those that can be answered:"
+        f" {_shown(result['answerable'][arguments.granularity])}.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
     )
     report(arguments, "longmemeval", result, heads, rows, (*notes, *summed_up(result)))
+
+
+def _shown(found: Mapping[str, Any]) -> str:
+    """How many questions, and what the authors print of a granularity."""
+    told = (f"{metric} {found[metric]}" for metric in AUTHORS if metric in found)
+    return ", ".join((f"n={found['n']}", *told))
 
 
 def _arguments() -> argparse.Namespace:
@@ -121,33 +102,18 @@ def _arguments() -> argparse.Namespace:
 
 
 def _records(arguments: argparse.Namespace) -> list[Record]:
-    records = msgspec.json.decode(files.whole(arguments.file), type=list[Record])
+    records = load(arguments.file)
     if arguments.half is not None:
         records = [record for record in records if half(record.question_id) == arguments.half]
     return records[: arguments.limit]
 
 
-def half(question_id: str) -> int:
-    """In which half of the questions one is; recall was designed on half 0 of the development questions."""
-    return int(hashlib.sha256(question_id.encode()).hexdigest(), 16) % 2
-
-
-def _question(record: Record) -> Question:
-    gold = frozenset(record.answer_session_ids) & frozenset(record.haystack_session_ids)
-    sessions = [
-        (name, turns)
-        for name, turns in zip(record.haystack_session_ids, record.haystack_sessions, strict=True)
-        if name in gold
-    ]
-    marked = {f"{name}:{at}" for name, turns in sessions for at, turn in enumerate(turns) if turn.has_answer}
-    every = {f"{name}:{at}" for name, turns in sessions for at, _ in enumerate(turns)}
-    return Question(record, frozenset(map(_called, gold)), frozenset(marked or every))
-
-
 def measure(questions: list[Question], arguments: argparse.Namespace, panel: Panel | None = None) -> dict[str, Any]:
-    """Ask every question in every variant, and sum up; with a panel, have each answered and judged too."""
-    rows: defaultdict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
-    kinds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    """Ask every question in every variant, and sum up; with a panel, have each answered and judged too.
+
+    A question whose haystack has nothing that answers is left out of what is summed up, and counted.
+    """
+    scores = _Scores()
     taken: list[float] = []
     spent = {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
@@ -155,31 +121,27 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
             with worlddb.open(Path(folder) / str(number), author="bench") as db:
                 _fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
                 view = db.view()
-                peers = _baselines.built(_baselines.available(), _texts(asked))
-                for question in asked:
-                    text, asked_at = question.record.question, parse_date(question.record.question_date)
+                peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]))
+                for each in asked:
+                    text = each.record.question
+                    when: dict[str, Any] = {"asked": each.record.asked}
                     for variant, options in VARIANTS.items():
                         chosen = {"lanes": tuple(arguments.lanes)} if variant == "default" else options
-                        found = view.recall(text, k=DEPTH, asked=asked_at, **chosen)
-                        groups = view.recall(text, k=SESSIONS, group=1, asked=asked_at, **chosen).groups
+                        found = view.recall(text, k=DEPTH, **when, **chosen)
+                        groups = view.recall(text, k=SESSIONS, group=1, **when, **chosen).groups
                         if variant == "default":
                             began = perf_counter()
-                            view.recall(text, asked=asked_at, **chosen)
+                            view.recall(text, **when, **chosen)
                             taken.append(1000 * (perf_counter() - began))
                         turns = [hit.source["id"] for hit in found.hits if hit.type == "Turn"]
-                        scored = _scores(question, turns, [group.name for group in groups if group.type == "Session"])
-                        for granularity, scores in scored.items():
-                            rows[variant, granularity].append(scores)
+                        scores.add(variant, each, turns, [group.name for group in groups if group.type == "Session"])
                         if variant == "default" and panel is not None:
-                            panel.hear(question.record, found.hits)
-                        if variant == "default":
-                            kinds[question.record.question_type].append(scored[arguments.granularity])
+                            panel.hear(each.record, found.hits)
                     for name, peer in peers.items():
                         turns = peer.search(text, DEPTH)
-                        for granularity, scores in _scores(question, turns, _sessions_of(turns)).items():
-                            rows[name, granularity].append(scores)
+                        scores.add(name, each, turns, _sessions_of(turns))
     variants = {
-        variant: {each: summary(rows[variant, each], arguments.seed) for each in GRANULARITIES}
+        variant: {each: summary(scores.by_variant[variant, each], arguments.seed) for each in GRANULARITIES}
         for variant in (*VARIANTS, *_baselines.available())
     }
     return {
@@ -187,13 +149,41 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
         "granularity": arguments.granularity,
         "pooled": arguments.pooled,
         "entities": arguments.entities,
-        "by_type": {kind: summary(found, arguments.seed) for kind, found in sorted(kinds.items())},
+        "left_out": sum(not each.turns for each in questions),
+        "answerable": {each: summary(scores.answerable[each], arguments.seed) for each in GRANULARITIES},
+        "by_type": {
+            kind: summary(found[arguments.granularity], arguments.seed)
+            for kind, found in sorted(scores.by_type.items())
+        },
         "variants": variants,
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         **spent,
         **({} if panel is None else panel.figures()),
     }
+
+
+class _Scores:
+    """What was found of every question that counts: by variant and granularity, and of the default also by type, and of
+    the questions that can be answered, both by granularity."""
+
+    def __init__(self) -> None:
+        self.by_variant: defaultdict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
+        self.by_type: defaultdict[str, defaultdict[str, list[dict[str, float]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        self.answerable: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+
+    def add(self, variant: str, asked: Question, turns: list[str], sessions: list[str]) -> None:
+        """What a variant found, the best first."""
+        if not asked.turns:
+            return
+        for granularity, scores in _scores(asked, turns, sessions).items():
+            self.by_variant[variant, granularity].append(scores)
+            if variant == "default":
+                self.by_type[asked.record.question_type][granularity].append(scores)
+                if ABSTAINING not in asked.record.question_id:
+                    self.answerable[granularity].append(scores)
 
 
 def _stores(questions: list[Question], pooled: bool) -> Iterator[list[Question]]:
@@ -208,21 +198,17 @@ def _fill(db: Database, questions: list[Question], spent: dict[str, Any], extrac
     """Take in the haystacks, a session that several of them have once."""
     began = perf_counter()
     held: set[str] = set()
-    for question in questions:
-        record = question.record
-        for name, date, turns in zip(
-            record.haystack_session_ids, record.haystack_dates, record.haystack_sessions, strict=True
-        ):
-            if name in held or not turns:
-                continue
-            held.add(name)
-            said = [
-                Turn(text=turn.content, speaker=turn.role, source={"id": f"{name}:{at}"})
-                for at, turn in enumerate(turns)
-            ]
-            where: dict[str, Any] = {"conversation": "haystack", "session": _called(name), "format": "longmemeval"}
-            db.ingest(said, at=parse_date(date), extractor=extractor, **where)
-            spent["turns"] += len(turns)
+    for session in (session for each in questions for session in each.record.sessions):
+        if session.name in held or not session.turns:
+            continue
+        held.add(session.name)
+        said = [
+            Turn(text=turn.content, speaker=turn.role, source={"id": turn_id(session.name, at)})
+            for at, turn in enumerate(session.turns)
+        ]
+        where: dict[str, Any] = {"conversation": "haystack", "session": called(session.name), "format": "longmemeval"}
+        db.ingest(said, at=session.at, extractor=extractor, **where)
+        spent["turns"] += len(said)
     spent["ingest_s"] += perf_counter() - began
     began = perf_counter()
     db.embed()
@@ -230,24 +216,9 @@ def _fill(db: Database, questions: list[Question], spent: dict[str, Any], extrac
     spent["embed_s"] += perf_counter() - began
 
 
-def _texts(questions: list[Question]) -> dict[str, str]:
-    """What was said in the haystacks, by the turns' ids."""
-    return {
-        f"{name}:{at}": turn.content
-        for question in questions
-        for name, turns in zip(question.record.haystack_session_ids, question.record.haystack_sessions, strict=True)
-        for at, turn in enumerate(turns)
-    }
-
-
 def _sessions_of(turns: list[str]) -> list[str]:
     """The sessions of some turns, each where the best of its turns is."""
-    return list(dict.fromkeys(_called(turn.rpartition(":")[0]) for turn in turns))
-
-
-def _called(session: str) -> str:
-    """The name of a session in the store: those of the file say which of them have the answer."""
-    return hashlib.sha256(session.encode()).hexdigest()[:16]
+    return list(dict.fromkeys(called(turn.rpartition(":")[0]) for turn in turns))
 
 
 def _scores(question: Question, turns: list[str], sessions: list[str]) -> dict[str, dict[str, float]]:
@@ -265,7 +236,4 @@ def _scores(question: Question, turns: list[str], sessions: list[str]) -> dict[s
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except WorldDBError as error:
-        sys.exit(f"error[{error.code}]: {error}")
+    ended(main)

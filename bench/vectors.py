@@ -16,18 +16,16 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from bench._baselines import embedded
-from bench._report import p50, p95, parser, report
-from bench.longmemeval import Record
+from bench._haystacks import Record, load
+from bench._report import ended, p50, p95, parser, report
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.statements import said
 from worlddb.projections.indexes.vector_base import Base
 from worlddb.projections.indexes.vector_rows import VectorRow, expanded, extended
-from worlddb.tools.importers import files
 
 VECTORS: Final = (10_000, 100_000)
 SHARES: Final = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001)
@@ -41,7 +39,7 @@ KINDS: Final = ("random", "together")
 
 def main() -> None:
     arguments = _arguments()
-    records = msgspec.json.decode(files.whole(arguments.file), type=list[Record])
+    records = load(arguments.file)
     texts = list(islice(_texts(records), max(arguments.vectors)))
     given = embedded(texts, query=False).astype("<f2")
     queries = [extended(row) for row in embedded([record.question for record in records], query=True)]
@@ -114,8 +112,8 @@ def _texts(records: Sequence[Record]) -> Iterator[str]:
     """What was said, each text once."""
     seen: set[str] = set()
     for record in records:
-        for session in record.haystack_sessions:
-            for turn in session:
+        for session in record.sessions:
+            for turn in session.turns:
                 for text in (turn.content, *said(turn.content).statements):
                     if text and text not in seen:
                         seen.add(text)
@@ -162,4 +160,4 @@ def _asked(
 
 
 if __name__ == "__main__":
-    main()
+    ended(main)

@@ -22,7 +22,10 @@ def test_metrics_of_retrieval_are_those_of_their_authors() -> None:
     assert [recall_any(found, gold, k) for k in (1, 2)] == [0.0, 1.0]
     assert [recall_all(found, gold, k) for k in (3, 4)] == [0.0, 1.0]
     assert recall_share(found, gold, 2) == 0.5
-    assert ndcg(found, gold, 4) == pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3)))
+    # As LongMemEval's authors have it the first two places are worth 1, and each further one 1 / log2(place).
+    assert ndcg(found, gold, 4) == pytest.approx((1 + 1 / log2(4)) / 2)
+    assert ndcg(found, {"a", "c", "d"}, 10) == pytest.approx((1 + 1 / log2(3) + 1 / log2(4)) / (2 + 1 / log2(3)))
+    assert (ndcg(found, {"z"}, 4), ndcg(found, {"b"}, 1), ndcg(found, {"b"}, 4)) == (0.0, 0.0, 1.0)
     low, high = interval([0.0, 1.0] * 50, 1)
     assert 0.35 < low < 0.5 < high < 0.65
 

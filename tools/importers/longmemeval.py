@@ -1,9 +1,10 @@
 """LongMemEval (Wu et al. 2025): a list of questions, each with the sessions that it is asked about, as JSON.
 
-A record has ``question_id``, ``haystack_sessions`` (for each session its turns: ``role``, ``content``) and, as long,
-``haystack_dates`` such as "2023/05/30 (Tue) 22:36" and ``haystack_session_ids``. A question's haystack is one
-conversation. The data names no time zone: the times are taken as UTC. Some haystacks list a session twice; it is taken
-once. The question, its answer and the marks of the turns that have it are not part of what was said and are not read.
+A record has ``question_id``, ``haystack_session_ids``, ``haystack_sessions`` (for each session its turns: ``role``,
+``content``) and mostly, as long, ``haystack_dates`` such as "2023/05/30 (Tue) 22:36". A question's haystack is one
+conversation. The data names no time zone: the times are taken as UTC; a session without a date has none. Some haystacks
+list a session twice; it is taken once. The question, its answer and the marks of the turns that have it are not part of
+what was said and are not read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ NAME: Final = "longmemeval"
 """Part of every record's key: changing it would import everything a second time."""
 
 _MARK: Final = re.compile(rb'"(haystack_sessions|haystack_dates|haystack_session_ids|question_id)"\s*:')
-_DATE: Final = re.compile(r"(\d{4})/(\d{2})/(\d{2}) \([A-Za-z]{3}\) (\d{2}):(\d{2})", re.ASCII)
+_DATE: Final = re.compile(
+    r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?: \([A-Za-z]{3,9}\))?(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?", re.ASCII
+)
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -36,8 +39,8 @@ class _Turn(msgspec.Struct, frozen=True):
 class _Record(msgspec.Struct, frozen=True):
     question_id: str
     haystack_session_ids: list[str]
-    haystack_dates: list[str]
     haystack_sessions: list[list[_Turn]]
+    haystack_dates: list[str | None] | None = None
 
 
 _RECORDS: Final = msgspec.json.Decoder(list[_Record])
@@ -70,7 +73,8 @@ def load(path: Path, heard: Heard | None = None) -> Loaded:
 
 
 def parse_date(text: str) -> int:
-    """Microseconds UTC of LongMemEval's "2023/05/30 (Tue) 22:36".
+    """Microseconds UTC of LongMemEval's "2023/05/30 (Tue) 22:36", also without the day of the week or the time, or of
+    ISO 8601.
 
     Raises:
         InvalidTime: it has another form, or there is no such day or hour.
@@ -78,9 +82,12 @@ def parse_date(text: str) -> int:
     found = _DATE.fullmatch(text.strip())
     remedy = 'Write it as "2023/05/30 (Tue) 22:36"'
     if found is None:
-        raise InvalidTime(f"the date {text[:80]!r} is not of LongMemEval's form", remedy)
+        try:
+            return parse_time(text, "the date")
+        except InvalidTime:
+            raise InvalidTime(f"the date {text[:80]!r} is not of LongMemEval's form", remedy) from None
     try:
-        moment = datetime(*map(int, found.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
+        moment = datetime(*(int(part or 0) for part in found.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
     except ValueError as error:
         raise InvalidTime(f"the date {text[:80]!r} does not exist: {error}", remedy) from None
     return parse_time(moment)
@@ -88,7 +95,8 @@ def parse_date(text: str) -> int:
 
 def _conversation(place: Place, record: _Record) -> Conversation:
     name = judged(place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False))
-    names, dates, said = record.haystack_session_ids, record.haystack_dates, record.haystack_sessions
+    names, said = record.haystack_session_ids, record.haystack_sessions
+    dates = [None] * len(said) if record.haystack_dates is None else record.haystack_dates
     if not len(names) == len(dates) == len(said):
         raise malformed(
             place, f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; they have to be as many"
@@ -103,7 +111,7 @@ def _conversation(place: Place, record: _Record) -> Conversation:
             continue
         contents[session] = turns
         label = judged(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
-        at = judged(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
+        at = judged(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date)) if date else None
         sessions[session] = Session(label, at, [_turn(inside, label, each, turn) for each, turn in enumerate(turns)])
     speakers = dict.fromkeys(turn.speaker for each in sessions.values() for turn in each.turns if turn.speaker)
     return Conversation(NAME, name, list(speakers), list(sessions.values()))
