@@ -52,10 +52,12 @@ class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
     def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
-        self._snapshot = snapshot
+        self._tables = snapshot.tables
+        self._moment, self._top = snapshot.place
         self.inside = inside
         self.choice = choice
-        self._scope = Scope(snapshot.tables, inside, snapshot.place.moment)
+        self._is_of_several = choice.is_of_several
+        self._scope = Scope(snapshot.tables, inside, self._moment)
         self._members: set[int] | None = None
         self._counted = False
         self._seen: dict[int, SeenVersion | None] = {}
@@ -65,9 +67,8 @@ class Gate:
     def members(self) -> set[int] | None:
         """The worlds that are searched, if they are few; ``None`` for any."""
         if not self._counted:
-            moment, top = self._snapshot.place
-            if self.inside != top:
-                self._members = members_below(self._snapshot.tables, self.inside, moment, SMALL_WORLD)
+            if self.inside != self._top:
+                self._members = members_below(self._tables, self.inside, self._moment, SMALL_WORLD)
             self._counted = True
         return self._members
 
@@ -80,22 +81,21 @@ class Gate:
     def _look(self, node: int) -> SeenVersion | None:
         if not self._holds(node):
             return None
-        return self.choice.seen(self._snapshot.tables, node, self._snapshot.place.moment)
+        return self.choice.seen(self._tables, node, self._moment)
 
     def _holds(self, node: int) -> bool:
-        members = self.members
+        members = self._members if self._counted else self.members
         return self._scope.holds(node) if members is None else node in members
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
         """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
-        if (node, number) in self._numbered:
-            return self._numbered[node, number]
-        seen = None
-        if self._holds(node):
-            seen = self.choice.numbered(self._snapshot.tables, node, number, self._snapshot.place.moment)
-            if seen is not None and not self.choice.is_of_several:
-                self._seen[node] = seen
-        self._numbered[node, number] = seen
+        key = node, number
+        if key in self._numbered:
+            return self._numbered[key]
+        seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
+        if seen is not None and not self._is_of_several:
+            self._seen[node] = seen
+        self._numbered[key] = seen
         return seen
 
     def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:

@@ -14,7 +14,6 @@ from worlddb.projections.tables.asof import edge_seen
 from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS_CODE
 from worlddb.query.candidates import Gate, Passed
-from worlddb.query.scope import containers_at
 from worlddb.query.sight import Sight
 
 LENT: Final = (0.7, 0.65)
@@ -55,8 +54,8 @@ def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
     sessions: dict[int, set[int]] = {}
     for hit in hits:
         if hit.seen.row.type == _TURN:
-            for container in containers_at(tables, hit.node, moment)[:1]:
-                sessions.setdefault(container, set()).add(hit.node)
+            for place in snapshot.placings(hit.node)[:1]:
+                sessions.setdefault(place.source, set()).add(hit.node)
     found: dict[int, int] = {}
     for container, turns in sessions.items():
         joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
@@ -76,7 +75,6 @@ def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
 def _after(snapshot: Sight, node: int) -> Iterator[int]:
     """What joined the containers of a node after it, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
-    for place, row in tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq):
-        if edge_seen(tables, place, row, moment):
-            ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
-            yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))
+    for place in snapshot.placings(node):
+        ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
+        yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))

@@ -39,10 +39,16 @@ class Evidence(NamedTuple):
     before: float = 0.0
     edge: float = 0.0
 
-    @property
-    def own(self) -> float:
-        """What its words and its meaning say, which is what it lends the turns after it."""
-        return TEXT_WEIGHT * self.text + self.vector
+
+def own(text: float, vector: float) -> float:
+    """What a candidate's words and its meaning say, which is what it lends the turns after it."""
+    return TEXT_WEIGHT * text + vector
+
+
+def added_up(evidence: Evidence) -> float:
+    """The score of a candidate whose evidence is added up: the sum of what :func:`weighted` tells."""
+    text, vector, entity, when, before, edge = evidence
+    return sum((TEXT_WEIGHT * text, vector, ENTITY_WEIGHT * entity, WHEN_WEIGHT * when, before, edge))
 
 
 def weighted(evidence: Evidence) -> dict[str, float]:

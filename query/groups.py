@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.query.ranking import Ranked
 from worlddb.query.records import Hit
-from worlddb.query.scope import Scope, containers_at
+from worlddb.query.scope import Scope
 from worlddb.query.sight import Sight
 from worlddb.query.unify import Classes
 
@@ -39,10 +39,9 @@ def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Cla
     own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
     group has of each identity the best hit.
     """
-    moment = snapshot.place.moment
-    scope = Scope(snapshot.tables, inside, moment)
+    scope = Scope(snapshot.tables, inside, snapshot.place.moment)
     nodes = [hit.passed.node for hit in ranked]
-    around = {node: list(filter(scope.holds, containers_at(snapshot.tables, node, moment))) for node in nodes}
+    around = {node: [place.source for place in snapshot.placings(node) if scope.holds(place.source)] for node in nodes}
     containing = {container for containers in around.values() for container in containers}
     found: dict[int, Grouped] = {}
     held: set[tuple[int, int]] = set()

@@ -11,7 +11,7 @@ from worlddb.query.groups import Grouped
 from worlddb.query.lanes.text import matched
 from worlddb.query.period import Choice
 from worlddb.query.ranking import EDGE, ENTITY, TEXT, VECTOR, Ranked
-from worlddb.query.scope import Scope, containers_at
+from worlddb.query.scope import Scope
 from worlddb.query.sight import Sight
 from worlddb.query.window import Window
 
@@ -23,7 +23,7 @@ def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Cho
     """A candidate that was ranked, as a record. Of the worlds that contain it, the first that is searched is told."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
-    containers = containers_at(snapshot.tables, node, window.place.moment)
+    containers = [place.source for place in snapshot.placings(node)]
     container = next(filter(scope.sees, containers), containers[0] if containers else None)
     each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
     others = [other for other in each if other.number != seen.number]

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from worlddb.query.candidates import Gate, Named, Passed, Proposed, references, referring
 from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
-from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, reciprocal, strongest, weighted
+from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, added_up, own, reciprocal, strongest, weighted
 from worlddb.query.lanes.text import TextLane
 from worlddb.query.lanes.vector import VectorLane
 from worlddb.query.neighbours import in_order, neighbours
@@ -52,6 +52,14 @@ class Question(NamedTuple):
     about: str
     neighbours: int = 0
     """Of how many of the best hits of each lane the neighbours are candidates too."""
+
+
+class _Links(NamedTuple):
+    """What others lend candidates: the turns before them, and the hits that an edge joins to them; the shares of each
+    by lender."""
+
+    following: dict[int, dict[int, float]]
+    joined: dict[int, dict[int, float]]
 
 
 class Ranked(NamedTuple):
@@ -99,32 +107,32 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
-    evidence = _evidence(snapshot, lanes._replace(vector=vector), question, proposed, candidates, named)
-    own = {node: told.own for node, told in evidence.items()}
-    for node, more in lent(own, following).items():
-        evidence[node] = evidence[node]._replace(before=more)
-    for node, more in lent(own, joined).items():
-        evidence[node] = evidence[node]._replace(edge=more)
+    links = _Links(following, joined)
+    evidence = _evidence(snapshot, lanes._replace(vector=vector), question, proposed, candidates, named, links)
     ranks = {lane: [passed.node for passed in found] for lane, found in proposed.items()}
     if joined:
-        ranks[EDGE] = in_order(joined, own)
+        ranks[EDGE] = in_order(joined, {node: own(told.text, told.vector) for node, told in evidence.items()})
     if lanes.entity:
         about = [node for node in candidates if evidence[node].entity]
         ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
+    return _in_order(candidates, evidence, ranks, fusion)
+
+
+def _in_order(
+    candidates: dict[int, Passed], evidence: dict[int, Evidence], ranks: dict[str, list[int]], fusion: str
+) -> Iterator[Ranked]:
+    """The candidates by their scores, best first. What each lane added is told of those alone that are looked at."""
     told = strongest if fusion == COMBMAX else weighted
-    parts = {node: told(evidence[node]) for node in candidates}
-    scores = reciprocal(ranks) if fusion == RRF else {node: sum(parts[node].values()) for node in candidates}
-    ordered = sorted(scores, key=lambda node: (-round(scores[node], 6), node))
+    if fusion == RRF:
+        scores = reciprocal(ranks)
+    elif fusion == COMBMAX:
+        scores = {node: sum(strongest(evidence[node]).values()) for node in candidates}
+    else:
+        scores = {node: added_up(evidence[node]) for node in candidates}
     places = {lane: {node: rank for rank, node in enumerate(found, 1)} for lane, found in ranks.items()}
-    return (
-        Ranked(
-            candidates[node],
-            scores[node],
-            {lane: found[node] for lane, found in places.items() if node in found},
-            parts[node],
-        )
-        for node in ordered
-    )
+    for node in sorted(scores, key=lambda node: (-round(scores[node], 6), node)):
+        at = {lane: found[node] for lane, found in places.items() if node in found}
+        yield Ranked(candidates[node], scores[node], at, told(evidence[node]))
 
 
 def _by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
@@ -142,6 +150,7 @@ def _evidence(
     proposed: dict[str, list[Passed]],
     candidates: dict[int, Passed],
     named: Named,
+    links: _Links,
 ) -> dict[int, Evidence]:
     texts = _texts(snapshot, lanes.text, question.about, proposed.get(TEXT, []), candidates)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
@@ -149,12 +158,16 @@ def _evidence(
     middling = fmean(cosines.values()) if cosines else 0.0
     times = spans(question.text, question.asked)
     entities = _entities(snapshot, candidates, named)
+    alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in candidates}
+    before, edge = lent(alone, links.following), lent(alone, links.joined)
     return {
         node: Evidence(
             texts.get(node, 0.0),
             cosines.get(node, middling),
             entities.get(node, 0.0),
             nearness(times, passed.seen.validity.start) if times else 0.0,
+            before.get(node, 0.0),
+            edge.get(node, 0.0),
         )
         for node, passed in candidates.items()
     }

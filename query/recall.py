@@ -127,7 +127,7 @@ def _present(window: Window, request: Request, query: VectorQuery | None) -> _In
     """The present indexes. They catch up here, which must not happen inside of a transaction."""
     text = window.present_lane()
     text.prepare(through=window.place.moment.seq)
-    vector = None if query is None else window.present_vectors(query)
+    vector = None if query is None else window.present_vectors(query, text.indexed)
     return _Indexes(_lanes(request, text, vector), text.indexed)
 
 

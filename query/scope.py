@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE
+from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace
+
+
+def placings_at(tables: TableReads, node: int, moment: Moment) -> list[EdgePlace]:
+    """The edges by which worlds contain a node at a moment, in log order."""
+    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
+    return [place for place, row in incoming if edge_seen(tables, place, row, moment)]
 
 
 def containers_at(tables: TableReads, node: int, moment: Moment) -> list[int]:
     """The worlds that contain a node at a moment, in log order of the edges."""
-    incoming = tables.incoming(node, CONTAINS_CODE, known_after=moment.seq, known_by=moment.seq)
-    return [place.source for place, row in incoming if edge_seen(tables, place, row, moment)]
+    return [place.source for place in placings_at(tables, node, moment)]
 
 
 class Scope:

@@ -13,13 +13,13 @@ from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.asof import Moment, nodes_known
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
-from worlddb.projections.tables.schema import ROOT_NODE, VersionRow
+from worlddb.projections.tables.schema import ROOT_NODE, EdgePlace, VersionRow
 from worlddb.projections.tables.tunings import Tuning, tunings_holding, tunings_known
 from worlddb.projections.tables.vectors import vector_place
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
 from worlddb.query.records import Erasure
-from worlddb.query.scope import members_below
+from worlddb.query.scope import members_below, placings_at
 from worlddb.query.snapshot import Snapshot
 
 
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 class Sight:
     """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
 
-    __slots__ = ("_snapshot", "place", "tables")
+    __slots__ = ("_placings", "_snapshot", "place", "tables")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Sight:
     ) -> None:
         """``also_at``: of what is confined, show only what is inside at this moment too."""
         self._snapshot = snapshot
+        self._placings: dict[int, list[EdgePlace]] = {}
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
@@ -65,6 +66,13 @@ class Sight:
     def body(self, row: VersionRow) -> Body | None:
         """The body of a version, or ``None`` once erased."""
         return self._snapshot.body(row)
+
+    def placings(self, node: int) -> list[EdgePlace]:
+        """The edges by which worlds contain a node at the moment, in log order; looked up once."""
+        found = self._placings.get(node)
+        if found is None:
+            found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
+        return found
 
     def details(self, seq: int, position: int) -> Details:
         """The details that a command left in a commit; empty ones if it left none or they were erased."""

@@ -58,6 +58,9 @@ class Reader(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A snapshot for the length of one call."""
 
+    def head(self) -> int:
+        """The sequence number of the last commit."""
+
     def text_lane(self) -> PresentTextLane:
         """The text index, up to the store's head."""
 
@@ -81,9 +84,9 @@ class Reader(Protocol):
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
         """The composed embeddings of the store's present in a space."""
 
-    def vector_lane(self, query: VectorQuery, before: int | None) -> VectorLane:
-        """The vector index of the query's space, up to the store's head; with ``before``, of the worlds that have lower
-        numbers."""
+    def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> VectorLane:
+        """The vector index of the query's space, up to the store's ``head``; with ``before``, of the worlds that have
+        lower numbers."""
 
     def pending_vectors(self, space: int) -> int:
         """How many texts have no vector in a space yet; counted up to a bound."""

@@ -76,7 +76,11 @@ def by_form(text: str, place: int, asked: Wanted) -> dict[str, float]:
 
 
 def _told(text: str, asked: Wanted) -> float:
-    words = frozenset(text.lower().translate(_WORDS_APART).split())
-    number = asked.number and (not words.isdisjoint(_NUMBERS) or _DIGIT.search(text) is not None)
-    time = asked.time and (not words.isdisjoint(_TIMES) or _DATE.search(text) is not None)
+    number = asked.number and _DIGIT.search(text) is not None
+    time = asked.time and _DATE.search(text) is not None
+    if number < asked.number or time < asked.time:
+        # To look at the words takes longest, and is left where signs tell as much.
+        words = frozenset(text.lower().translate(_WORDS_APART).split())
+        number = asked.number and (number or not words.isdisjoint(_NUMBERS))
+        time = asked.time and (time or not words.isdisjoint(_TIMES))
     return NUMBER_WEIGHT * number + TIME_WEIGHT * time

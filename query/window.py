@@ -61,14 +61,14 @@ class Window:
         """The text index of the whole store, up to its head."""
         return self.reader.text_lane()
 
-    def present_vectors(self, query: VectorQuery) -> VectorLane:
-        """The vector index of the whole store, of worlds that the moment's commit knew: the nearest vectors of all
-        times would be those of later worlds, and more of them the earlier the moment is."""
-        seq = self.place.moment.seq
-        with self.reader.snapshot() as snapshot:
-            tables, is_past = snapshot.tables, seq < snapshot.log.head().seq
-            before = nodes_known(tables, tables.progress().next_node, seq) if is_past else None
-        return self.reader.vector_lane(query, before)
+    def present_vectors(self, query: VectorQuery, head: int) -> VectorLane:
+        """The vector index of the whole store up to its head, of worlds that the moment's commit knew: the nearest
+        vectors of all times would be those of later worlds, and more of them the earlier the moment is."""
+        seq, before = self.place.moment.seq, None
+        if seq < head:
+            with self.reader.snapshot() as snapshot:
+                before = nodes_known(snapshot.tables, snapshot.tables.progress().next_node, seq)
+        return self.reader.vector_lane(query, before, head)
 
     def exact_lane(self, snapshot: Sight, choice: Choice) -> ExactTextLane:
         """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.

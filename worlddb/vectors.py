@@ -98,9 +98,9 @@ class VectorReader(StoreReader):
 
     # -- indexes
 
-    def vector_lane(self, query: VectorQuery, before: int | None) -> PresentVectorLane:
-        """The index of the query's space; with ``before``, of the worlds that have lower numbers."""
-        return PresentVectorLane(self.vectors(query.space, query.dimension), self.head(), query, before)
+    def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
+        """The index of the query's space up to ``head``; with ``before``, of the worlds that have lower numbers."""
+        return PresentVectorLane(self.vectors(query.space, query.dimension), head, query, before)
 
     def vectors(self, space: int, dimension: int) -> VectorFollower:
         """The index of an embedding space."""

@@ -151,27 +151,46 @@ def query_terms(text: str) -> tuple[Term, ...]:
 
 def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     """The words of ``text``, folded and in its order, by which a query with these terms finds it."""
-    sought: dict[str, set[str]] = {STEM: set(), PLAIN: set(), GRAMS: set()}
-    for term in terms:
-        sought.setdefault(term.field, set()).add(term.text)
+    sought = _sought(terms)
     text = text[:MAX_MATCH_CHARACTERS]
     if text.isascii():
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-        words, stems = sought[PLAIN], sought[STEM]
-        beginnings = {word[0] for word in (*words, *stems)}
-        alike = [word for word in dict.fromkeys(_ascii_words(text)) if word[0] in beginnings]
+        every = dict.fromkeys(text.lower().translate(_NO_WORDS).split())
+        alike = [word for word in every if word[:2] in sought.beginnings and len(word) < MAX_TOKEN_BYTES]
         found_stems = stem_analyzer(every=False).analyze(" ".join(alike))
-        return [word for word, stem in zip(alike, found_stems, strict=True) if stem in stems or word in words]
+        told = zip(alike, found_stems, strict=True)
+        return [word for word, stem in told if stem in sought.stems or word in sought.words]
     found = analyze(text)
     matched = dict.fromkeys(
         word
         for word, stem in zip(found.words, found.stems, strict=True)
-        if stem in sought[STEM] or word in sought[PLAIN]
+        if stem in sought.stems or word in sought.words
     )
-    stretches = [part for run in found.runs for part in _stretches(run, sought[GRAMS], 2)]
+    stretches = [part for run in found.runs for part in _stretches(run, sought.grams, 2)]
     if not stretches:
-        stretches = [part for run in found.runs for part in _stretches(run, sought[GRAMS], 1)]
+        stretches = [part for run in found.runs for part in _stretches(run, sought.grams, 1)]
     return [*matched, *dict.fromkeys(stretches)]
+
+
+class _Sought(NamedTuple):
+    """The words, stems and grams that a query looks for, and what words begin with that it may find."""
+
+    words: frozenset[str]
+    stems: frozenset[str]
+    grams: frozenset[str]
+    beginnings: frozenset[str]
+
+
+@lru_cache(maxsize=16)
+def _sought(terms: tuple[Term, ...]) -> _Sought:
+    """What is sought in every hit of a query."""
+    words, stems, some = (
+        frozenset(term.text for term in terms if term.field == field) for field in (PLAIN, STEM, GRAMS)
+    )
+    # The first two letters of a word are those of its stem, but for "dying" (die) and "oing" (o) and their like.
+    beginnings = {word[:2] for word in words | stems}
+    beginnings |= {stem + vowel for stem in stems if len(stem) == 1 for vowel in "ei"}
+    return _Sought(words, stems, some, frozenset(beginnings | {two.replace("i", "y") for two in beginnings}))
 
 
 @cache
@@ -192,11 +211,6 @@ def stem_analyzer(every: bool) -> TextAnalyzer:
     Both give the same stem to a word that needs no other stemmer than the English one.
     """
     return _analyzer(("english", "russian", "arabic", "greek") if every else ("english",))
-
-
-def _ascii_words(text: str) -> list[str]:
-    """As :func:`plain_analyzer`, for ASCII alone."""
-    return [word for word in text.lower().translate(_NO_WORDS).split() if len(word) < MAX_TOKEN_BYTES]
 
 
 @cache
@@ -253,7 +267,7 @@ def _gram_terms(runs: tuple[str, ...]) -> list[Term]:
     return [Term(GRAMS, gram, weight) for gram, weight in ordered[:MAX_QUERY_GRAMS]]
 
 
-def _stretches(run: str, sought: set[str], size: int) -> Iterator[str]:
+def _stretches(run: str, sought: frozenset[str], size: int) -> Iterator[str]:
     """The longest parts of a run that consist of sought grams of one size."""
     start = end = -1
     for at in range(len(run) - size + 1):

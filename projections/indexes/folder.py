@@ -7,6 +7,7 @@ say whether anything was committed. A folder without it holds no index.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ _RESET_ATTEMPTS: Final = 3
 def stamp_of(folder: Path) -> Stamp | None:
     """What changes with every commit to the folder; None if it holds no index."""
     try:
-        found = (folder / _META).stat()
+        found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns

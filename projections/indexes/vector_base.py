@@ -133,7 +133,7 @@ def load(folder: Path) -> Base | None:
 def stamp_of(folder: Path) -> tuple[int, int] | None:
     """What changes whenever another base is in force."""
     try:
-        found = (folder / _CURRENT).stat()
+        found = os.stat(f"{folder}/{_CURRENT}")
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from worlddb.projections.indexes.analysis import Term
 from worlddb.projections.indexes.fields import (
@@ -135,7 +135,7 @@ class TextView:
     def _columns(self, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
         addresses = [address for _, address in found]
         # Every document that can be found has all of these whole numbers.
-        return [[int(value or 0) for value in self._searcher.fast_field_values(f, addresses)] for f in fields]
+        return [cast("list[int]", self._searcher.fast_field_values(field, addresses)) for field in fields]
 
 
 def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:

@@ -102,7 +102,7 @@ class Table:
         short, and to open another cursor and find the place again would cost more than they do."""
         cursor = self._own_cursor()
         pairs: list[Pair] = []
-        if cursor.set_range(at):
+        if cursor.set_range(at) and cursor.key().startswith(within):  # type: ignore[union-attr]
             stored: Iterator[Pair] = cursor.iternext()  # type: ignore[assignment]
             for key, value in stored:
                 if not key.startswith(within):

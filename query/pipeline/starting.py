@@ -114,7 +114,7 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     query = window.reader.vector_given(start.vector or (), window.place.moment.seq, exact=exact)
     if isinstance(query, str):
         return Ranked({}, exact, query)
-    lane: VectorLane | None = None if exact else window.present_vectors(query)
+    lane: VectorLane | None = None if exact else window.present_vectors(query, window.reader.head())
     with window.sight() as sight:
         top = sight.place.top
         inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
