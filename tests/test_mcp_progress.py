@@ -33,8 +33,9 @@ LONG = [
 def db(tmp_path: Path) -> Iterator[worlddb.Database]:
     """A store with a scope of many memories."""
     with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
+        desk = Desk(store)
         with store.batch() as tx:
-            scope = Desk(store).write_scope(tx, store.view(), Label("user", "ada"))
+            scope = desk.write_scope(tx, desk.key(store.view(), Label("user", "ada")))
             for number in range(MEMORIES):
                 tx.create("Fact", "", content=f"note {number}", world=scope, resolve=False)
         yield store

@@ -70,7 +70,7 @@ def test_a_world_is_read_as_text_and_as_json_and_no_text_of_a_memory_looks_like_
 def test_a_scope_is_listed_and_shows_what_is_in_it_up_to_a_limit(db: worlddb.Database) -> None:
     scope = Desk(db)
     with db.batch() as tx:
-        made = scope.write_scope(tx, db.view(), Label("user", "ada"))
+        made = scope.write_scope(tx, scope.key(db.view(), Label("user", "ada")))
         for number in range(MAX_PAGE + 1):
             tx.create("Fact", "", content=f"{number} " + "x" * 2 * SHOWN, world=made, resolve=False)
 

@@ -57,8 +57,9 @@ class Talker:
 
     async def talk(self, seconds: float) -> None:
         """Call for a time, however many calls that is, and until every kind was called; or until something is wrong."""
-        kinds: list[Callable[[], Awaitable[None]]] = [self.write, self.read, self.listed, self.recall, self.retire]
-        weights = (6, 6, 3, 1, 2)
+        kinds: list[Callable[[], Awaitable[None]]] = [self.write, self.read, self.listed, self.recall]
+        kinds += [self.retire, self.amend, self.past]
+        weights = (6, 6, 3, 1, 1, 2, 2)
         until = anyio.current_time() + seconds
         left = {kind.__name__ for kind in kinds}
         while anyio.current_time() < until or left:
@@ -73,6 +74,29 @@ class Talker:
         text = f"{self._name} said z{self._name}q{self._said}x"
         made = (await answer(self._client, "memory_write", text=text, run_id=run))["id"]
         known.texts[made], known.runs[made], known.authors[made] = text, run, self._name
+
+    async def amend(self) -> None:
+        """One that holds gives way to another, which is where it was."""
+        known = self._known
+        ref = self._one_that_holds()
+        if ref is None:
+            return
+        known.ending.add(ref)
+        self._said += 1
+        text = f"{self._name} corrects z{self._name}q{self._said}x"
+        made = (await answer(self._client, "memory_amend", id=ref, text=text))["id"]
+        known.texts[made], known.runs[made], known.authors[made] = text, known.runs[ref], self._name
+        known.ended.add(ref)
+
+    async def past(self) -> None:
+        """What was said stays in the history, by whom it was."""
+        known = self._known
+        if not known.texts:
+            return
+        ref = self._random.choice(list(known.texts))
+        found = await answer(self._client, "memory_history", id=ref)
+        told = {version["id"]: (version["text"], version["author"]) for version in found["versions"]}
+        assert told[ref] == (known.texts[ref], known.authors[ref])
 
     async def read(self) -> None:
         known = self._known
@@ -103,12 +127,16 @@ class Talker:
         found = await answer(self._client, "memory_recall", query=word, limit=PAGE)
         assert ref in {memory["id"] for memory in found["memories"]} or ref in known.ending
 
+    def _one_that_holds(self) -> str | None:
+        """One that nobody is about to end, while there are enough."""
+        open_ = [ref for ref in self._known.texts if ref not in self._known.ending]
+        return None if len(open_) < WRITES_PER_RUN else self._random.choice(open_)
+
     async def retire(self) -> None:
         known = self._known
-        open_ = [ref for ref in known.texts if ref not in known.ending]
-        if len(open_) < WRITES_PER_RUN:
+        ref = self._one_that_holds()
+        if ref is None:
             return
-        ref = self._random.choice(open_)
         known.ending.add(ref)
         assert (await answer(self._client, "memory_retire", id=ref))["retired"] == 1
         known.ended.add(ref)
@@ -150,7 +178,7 @@ def check(store: Path, known: Known) -> None:
         }
         assert {ref for ref, world in found.items() if world.closed} == known.ended == known.ending
         assert db.verify(deep=True).ok
-    assert all(known.calls[kind] for kind in ("write", "read", "listed", "recall"))
+    assert all(known.calls[kind] for kind in ("write", "read", "listed", "recall", "amend", "past"))
     assert len(set(known.authors.values())) > 2
 
 

@@ -18,7 +18,7 @@ from tests.running import elsewhere
 from tests.test_docs import text_of
 from tests.test_docs_facts import quoted, rows, section
 from worlddb import InputError, UnknownReference
-from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
+from worlddb.tools.mcp.arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk, Label
@@ -212,7 +212,7 @@ class Spied:
 def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_all(db: worlddb.Database) -> None:
     desk = Desk(db)
     with db.batch() as tx:
-        scope = desk.write_scope(tx, db.view(), Label("user", "ada"))
+        scope = desk.write_scope(tx, desk.key(db.view(), Label("user", "ada")))
         for number in range(10 * MAX_PAGE):
             tx.create("Fact", "", content=f"note {number}", world=scope, resolve=False)
     view: Any = Spied(desk.view())
@@ -337,6 +337,8 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
     limits = {row[0]: int(row[1].split()[0].replace(",", "")) for row in rows(section(page, "## Limits"))}
     assert list(limits.values()) == [
         MAX_TEXT,
+        MAX_ABOUT,
+        MAX_JOINED,
         SHOWN,
         READ,
         MAX_PAGE,

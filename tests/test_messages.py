@@ -137,6 +137,13 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     *(("memory_write", {"text": "x", "user_id": "a", "valid_from": time}) for time in TIMES),
     *(("memory_write", {"text": "x", "user_id": "a", "type": name}) for name in ("", "Scope")),
     ("memory_write", {"text": "something else", "user_id": "ada", "idempotency_key": "k"}),
+    ("memory_write", {"text": "x", "user_id": " a"}),
+    *(("memory_write", {"text": "x", "user_id": "a", "about": names}) for names in ("Ada", [" "], ["x"] * 11)),
+    *(
+        ("memory_write", {"text": "x", "user_id": "a", kind: ids})
+        for kind in ("derived_from", "contradicts")
+        for ids in (["ffff"], ["zz"], "ffff")
+    ),
     *((name, {"id": ref}) for name in ("memory_read", "memory_history") for ref in ("zz", "Ada", "ffff", "f" * 32, 5)),
     ("memory_read", {"id": "SCOPE"}),
     ("memory_read", {"id": "ID", "offset": -1}),

@@ -13,6 +13,8 @@ MAX_PAGE: Final = 50
 DEFAULT_PAGE: Final = 10
 MAX_GROUP: Final = 10
 MAX_NEIGHBOURS: Final = 50
+MAX_ABOUT: Final = 10
+MAX_JOINED: Final = 20
 MAX_OFFSET: Final = 10_000
 
 KINDS: Final = ("user", "agent", "app", "run")
@@ -64,6 +66,22 @@ class Write(Scoped, kw_only=True):
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
     valid_from: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
     why: Why = ""
+    about: Annotated[
+        tuple[Label, ...],
+        Meta(max_length=MAX_ABOUT, description="Names of the persons and things that it is about."),
+    ] = ()
+    derived_from: Annotated[
+        tuple[Reference, ...],
+        Meta(max_length=MAX_JOINED, description="Ids of the memories that it was made of, as a summary is."),
+    ] = ()
+    contradicts: Annotated[
+        tuple[Reference, ...],
+        Meta(
+            max_length=MAX_JOINED,
+            description="Ids of memories that say otherwise, where nobody knows which is right: both are kept and shown"
+            " as contradicting each other. If it is known, use memory_amend.",
+        ),
+    ] = ()
     idempotency_key: Annotated[
         Label | None, Meta(description="The same key with the same arguments writes once, however often it is sent.")
     ] = None

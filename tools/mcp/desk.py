@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,8 +25,12 @@ from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
 from worlddb.tools.mcp.cursors import SECRET_BYTES, Cursors, Place
 
 SCOPE: Final = "Scope"
+ENTRY: Final = "Entity"
 _BEGINNING: Final = "0001-01-01"
 """Scopes hold since ever, so that what is remembered of earlier times is in them at those times too."""
+
+ScopeKey: TypeAlias = tuple[str, str, str, str, str]
+"""``mcp``, the world that is served, the scope's kind and id, and how many scopes of that id were purged."""
 
 Item = TypeVar("Item")
 
@@ -139,22 +143,29 @@ class Desk:
         found = (self.scopes(view, label, include_retired=include_retired) for label in labels)
         return [world.ref for worlds in found for world in worlds]
 
-    def write_scope(self, tx: Any, view: View, label: Label) -> Any:
-        """The scope in a batch. It is keyed, so that all servers on one store mean the same one; after a purge it
-        begins anew."""
+    def key(self, view: View, label: Label) -> ScopeKey:
+        """What finds a scope again, so that all servers on one store mean the same one; after a purge it is another."""
         begun = self.scopes(view, label, include_retired=True)
         ended = sum(world.closed for world in begun)
-        parts = ["mcp", self.world or "", label.kind, label.id, str(ended)]
-        key = msgspec.json.encode(parts).decode()
+        return "mcp", self.world or "", label.kind, label.id, str(ended)
+
+    def write_scope(self, tx: Any, key: ScopeKey) -> Any:
+        """The scope in a batch."""
+        _, _, kind, identity, _ = key
         return tx.create(
             SCOPE,
-            str(label),
-            key=key,
+            str(Label(kind, identity)),
+            key=msgspec.json.encode(key).decode(),
             world=self.world,
             valid_from=_BEGINNING,
             resolve=False,
             source={"channel": "mcp"},
         )
+
+    def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
+        """Whom or what memories of a scope are about, in a batch: made at its first mention there, and resolved."""
+        inside = msgspec.json.encode((*key, " ".join(name.split()))).decode()
+        return tx.create(ENTRY, name, key=inside, world=scope, valid_from=_BEGINNING, resolve="all", source=source)
 
     def inside(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
         """The memories in some scopes, or all that the server sees; each once, in log order of a scope."""

@@ -9,7 +9,7 @@ from worlddb import Hit, InputError, Recall, View, World, group_hits
 from worlddb.tools.mcp import arguments, results
 from worlddb.tools.mcp.arguments import MAX_OFFSET, MAX_PAGE
 from worlddb.tools.mcp.call import Call
-from worlddb.tools.mcp.desk import SCOPE, Desk, Turned, labels_of
+from worlddb.tools.mcp.desk import ENTRY, SCOPE, Desk, Turned, labels_of
 from worlddb.tools.mcp.missed import missed
 
 LOOKED_AT: Final = 128
@@ -54,20 +54,20 @@ class _Asked:
         self._answers: list[Recall] = []
 
     def hits(self, wanted: int) -> list[Hit]:
-        """At least so many memories, if there are; scopes themselves are no answer."""
+        """At least so many memories, if there are."""
         found: dict[str, Hit] = {}
         self._answers = []
         for scope in [None] if self._scopes is None else self._scopes:
             answer = self._recalled(scope, wanted)
             self._answers.append(answer)
-            found |= {hit.ref: hit for hit in answer if hit.type != SCOPE}
+            found |= {hit.ref: hit for hit in answer if _says_something(hit)}
         return sorted(found.values(), key=lambda hit: -hit.score)
 
     def _recalled(self, scope: str | None, wanted: int) -> Recall:
         k = wanted
         while True:
             answer = self._view.recall(self._query, world=scope, k=k, neighbours=self._neighbours)
-            if len(answer) < k or k == MAX_OFFSET or sum(hit.type != SCOPE for hit in answer) >= wanted:
+            if len(answer) < k or k == MAX_OFFSET or sum(map(_says_something, answer)) >= wanted:
                 return answer
             k = min(2 * k, MAX_OFFSET)
 
@@ -83,6 +83,11 @@ class _Asked:
         """What a reader of the answer should know of how it was made."""
         absent = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
         return absent + missed(self._answers, in_one_world=self._desk.world is not None)
+
+
+def _says_something(hit: Hit) -> bool:
+    """False for scopes, and for whom memories are about: these are found by their names and say nothing themselves."""
+    return hit.type != SCOPE and (hit.type != ENTRY or bool(hit.content))
 
 
 def _recalled(desk: Desk, turned: Turned, given: arguments.Paged, query: str, neighbours: int = 0) -> results.Recalled:

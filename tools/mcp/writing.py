@@ -12,6 +12,7 @@ from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
 from worlddb.tools.mcp.heirs import heirs, holds_no_more
 
+ABOUT: Final = "refers_to"
 _TOLD: Final = 120
 """Characters of a memory that is told of in a sentence."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -29,8 +30,10 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
     _check_text(given.text)
     _check_type(given.type)
     view = desk.view()
+    joined = _joined(desk, view, given)
+    keys = [desk.key(view, label) for label in labels]
     with desk.db.batch(idempotency_key=desk.once(given.idempotency_key)) as tx:
-        first, *others = [desk.write_scope(tx, view, label) for label in labels]
+        first, *others = [desk.write_scope(tx, key) for key in keys]
         made = tx.create(
             given.type,
             given.name,
@@ -43,10 +46,38 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
+        for name in dict.fromkeys(given.about):
+            entry = desk.write_entry(tx, keys[0], first, name, call.source)
+            tx.link(made, ABOUT, entry, valid_from=given.valid_from)
+        for edge_type, refs in joined.items():
+            for ref in refs:
+                tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
     desk.keep_up()
     done = _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
     done.notes.extend(_not_yet(desk, done.id, given.valid_from))
     return done
+
+
+def _joined(desk: Desk, view: View, given: arguments.Write) -> dict[str, list[str]]:
+    """The memories that a new one is joined to, by types of edges, each once.
+
+    Raises:
+        UnknownReference, AmbiguousReference: nothing that the server sees has an id; several have.
+        InputError: what is to be contradicted holds no more.
+    """
+    for name in given.about:
+        if not name.strip():
+            raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
+    made_of = [desk.memory(view, ref) for ref in given.derived_from]
+    against = [desk.memory(view, ref) for ref in given.contradicts]
+    for other in against:
+        if holds_no_more(view, other):
+            raise InputError(
+                f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
+                "Leave it out of contradicts",
+            )
+    joined = {"derived_from": made_of, "contradicts": against}
+    return {edge_type: list(dict.fromkeys(world.ref for world in worlds)) for edge_type, worlds in joined.items()}
 
 
 def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
@@ -70,6 +101,9 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
+        # Whom the old one was about the new one is about, too.
+        for edge in view.edges(old.ref, type=ABOUT, direction="out"):
+            tx.link(made, ABOUT, edge.target, valid_from=given.valid_from)
         tx.link(made, "supersedes", old.ref, valid_from=given.valid_from, why=given.why)
     desk.keep_up()
     done = _done(desk, tx.receipt, tx.receipt.refs[0])
