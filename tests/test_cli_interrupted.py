@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,14 @@ sys.exit(code)
 """
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT of that kind there")
+
+
+@pytest.fixture(autouse=True)
+def minded() -> Iterator[None]:
+    """A shell has what it starts in the background ignore interruptions, and every process that this one starts too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(store: Path, module: str, *words: str, afterwards: str = "") -> subprocess.CompletedProcess[str]:
@@ -64,12 +73,8 @@ def test_an_interruption_when_the_command_is_over_ends_without_a_traceback(made:
 
 
 def test_a_process_that_was_told_to_ignore_interruptions_goes_on(made: tuple[Path, Small]) -> None:
-    handler = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        done = interrupted(made[0], "lmdb", "head", "--json")
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    done = interrupted(made[0], "lmdb", "head", "--json")
     assert (done.returncode, done.stderr) == (0, "")
 
 
