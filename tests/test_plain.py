@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,9 @@ from worlddb.reconciler import pipeline, plain
 
 FAR = 2**60
 """So many commands no batch has: all of them are decided one by one."""
+
+ENDS = ("Committed", "Refused", "UnknownReference")
+MOST_ROUNDS = 10
 
 TYPES = (
     *("refers_to", "contains", "supersedes", "same_as", "contradicts", "implies"),
@@ -66,7 +70,10 @@ steps = st.one_of(
 batches = st.lists(st.lists(steps, min_size=1, max_size=12), min_size=1, max_size=6)
 
 
-def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, root_seed: int
+) -> None:
+    """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
     seen: Counter[str] = Counter()
 
     @settings(max_examples=120)
@@ -90,11 +97,11 @@ def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(monkeypat
         )
 
     decided = _count_decided(monkeypatch)
-    compare()
-    assert min(seen["Committed"], seen["Refused"], seen["UnknownReference"], decided["link"], decided["create"]) > 20, (
-        seen,
-        decided,
-    )
+    for number in range(MOST_ROUNDS):
+        hypothesis.seed(root_seed + number)(compare)()
+        if min(*(seen[each] for each in ENDS), decided["link"], decided["create"]) > 20:
+            return
+    raise AssertionError((seen, decided))
 
 
 def _answer(db: Database, request: list[tuple[type[cmd.Command], dict[str, Any]]], known: list[str]) -> Any:
