@@ -18,11 +18,14 @@ def check(found: Load) -> None:
     with fewer free cores than processes, readers take some of that from them, as anything else does."""
     assert found.reads >= READERS
     assert found.beside / found.beside_seconds >= found.alone / found.alone_seconds / 2, str(found)
-    assert found.file_bytes <= 3 * found.used_bytes, str(found)
 
 
 def test_readers_see_every_acknowledged_write_and_do_not_halve_what_writers_get_done(memory: Path) -> None:
-    check(load(memory, writers=WRITERS, readers=READERS, share=SHARE, slices=2, slice_seconds=0.75))
+    found = load(memory, writers=WRITERS, readers=READERS, share=SHARE, slices=2, slice_seconds=0.75)
+    check(found)
+    # A reader that loses its processor in the middle of a read keeps the pages of what is written meanwhile. A view
+    # that kept pages would keep those of all that was written.
+    assert found.spare <= (found.alone + found.beside) / 2, str(found)
 
 
 @pytest.mark.soak
@@ -31,6 +34,7 @@ def test_readers_and_writers_get_along_for_two_minutes(memory: Path, capsys: pyt
     with capsys.disabled():
         print(f"\n{READERS} readers, {WRITERS} writers: {found}")
     check(found)
+    assert found.file_bytes <= 3 * found.used_bytes, str(found)
     assert found.reading_seconds <= 1.5 * SHARE * found.seconds
 
 

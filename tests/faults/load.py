@@ -15,7 +15,7 @@ from tests.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
 LINE_BYTES = 200
 """More than two lines of acknowledgement have."""
 NAP_SECONDS = 0.01
-LEAST_COMMITS = 50
+LEAST_COMMITS = 200
 """How many there have to be with readers, and without them."""
 
 
@@ -32,6 +32,8 @@ class Load(NamedTuple):
     file_bytes: int
     used_bytes: int
     """How long the data file is at the end, and how much of that is in use."""
+    spare: int
+    """How many more commits the rest of it has room for."""
     reads: int
     reading_seconds: float
     """Processor time of all readers."""
@@ -40,7 +42,8 @@ class Load(NamedTuple):
         return (
             f"{self.beside} commits beside readers, {self.alone} without them, in {self.seconds:.1f} s each; "
             f"{self.beside / self.beside_seconds:.0f} and {self.alone / self.alone_seconds:.0f} a second of their "
-            f"processor time; the file has {self.file_bytes / 1e6:.1f} MB, {self.used_bytes / 1e6:.1f} of them in use; "
+            f"processor time; the file has {self.file_bytes / 1e6:.1f} MB, {self.used_bytes / 1e6:.1f} of them in use, "
+            f"and room for {self.spare} more commits; "
             f"{self.reads} reads in {self.reading_seconds:.1f} s of processor time, none failed, none was stale"
         )
 
@@ -75,7 +78,7 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
     assert codes == [0] * len(running), codes
     found = [report.read_text("utf-8").splitlines()[-1].split() for report in reports]
     reads, used = sum(int(each[0]) for each in found), sum(float(each[1]) for each in found)
-    file_bytes, used_bytes = _sizes(store)
+    file_bytes, used_bytes, spare = _sizes(store, sum(commits))
     return Load(
         seconds=number // 2 * slice_seconds,
         alone=commits[0],
@@ -84,17 +87,32 @@ def load(folder: Path, *, writers: int, readers: int, share: float, slices: int,
         beside_seconds=took[1],
         file_bytes=file_bytes,
         used_bytes=used_bytes,
+        spare=spare,
         reads=reads,
         reading_seconds=used,
     )
 
 
-def _sizes(store: Path) -> tuple[int, int]:
+def _sizes(store: Path, most: int) -> tuple[int, int, int]:
     with worlddb.open(store, create=False) as db:
         assert db.verify().ok
         pages = db._env._shared.env.stat()
+        file_bytes = (store / "data.mdb").stat().st_size
+        spare = _spare(db, most)
     used = pages["branch_pages"] + pages["leaf_pages"] + pages["overflow_pages"]
-    return (store / "data.mdb").stat().st_size, used * pages["psize"]
+    return file_bytes, used * pages["psize"], spare
+
+
+def _spare(db: worlddb.Database, most: int) -> int:
+    """How many commits, of ``most``, fit into the pages that are free now, before the file has to grow."""
+    file = db.path / "data.mdb"
+    file_bytes = file.stat().st_size
+    with db._env._shared.env.begin():  # What these commits let go of stays until this ends.
+        for number in range(most):
+            db.create("Fact", f"spare-{number}", content="as much as others had to say", resolve=False)
+            if file.stat().st_size > file_bytes:
+                return number
+    return most
 
 
 def write_steadily(store: Path, acknowledgements: Path, stop: Path) -> None:
