@@ -16,6 +16,7 @@ import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -66,9 +67,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         result = measure(Path(folder) / "store", arguments)
     key = f"recall@{arguments.k}"
-    rows = [(name, found["n"], found[key]) for name, found in result["by_category"].items()]
-    rows.append(("all", result["n"], result[key]))
-    rows.extend((f"all, {name}", result["n"], told[key]) for name, told in result["variants"].items())
+    rows = [(name, found["n"], found[key], _shown(found[f"{key}_95"])) for name, found in result["by_category"].items()]
+    rows.append(("all", result["n"], result[key], _shown(result[f"{key}_95"])))
+    rows.extend(
+        (f"all, {name}", result["n"], told[key], _shown(told[f"{key}_95"])) for name, told in result["variants"].items()
+    )
     notes = (
         f"{result['conversations']:,} conversations, {result['turns']:,} turns, ingested in"
         f" {result['ingest_s']:.2f} s.",
@@ -76,7 +79,7 @@ def main() -> None:
         f"Left out: {result['unknown_evidence']} evidence ids that name no turn,"
         f" {result['left_out']} questions without evidence.",
     )
-    report(arguments, "locomo", result, ("category", "questions", key), rows, notes)
+    report(arguments, "locomo", result, ("category", "questions", key, "95 %"), rows, notes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -126,20 +129,12 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
                     recall_share(peer.search(question.text, arguments.k), question.evidence, arguments.k)
                 )
     key = f"recall@{arguments.k}"
-    spans = {variant: interval(found, arguments.seed) for variant, found in others.items()}
+    summed = partial(_summed, key, arguments.seed)
     every = [score for found_scores in scores.values() for score in found_scores]
     return {
-        "n": len(every),
-        key: round(statistics.fmean(every), 4),
-        "by_category": {
-            name: {"n": len(scores[name]), key: round(statistics.fmean(scores[name]), 4)}
-            for name in (*CATEGORIES.values(), OTHER)
-            if scores[name]
-        },
-        "variants": {
-            variant: {key: round(statistics.fmean(found), 4), f"{key}_95": [round(end, 4) for end in spans[variant]]}
-            for variant, found in others.items()
-        },
+        **summed(every),
+        "by_category": {name: summed(scores[name]) for name in (*CATEGORIES.values(), OTHER) if scores[name]},
+        "variants": {variant: summed(found) for variant, found in others.items()},
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         "conversations": len(conversations),
@@ -151,6 +146,16 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "entities": arguments.entities,
         "model": model,
     }
+
+
+def _summed(key: str, seed: int, scores: list[float]) -> dict[str, Any]:
+    """The mean of some questions' scores, and its interval."""
+    spread = [round(end, 4) for end in interval(scores, seed)]
+    return {"n": len(scores), key: round(statistics.fmean(scores), 4), f"{key}_95": spread}
+
+
+def _shown(spread: list[float]) -> str:
+    return f"{spread[0]:.3f}–{spread[1]:.3f}"
 
 
 def texts_of(conversation: Conversation) -> dict[str, str]:

@@ -77,6 +77,7 @@ def main() -> None:
         f" {result['embed_s']:.1f} s.",
         f"Left out: {result['left_out']} questions whose haystack has nothing that answers. Those that can be answered:"
         f" {_shown(result['answerable'][arguments.granularity])}.",
+        f"95 % intervals of the default, {arguments.granularity} level: {_spread(result)}.",
         f"Latency of the default, ten hits: p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms.",
     )
     report(arguments, "longmemeval", result, heads, rows, (*notes, *summed_up(result)))
@@ -86,6 +87,13 @@ def _shown(found: Mapping[str, Any]) -> str:
     """How many questions, and what the authors print of a granularity."""
     told = (f"{metric} {found[metric]}" for metric in AUTHORS if metric in found)
     return ", ".join((f"n={found['n']}", *told))
+
+
+def _spread(found: Mapping[str, Any]) -> str:
+    """The intervals, by metric."""
+    return ", ".join(
+        f"{key[:-3]} {low:.0f}–{high:.0f}" for key in found if key.endswith("_95") for low, high in [found[key]]
+    )
 
 
 def _arguments() -> argparse.Namespace:

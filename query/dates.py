@@ -7,7 +7,7 @@ understood is told as such (:mod:`worlddb.query.vague`). Seasons are those of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import exp
@@ -24,8 +24,11 @@ _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 1
 """The month in which each begins in the northern hemisphere, as meteorologists have it; each has three months."""
 _COUNTED: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
-_NUMBERS: Final = {word: number for number, word in enumerate(_COUNTED)} | {
+_NUMBERS: Final[dict[str, float]] = {word: number for number, word in enumerate(_COUNTED)} | {
+    "half a": 0.5,
+    "half an": 0.5,
     "a": 1,
     "an": 1,
     "couple": 2,
@@ -33,12 +36,18 @@ _NUMBERS: Final = {word: number for number, word in enumerate(_COUNTED)} | {
     "several": 4,
 }
 _VAGUE: Final = frozenset(("couple", "few", "several"))
-_UNIT_DAYS: Final = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
-_SLACK_DAYS: Final = {"day": 0.5, "week": 3.5, "month": 8.0, "year": 90.0}
+_UNIT_DAYS: Final = {"day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.44, "year": 365.25, "decade": 3652.5}
+_SLACK_DAYS: Final = {"day": 0.5, "week": 3.5, "fortnight": 3.5, "month": 8.0, "year": 90.0, "decade": 730.0}
 """How far from "three months ago" a thing may be that somebody calls so."""
 
-_COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)})(?: of)?"
-_AGO: Final = re.compile(rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back|earlier)\b", re.I)
+_UNIT: Final = rf"(?P<unit>{'|'.join(_UNIT_DAYS)})s?"
+_COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})(?: of)?"
+_FIRST: Final = _COUNT.replace("count", "first") + r"\s+" + _UNIT.replace("unit", "first_unit") + r"(?:\s+and|,)\s+"
+_AGO: Final = re.compile(
+    rf"\b(?:{_FIRST})?{_COUNT}(?P<half>\s+and\s+a\s+half)?\s+{_UNIT}(?P<more>\s+and\s+a\s+half)?"
+    r"\s+(?:ago|back|earlier)\b",
+    re.I,
+)
 _PAST: Final = re.compile(rf"\bthe\s+(?:past|last)\s+(?:{_COUNT}\s+)?(?P<unit>day|week|month|year)s?\b", re.I)
 _LAST: Final = re.compile(
     r"\b(?P<which>last|previous|this)\s+"
@@ -58,8 +67,22 @@ _SEASON: Final = re.compile(
 _SEASON_AND_YEAR: Final = re.compile(rf"\b{_SEASON_NAME}{_OF_A_YEAR}", re.I)
 _QUARTER: Final = re.compile(r"\bQ(?P<quarter>[1-4])\b(?:[\s/-]+(?:of\s+)?(?P<year>\d{4})\b)?", re.I)
 _YEAR: Final = re.compile(r"\b(?:in|during|since|of)\s+(?P<year>(?:19|20)\d{2})\b", re.I)
-_NEAR: Final = re.compile(r"\b(?P<which>yesterday|today|tonight|last night|this (?:morning|afternoon|evening))\b", re.I)
+_NEAR: Final = re.compile(
+    r"\b(?P<which>(?:the )?day before yesterday|yesterday|today|tonight|last night"
+    r"|this (?:morning|afternoon|evening))\b",
+    re.I,
+)
 _DAY_BEFORE: Final = ("yesterday", "last night")
+_MONTH_TO_MONTH: Final = re.compile(
+    rf"\b(?:between|from)\s+{MONTH_NAME}(?:\s+(?P<year>\d{{4}}))?\s+(?:and|to|until|till|through)\s+"
+    rf"(?P<last>{'|'.join(MONTHS)})\b(?!\s+\d{{1,2}}(?!\d))(?:,?\s+(?P<last_year>\d{{4}}))?",
+    re.I,
+)
+_NEARBY: Final = 24
+"""How many characters before a time the word is looked for that says how it is meant."""
+_FROM: Final = re.compile(r"\b(?:between|from)\s+(?:the\s+)?\Z", re.I)
+_TO: Final = re.compile(r"\s+(?:and|to|until|till|through)\s+(?:the\s+)?", re.I)
+_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?(?:(?:early|mid|late)[\s-]+)?\Z", re.I)
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -86,24 +109,55 @@ def spans(question: str, asked: int) -> tuple[Span, ...]:
 def times(question: str, asked: int) -> Times:
     """As :func:`spans`, and which times are named but not understood: days that no calendar has among them."""
     now = _EPOCH + asked * _MICROSECOND
-    found: dict[Span, None] = {}
-    understood, within = Covered(question), Covered(question)
+    found: list[tuple[Piece, Span]] = []
+    understood, within, days = Covered(question), Covered(question), Covered(question)
+    for match in (match for form in DAY_FORMS for match in form.finditer(question)):
+        days.add(Piece(*match.span()))
     unread: list[Piece] = []
     for forms, resolve in _FORMS:
         for match in (match for form in forms for match in form.finditer(question)):
             piece = Piece(*match.span())
-            if resolve in (_calendar, _year) and within.touches(piece):
+            if resolve in (_calendar, _year, _month) and within.touches(piece):
                 # The year of "in March of last year" is no time of its own.
+                continue
+            if resolve is _month and days.touches(piece):
+                # Nor is the month of "3 May 2023": the day says more.
                 continue
             try:
                 start, end = resolve(match, now)
-                found[Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND)] = None
+                found.append((piece, Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND)))
                 understood.add(piece)
             except (OverflowError, ValueError):
                 unread.append(piece)
-            if resolve in (_month, _season):
+            if resolve in (_month, _season, _months_between):
                 within.add(piece)
-    return Times(tuple(found), tuple(vague_times(question, understood, unread)))
+    joined = dict.fromkeys(_joined(question, found, asked))
+    return Times(tuple(joined), tuple(vague_times(question, understood, unread)))
+
+
+def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Iterator[Span]:
+    """The times in their order, two days that begin and end a stretch as that, and one since which as what passed."""
+    ends = {piece.start: (piece, span) for piece, span in found}
+    taken: set[Piece] = set()
+    for piece, span in found:
+        if piece in taken:
+            continue
+        start, end = span
+        to = _TO.match(question, piece.end)
+        last = ends.get(to.end()) if to is not None else None
+        if (
+            last is not None
+            and _FROM.search(question, max(0, piece.start - _NEARBY), piece.start)
+            and start <= last[1].end
+        ):
+            taken.add(last[0])
+            end = last[1].end
+        elif (
+            _SINCE.search(question, max(0, piece.start - _NEARBY), piece.start)
+            or question[piece.start : piece.start + 5].lower() == "since"
+        ):
+            end = max(end, asked)
+        yield Span(start, end)
 
 
 def without_times(question: str) -> str:
@@ -129,13 +183,16 @@ _DAY_MICROSECONDS: Final = 86_400_000_000
 _Stretch = tuple[datetime, datetime]
 
 
-def _number(text: str) -> int:
+def _number(text: str) -> float:
     return int(text) if text.isdigit() else _NUMBERS[text.lower()]
 
 
 def _ago(match: re.Match[str], now: datetime) -> _Stretch:
     unit, count = match["unit"].lower(), match["count"].lower()
-    middle = now - timedelta(days=_number(count) * _UNIT_DAYS[unit])
+    days = (_number(count) + 0.5 * bool(match["half"] or match["more"])) * _UNIT_DAYS[unit]
+    if match["first"]:
+        days += _number(match["first"]) * _UNIT_DAYS[match["first_unit"].lower()]
+    middle = now - timedelta(days=days)
     slack = timedelta(days=_SLACK_DAYS[unit] + (_UNIT_DAYS[unit] if count in _VAGUE else 0.0))
     return middle - slack, middle + slack
 
@@ -177,6 +234,16 @@ def _month(match: re.Match[str], now: datetime) -> _Stretch:
     return _last_begun(month, 1, now) if year is None else _months(year, month, 1)
 
 
+def _months_between(match: re.Match[str], now: datetime) -> _Stretch:
+    """From the first of one month to the end of another; the year of one of them is that of both, if that can be."""
+    first, last = MONTHS.index(match["month"].lower()) + 1, MONTHS.index(match["last"].lower()) + 1
+    given, end = (int(match[name]) if match[name] else None for name in ("year", "last_year"))
+    if end is None:
+        end = given + (last < first) if given else _last_begun(last, 1, now)[0].year
+    begin = _months(given or end - (first > last), first, 1)[0]
+    return begin, _months(end, last, 1)[1]
+
+
 def _season(match: re.Match[str], now: datetime) -> _Stretch:
     """A season; the winter of a year is the one that begins in it. "Last" is the last that is over, "this" the one of
     the present year (in its first half, of winters, the one that began before it), "in" the last that has begun."""
@@ -200,7 +267,8 @@ def _year(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _near(match: re.Match[str], now: datetime) -> _Stretch:
-    day = _midnight(now) - timedelta(days=match["which"].lower() in _DAY_BEFORE)
+    which = match["which"].lower()
+    day = _midnight(now) - timedelta(days=2 if "before" in which else which in _DAY_BEFORE)
     return day, day + _DAY_LONG
 
 
@@ -232,6 +300,7 @@ def _months(year: int, first: int, length: int) -> _Stretch:
 _Resolve = Callable[[re.Match[str], datetime], _Stretch]
 _FORMS: Final[tuple[tuple[tuple[re.Pattern[str], ...], _Resolve], ...]] = (
     ((_SEASON, _SEASON_AND_YEAR), _season),
+    ((_MONTH_TO_MONTH,), _months_between),
     ((_MONTH, _MONTH_AND_YEAR), _month),
     ((_AGO,), _ago),
     ((_PAST,), _past),

@@ -7,6 +7,7 @@ from typing import Final
 from worlddb.projections.tables.asof import newest_version
 from worlddb.query import build, records
 from worlddb.query.competing import NEWER, SUPERSEDED
+from worlddb.query.fusion import WHEN_WEIGHT
 from worlddb.query.groups import Grouped
 from worlddb.query.lanes.text import matched
 from worlddb.query.period import Choice
@@ -17,6 +18,9 @@ from worlddb.query.window import Window
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
+_TOLD_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
+"""What these have to add to a score to be told as a reason: the cosines of unrelated texts scatter by 0.1, and every
+text is a little near every time."""
 
 
 def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Ranked) -> records.Hit:
@@ -75,7 +79,8 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         "before": "after a turn that fits",
         NEWER: "newer than a hit that it contradicts",
         SUPERSEDED: "superseded by the hit before it",
-        "told": "tells a number or a time, as is asked",
+        "told": "tells a number or a time, which fits the question",
         EDGE: "joined by an edge to a hit",
     }
-    return "; ".join(said for lane, said in told.items() if lane in found.parts) or "text"
+    speaking = {lane for lane, part in found.parts.items() if part >= _TOLD_FROM.get(lane, part)}
+    return "; ".join(said for lane, said in told.items() if lane in speaking) or "among the nearest"

@@ -72,6 +72,18 @@ def test_every_hit_says_which_lanes_found_it_at_which_rank_and_what_each_added(d
     assert best.reason.startswith("text: dog; close in meaning; by or about")
 
 
+def test_a_reason_is_told_only_of_what_speaks_for_a_hit(db: Database) -> None:
+    seen = {"near": 0, "far": 0}
+    for question in ("my sick dog", "What did I do last month?", "What happened two years ago?"):
+        for hit in db.view().recall(question, k=50, asked="2024-06-05").hits:
+            near = hit.scores.get("vector", 0.0) >= 0.1
+            assert ("close in meaning" in hit.reason) is near
+            assert ("near the time" in hit.reason) is (hit.scores.get("when", 0.0) >= 0.02)
+            assert hit.reason
+            seen["near" if near else "far"] += 1
+    assert min(seen.values()) > 0
+
+
 def test_the_stronger_of_words_and_meaning_is_a_fusion_too(db: Database) -> None:
     view = db.view()
     sums = {hit.ref: hit.scores for hit in view.recall("my sick dog", k=20).hits}

@@ -40,6 +40,11 @@ def _arguments(parser: ArgumentParser) -> None:
         " followed)",
     )
     parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
+    parser.add_argument(
+        "--asked",
+        metavar="TIME",
+        help='when the question is asked, by which its "last week" is understood (default: --valid)',
+    )
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)
@@ -59,6 +64,7 @@ def _recall(args: Namespace, out: Output) -> int:
             include_superseded=args.include_superseded or None,
             lanes=args.lanes,
             fusion=args.fusion,
+            asked=args.asked,
             group=args.group,
             neighbours=args.neighbours,
             **stores.spans_of(args),
@@ -155,9 +161,11 @@ def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, expl
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
     if explain:
         lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
+        parts = ", ".join(f"{part} {score:+.3f}" for part, score in hit.scores.items())
         page.fields(
             [
                 ("found by", [f"{hit.reason}; score {hit.score:g} ({lanes})"]),
+                ("evidence", [parts]),
                 ("source", [wire.provenance(hit.source) or "none given"]),
                 ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),
             ],
