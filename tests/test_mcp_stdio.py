@@ -54,6 +54,9 @@ async def use_every_tool(client: Client) -> None:
     assert len((await answer(client, "memory_proposals"))["proposals"]) == 1
     await answer(client, "memory_decide", proposal=twin["proposals"][0], decision="reject")
     assert (await answer(client, "memory_conflicts"))["conflicts"] == []
+    other = await answer(client, "memory_write", text="Ada lives in Bergen.", user_id="ada", contradicts=[new["id"]])
+    (pair,) = (await answer(client, "memory_conflicts"))["conflicts"]
+    assert {pair["first"]["id"], pair["second"]["id"]} == {new["id"], other["id"]}
     await answer(client, "memory_retire", id=new["id"])
     await answer(client, "memory_retire_all", kind="user", scope_id="ada")
     await answer(client, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")

@@ -188,4 +188,6 @@ def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     (top,), others = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     name = top["$ref"].removeprefix("#/$defs/")
     made = {word: told for word, told in others.pop(name).items() if word not in ("title", "description")}
-    return made | {"$defs": others} if others else made
+    whole = made | {"$defs": others} if others else made
+    # Defaults are values of Python until here, a tuple where JSON has a list.
+    return msgspec.json.decode(msgspec.json.encode(whole), type=dict[str, Any])
