@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,40 @@ def test_pictures_say_in_words_what_they_show() -> None:
         assert "<title" in text and "<desc" in text and "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+PICTURES = """<!DOCTYPE html><meta charset="utf-8"><body>%(pictures)s<script>
+const told = [...document.querySelectorAll("svg")].map(picture => {
+  const around = picture.getBoundingClientRect(), texts = [...picture.querySelectorAll("text")];
+  const box = each => each.getBoundingClientRect();
+  const outside = texts.filter(each => box(each).left < around.left || box(each).right > around.right ||
+    box(each).top < around.top || box(each).bottom > around.bottom);
+  const crossed = texts.filter((each, place) => texts.slice(place + 1).some(other =>
+    box(each).left < box(other).right && box(other).left < box(each).right &&
+    box(each).top < box(other).bottom - 4 && box(other).top < box(each).bottom - 4));
+  return {texts: texts.length, outside: outside.map(each => each.textContent),
+    crossed: crossed.map(each => each.textContent)};
+});
+const shown = document.createElement("pre");
+shown.textContent = "TOLD" + JSON.stringify(told) + "TOLD";
+document.body.append(shown);
+</script></body>
+"""
+
+
+def told_by(page: str) -> Any:
+    """What a probe has written on its page."""
+    return json.loads(page.split("TOLD")[-2].replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&"))
+
+
+def test_a_browser_draws_each_picture_with_all_its_words_inside_and_apart(tmp_path: Path) -> None:
+    pictures = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+    drawn = "".join(f"<div>{picture.read_text('utf-8')}</div>" for picture in pictures)
+    (tmp_path / "probe.html").write_text(PICTURES % {"pictures": drawn}, "utf-8")
+    told = told_by(in_browser(tmp_path, "probe.html", "--dump-dom", "--window-size=900,2000"))
+    assert len(told) == len(pictures)
+    for picture, found in zip(pictures, told, strict=True):
+        assert found["texts"] > 3 and (found["outside"], found["crossed"]) == ([], []), picture.name
+
+
 CODE_THAT_IS_CUT = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const pages = %(pages)s, widths = [400, 1200], cut = [];
 let waiting = pages.length * widths.length, seen = 0;
@@ -85,5 +120,5 @@ def test_no_code_is_cut_off_in_a_narrow_or_a_wide_window(site: Path) -> None:
     pages = ["index.html", "guide.html", "mcp.html", "howto/erase-a-person.html", "howto/answer-an-audit-question.html"]
     (site / "probe.html").write_text(CODE_THAT_IS_CUT % {"pages": json.dumps(pages)}, "utf-8")
     asked = ("--allow-file-access-from-files", "--dump-dom", "--virtual-time-budget=30000")
-    told = json.loads(in_browser(site, "probe.html", *asked).split("TOLD")[-2].replace("&gt;", ">"))
+    told = told_by(in_browser(site, "probe.html", *asked))
     assert told["cut"] == [] and told["seen"] > 40
