@@ -12,6 +12,8 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import keyed_lineage
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.asof import newest_version
+from worlddb.projections.tables.erasures import erasure_of
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.receipts import key_digest, secret_of
 from worlddb.reconciler.stored import body_at
@@ -32,16 +34,19 @@ class Hearing:
     def are_gone(self, keys: Sequence[str]) -> list[bool]:
         """Of callers' keys, whether the text of the world that each stands for is gone.
 
-        None is of a request that was committed before: it is told from another one by what it came to then.
+        Of a request that was committed before, whether it was gone then: such a request is told from another one by
+        what it came to.
         """
         with self._env.read() as txn:
             log, tables = LmdbLog(txn), Tables(txn)
             secret = secret_of(log)
             digest = key_digest(secret, self._key)
-            if digest and tables.keys.get(digest) is not None:
-                return [False] * len(keys)
-            self.seq = log.head().seq
-            return [_is_gone(log, tables, keyed_lineage(secret, key.encode())) for key in keys]
+            committed = tables.keys.get(digest) if digest else None
+            if committed is None:
+                last = self.seq = log.head().seq
+            else:
+                last = int.from_bytes(committed, "big") - 1
+            return [_was_gone(log, tables, keyed_lineage(secret, key.encode()), last) for key in keys]
 
     def see_that_it_holds(self, log: LmdbLog) -> None:
         """Raise :class:`Overtaken` if anything was erased since."""
@@ -50,9 +55,20 @@ class Hearing:
             raise Overtaken
 
 
-def _is_gone(log: LmdbLog, tables: Tables, lineage: bytes) -> bool:
+def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
+    """True if a commit after ``last`` found no text of a world that was there by then."""
     node = tables.node_of(lineage)
-    if node is None:
+    newest = None if node is None else newest_version(tables, node, last)
+    if node is None or newest is None or body_at(log, newest.row.seq, newest.row.position) is not None:
         return False
-    newest = tables.version(node, tables.node(node).versions)
-    return body_at(log, newest.seq, newest.position) is None
+    if last == log.head().seq:
+        return True
+    carried = log.carried.of(lineage)
+    if carried is not None and newest.row.seq <= carried.through <= last:
+        return True
+    erasure = erasure_of(tables, node)
+    if erasure is None or erasure.seq <= last:
+        return erasure is not None and erasure.seq > newest.row.seq
+    # It was erased since; whether it had been before, too, only the log says.
+    between = (log.events(seq + 1).events for seq in range(newest.row.seq, last))
+    return any(isinstance(event, ev.Erased) and event.lineage == lineage for events in between for event in events)

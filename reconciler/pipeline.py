@@ -276,12 +276,12 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
 def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
     """Decide a request: the draft to commit and the digest of its key, or the receipt if there is nothing to commit."""
     commands = task.commands
+    task.hearing.see_that_it_holds(log)
     secret = secret_of(log)
     key = key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None
     if repeated is not None:
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
-    task.hearing.see_that_it_holds(log)
     draft = _open_draft(writer, log, tables)
     tables.known = writer.memory.take(draft.head.chain)
     ctx = Context(draft, writer.ontology, secret)

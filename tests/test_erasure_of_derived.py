@@ -15,6 +15,7 @@ from worlddb import (
     IdempotencyConflict,
     InputError,
     Node,
+    Receipt,
     Relation,
     Turn,
     UnavailableError,
@@ -215,3 +216,26 @@ def test_a_retry_of_an_ingest_gets_the_same_receipt_although_its_turns_were_eras
         assert again == receipt
         with pytest.raises(IdempotencyConflict):
             db.ingest(TALK[:1], conversation="talk", extractor=EntityExtractor(), idempotency_key="k")
+
+
+def test_a_retry_is_extracted_from_the_turns_that_were_there_when_it_was_committed() -> None:
+    more = [*TALK, Turn(speaker="Marco", text="I met otters in Lisbon")]
+    with new_store() as db:
+        db.ingest(TALK, conversation="talk", extractor=EntityExtractor())
+        turns = [world.ref for world in db.view().find(type="Turn")]
+        db.erase(turns[0], reason="request 7")
+        receipt = db.ingest(more, conversation="talk", extractor=EntityExtractor(), idempotency_key="k")
+
+        def again() -> Receipt:
+            return db.ingest(more, conversation="talk", extractor=EntityExtractor(), idempotency_key="k")
+
+        assert again() == receipt
+        db.erase(turns[1], reason="request 8")
+        assert again() == receipt
+        # What is erased twice was gone when the request was committed, and what came back between is there.
+        db.ingest(TALK[:1], conversation="talk", extractor=EntityExtractor(), revive=True)
+        assert again() == receipt
+        db.erase(turns[0], reason="request 9")
+        assert again() == receipt
+        with pytest.raises(IdempotencyConflict):
+            db.ingest(TALK[1:], conversation="talk", extractor=EntityExtractor(), idempotency_key="k")
