@@ -117,6 +117,39 @@ def test_a_call_that_is_sent_again_with_its_key_is_one(db: worlddb.Database) -> 
         write(desk, "Rex is ill.", **(given | {"about": ["Max"]}))
 
 
+def test_a_call_that_is_sent_again_is_one_although_what_it_contradicts_has_ended_since(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    other = write(desk, "Rex is well.")
+    given = {"contradicts": [other], "idempotency_key": "k"}
+    first = write(desk, "Rex is ill.", **given)
+    call(desk, "memory_retire", id=other)
+    head = db.head()
+    assert write(desk, "Rex is ill.", **given) == first and db.head() == head
+    with pytest.raises(InputError, match="holds no more"):
+        write(desk, "Rex is ill.", contradicts=[other])
+    with pytest.raises(InputError, match="holds no more"):
+        write(desk, "Rex is lame.", contradicts=[other], idempotency_key="other")
+
+
+def test_spaces_tell_no_names_apart_and_revise_no_entry(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    first = write(desk, "She paints.", about=["Ada  Lovelace", " Ada Lovelace"])
+    again = write(desk, "She sings.", about=["Ada Lovelace "])
+    assert edges(db, first, "refers_to") == edges(db, again, "refers_to") and len(edges(db, first, "refers_to")) == 1
+    assert [(entry.name, entry.number) for entry in db.view().find(type="Entity")] == [("Ada Lovelace", 1)]
+
+
+def test_whom_a_memory_is_about_may_have_been_erased(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    entry = edges(db, write(desk, "Rex limps.", about=["Rex"]), "refers_to")[0]
+    db.erase(entry, reason="request 7")
+    told = call(desk, "memory_write", text="Rex eats.", user_id="ada", about=["Rex"])
+    assert told["notes"] == [
+        f"{entry} was erased and stays so: that it is meant here is kept, and not what it was called"
+    ]
+    assert db.view().find(name="Rex") == []
+
+
 @pytest.mark.parametrize("kind", ["derived_from", "contradicts"])
 def test_what_cannot_be_joined_is_told_and_nothing_is_written(db: worlddb.Database, kind: str) -> None:
     desk = Desk(db)

@@ -58,6 +58,16 @@ def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
     assert tool.idempotent and not tool.destructive
 
 
+def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2999-01-01"}
+    first, head = call(desk, "memory_amend", **given), db.head()
+    again = call(desk, "memory_amend", **given)
+    assert (again["id"], again["outcome"]) == (first["id"], "unchanged") and db.head() == head
+    assert call(desk, "memory_amend", id=old, text="Ada lives in Bonn.")["outcome"] == "committed"
+
+
 def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
     desk = Desk(db)
     old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
@@ -97,7 +107,9 @@ def test_no_scope_is_made_that_looks_like_another_or_like_nothing(db: worlddb.Da
     assert db.head() == head
 
 
-@pytest.mark.parametrize("named", ["ada", "Ada Lovelace", "می\u200cخواهم", "東京", "👩\u200d👧", "a.b@c/d", "x" * 200])
+@pytest.mark.parametrize(
+    "named", ["ada", "Ada Lovelace", "می\u200cخواهم", "東京", "👩\u200d👧", "\U0001fbfa", "a.b@c/d", "x" * 200]
+)
 def test_ids_of_every_script_are_scopes(db: worlddb.Database, named: str) -> None:
     desk = Desk(db)
     call(desk, "memory_write", text="tea", user_id=named)

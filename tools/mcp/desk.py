@@ -164,7 +164,7 @@ class Desk:
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
         """Whom or what memories of a scope are about, in a batch: made at its first mention there, and resolved."""
-        inside = msgspec.json.encode((*key, " ".join(name.split()))).decode()
+        inside = msgspec.json.encode((*key, name)).decode()
         return tx.create(ENTRY, name, key=inside, world=scope, valid_from=_BEGINNING, resolve="all", source=source)
 
     def inside(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:

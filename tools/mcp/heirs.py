@@ -16,12 +16,12 @@ def holds_no_more(view: View, statement: World) -> bool:
 
 
 def heirs(view: View, ref: str) -> list[World]:
-    """What superseded a statement, at any remove, and holds; the nearest first."""
+    """What superseded a statement, at any remove, and holds or is still to come; the nearest first."""
     known, found = [ref], list[World]()
     for place in known:
         for edge in view.edges(place, type="supersedes", include_superseded=True):
             if edge.target == place and edge.source not in known and len(known) < MAX_LOOKED_AT:
                 known.append(edge.source)
-                heir = view.get(edge.source)
-                found += [heir] if heir is not None else []
+                heir = view.get(edge.source, include_superseded=True)
+                found += [heir] if heir is not None and not holds_no_more(view, heir) else []
     return found

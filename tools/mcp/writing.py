@@ -15,8 +15,8 @@ from worlddb.tools.mcp.heirs import heirs, holds_no_more
 ABOUT: Final = "refers_to"
 _TOLD: Final = 120
 """Characters of a memory that is told of in a sentence."""
-_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Unicode's categories of characters that show nothing."""
+_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+"""Unicode's categories of characters that show nothing. What is no character yet is left: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
 """What gives the characters around it their form, in Persian and in emoji."""
 
@@ -46,7 +46,8 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
-        for name in dict.fromkeys(given.about):
+        # Spaces tell no names apart.
+        for name in dict.fromkeys(" ".join(name.split()) for name in given.about):
             entry = desk.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():
@@ -71,7 +72,7 @@ def _joined(desk: Desk, view: View, given: arguments.Write) -> dict[str, list[st
     made_of = [desk.memory(view, ref) for ref in given.derived_from]
     against = [desk.memory(view, ref) for ref in given.contradicts]
     for other in against:
-        if holds_no_more(view, other):
+        if holds_no_more(view, other) and not _is_sent_again(view, given, other):
             raise InputError(
                 f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
                 "Leave it out of contradicts",
@@ -80,12 +81,19 @@ def _joined(desk: Desk, view: View, given: arguments.Write) -> dict[str, list[st
     return {edge_type: list(dict.fromkeys(world.ref for world in worlds)) for edge_type, worlds in joined.items()}
 
 
+def _is_sent_again(view: View, given: arguments.Write, other: World) -> bool:
+    """Whether a call with a key may have been answered while what it contradicts held: then it still is."""
+    said = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
+    sources = (view.get(edge.source, include_superseded=True) for edge in said)
+    return any(source is not None and source.content == given.text for source in sources)
+
+
 def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     """``memory_amend``."""
     _check_text(given.text)
     view = desk.view()
     old = desk.memory(view, given.id)
-    if holds_no_more(view, old):
+    if holds_no_more(view, old) or _heir_that_says(view, old, given.text) is not None:
         return _amended_before(desk, view, old, given.text)
     first, *others = view.containers(old.ref) or [desk.top]
     with desk.db.batch() as tx:
@@ -113,8 +121,8 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
 
 
 def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Done:
-    """What comes of amending what has ended: nothing, if it was amended so before, as by the same call whose answer was
-    lost. Else there would be two that hold in its place.
+    """What comes of amending what has ended, or will: nothing, if it was amended so before, as by the same call whose
+    answer was lost. Else there would be two that hold in its place.
 
     Raises:
         InputError: something else holds in its place, or nothing.
@@ -125,7 +133,7 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
         raise InputError(
             f"{old.ref} ended {ended}, and nothing holds in its place", "Save what holds with memory_write"
         )
-    same = next((heir for heir in now if heir.content == text), None)
+    same = _heir_that_says(view, old, text)
     if same is None:
         raise InputError(
             f"{old.ref} holds no more: {now[0].ref} took its place, and says “{_excerpt(now[0])}”",
@@ -141,6 +149,10 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
         proposals=[],
         notes=[told],
     )
+
+
+def _heir_that_says(view: View, old: World, text: str) -> World | None:
+    return next((heir for heir in heirs(view, old.ref) if heir.content == text), None)
 
 
 def _not_yet(desk: Desk, ref: str | None, valid_from: str | None) -> list[str]:
