@@ -7,6 +7,7 @@ the last look nothing that follows may be missing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.model.attempt import Attempt
@@ -58,8 +59,11 @@ def is_settled(state: State, one: int, other: int) -> bool:
     return latest is not None and (latest.status in ("pending", "accepted") or not _changed(state, latest))
 
 
-def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]]) -> None:
-    """Let the model stage what the engine staged: (later world, earlier world, evidence as it is shown)."""
+def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], numbers: Mapping[str, int]) -> None:
+    """Let the model stage what the engine staged: (later world, earlier world, evidence as it is shown).
+
+    Either of the two may be the one for which the other was found; whom the evidence names tells which.
+    """
     before = attempt.state.copy()
     for later, earlier, shown in proposals:
         assert later > earlier and not is_settled(attempt.state, later, earlier)
@@ -70,7 +74,8 @@ def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]]) 
             for chosen, evidence in [judged(before, one)]
             if other in chosen
         ]
-        (evidence,) = [each for each in reasons if _plain(each) == _plain(shown)][:1]
+        told = shown | {"considered": [{**each, "number": numbers[each["ref"]]} for each in shown["considered"]]}
+        (evidence,) = [each for each in reasons if _plain(each) == _plain(told)]
         attempt.results.append(attempt.stage(later, earlier, evidence=evidence))
 
 
@@ -103,8 +108,9 @@ def shown(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[
 
 
 def _plain(evidence: dict[str, Any]) -> dict[str, Any]:
-    """All but whom it names; those are compared when views are."""
-    return evidence | {"considered": len(evidence["considered"]), "tuned": "tuned" in evidence}
+    """All but the names of those that it names; they are compared when views are."""
+    considered = [each["number"] for each in evidence["considered"]]
+    return evidence | {"considered": considered, "tuned": "tuned" in evidence}
 
 
 def _apart(state: State, one: int, other: int) -> bool:

@@ -252,7 +252,8 @@ class Session:
         now = max(self.clock.value, self.times[-1] + 1)
         attempt = Attempt(self.state, seq, now, reclustering.AUTHOR, self.next_number)
         numbers = self.names.numbers
-        reclustering.take_in(attempt, [(numbers[each.source], numbers[each.target], each.evidence) for each in staged])
+        told = [(numbers[each.source], numbers[each.target], each.evidence) for each in staged]
+        reclustering.take_in(attempt, told, numbers)
         self._advance(attempt, handle)
         self.seen["proposed by another look"] += len(staged)
 
