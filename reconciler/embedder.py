@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from worlddb.log.model.errors import InputError, ModelUnavailable, WorldDBError
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vectors = NDArray[np.float32]
+
+
+T = TypeVar("T")
 
 
 class Embedder(Protocol):
@@ -65,15 +68,8 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
 
     if not texts:
         return np.zeros((0, embedder.dimension), dtype=np.float32)
-    try:
-        with np.errstate(over="ignore"):  # What is too large becomes infinite, and is found below.
-            given = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
-    except WorldDBError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(
-            f"The embedder {embedder.model!r:.80} failed: {error}", "Try again, or open the store with another embedder"
-        ) from error
+    with np.errstate(over="ignore"):  # What is too large becomes infinite, and is found below.
+        given = told_by(embedder.model, lambda: np.asarray(embedder.embed(texts, query=query), dtype=np.float32))
     if given.shape != (len(texts), embedder.dimension):
         raise InputError(
             f"The embedder {embedder.model!r:.80} gave vectors of shape {given.shape} for {len(texts)} texts",
@@ -84,6 +80,22 @@ def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, que
             f"The embedder {embedder.model!r:.80} gave numbers that are not finite", "Correct the embedder"
         )
     return centred_units(given, mean)
+
+
+def told_by(model: str, ask: Callable[[], T]) -> T:
+    """What a model answers.
+
+    Raises:
+        ModelUnavailable: it raised an error of its own; those of this engine are raised as they are.
+    """
+    try:
+        return ask()
+    except WorldDBError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(
+            f"The embedder {model!r:.80} failed: {error}", "Try again, or open the store with another embedder"
+        ) from error
 
 
 def centred_units(given: Vectors, mean: Vectors) -> Vectors:
@@ -102,13 +114,15 @@ def mean_of(embedder: Embedder) -> Vectors:
 
     Raises:
         InputError: it is not one finite vector of its dimension.
+        ModelUnavailable: the model raised an error.
     """
     import numpy as np
 
-    mean = np.asarray(embedder.mean(), dtype=np.float32)
-    if mean.shape != (embedder.dimension,) or not np.isfinite(mean).all():
+    mean = told_by(embedder.model, lambda: np.asarray(embedder.mean(), dtype=np.float32))
+    dimension = told_by(embedder.model, lambda: embedder.dimension)
+    if mean.shape != (dimension,) or not np.isfinite(mean).all():
         raise InputError(
             f"The mean of the embedder {embedder.model!r:.80} has shape {mean.shape}",
-            f"Give {embedder.dimension} finite numbers",
+            f"Give {dimension} finite numbers",
         )
     return mean

@@ -17,7 +17,7 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
-from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, unit_vectors
+from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors
 from worlddb.reconciler.spaces import OpenSpace, find_space, without_vector
 from worlddb.reconciler.stored import body_at
 
@@ -114,11 +114,13 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
 
     Raises:
         InputError: the space was made by another model.
+        ModelUnavailable: the model could not say how many numbers its vectors have.
     """
-    if (space.model, space.row.dimension) != (embedder.model, embedder.dimension):
+    dimension = told_by(embedder.model, lambda: embedder.dimension)
+    if (space.model, space.row.dimension) != (embedder.model, dimension):
         raise InputError(
             f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
-            f" not by {embedder.model!r:.80} ({embedder.dimension})",
+            f" not by {embedder.model!r:.80} ({dimension})",
             "Open the store with that embedder, or move to this one: `reembed`",
         )
 

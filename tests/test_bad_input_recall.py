@@ -128,3 +128,49 @@ def test_a_model_that_answers_nonsense_takes_its_lane_away_and_nothing_else(tmp_
         assert [hit.content for hit in told.hits] == ["a bad cab"]
         assert "vector" in told.unavailable
         assert "vector" not in told.lanes
+
+
+class Unwell:
+    """A model that cannot even say what it is."""
+
+    model = "letters/1"
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    @property
+    def dimension(self) -> int:
+        if self._part == "dimension":
+            raise TimeoutError("no answer in time")
+        return 8
+
+    def mean(self) -> Any:
+        if self._part == "mean":
+            raise TimeoutError("no answer in time")
+        return [0.0] * 8
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        return Letters().embed(texts, query=query)
+
+
+@pytest.mark.parametrize("part", ["dimension", "mean", "function"])
+def test_a_model_that_raises_whatever_it_is_asked_is_a_typed_error_and_takes_its_lane_away(
+    tmp_path: Path, part: str
+) -> None:
+    def away(texts: list[str]) -> Any:
+        raise TimeoutError("no answer in time")
+
+    broken: Any = worlddb.CallableEmbedder(away, "letters/1") if part == "function" else Unwell(part)
+    with worlddb.open(tmp_path / "new", embedder=broken) as db:
+        db.create("Note", "n", content="a bad cab")
+        before = db.head()
+        with pytest.raises(worlddb.ModelUnavailable, match="no answer in time"):
+            db.embed()
+        assert db.head() == before
+    with worlddb.open(tmp_path / "store", embedder=Letters()) as db:
+        db.create("Note", "n", content="a bad cab")
+        db.embed()
+    with worlddb.open(tmp_path / "store", embedder=broken) as db:
+        told = db.view().recall("bad")
+        assert [hit.content for hit in told.hits] == ["a bad cab"]
+        assert ("no answer in time" in told.unavailable.get("vector", "")) is (part != "mean")

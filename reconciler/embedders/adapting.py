@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.model.limits import MAX_DIMENSION, MAX_NAME_BYTES, checked_number, checked_text
+from worlddb.reconciler.embedder import told_by
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedder import Vectors
@@ -81,6 +82,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
 
     Raises:
         InputError: what was given is no number from 1 to 8,192; later, what the model gave is no vector.
+        ModelUnavailable: later, the model raised an error.
     """
     if given is not None:
         checked_number(given, "dimension", 1, MAX_DIMENSION)
@@ -89,7 +91,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
     def asked() -> int:
         import numpy as np
 
-        shape = np.shape(embed([ASKED_FOR_ITS_DIMENSION]))
+        shape = told_by(model, lambda: np.shape(embed([ASKED_FOR_ITS_DIMENSION])))
         if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= MAX_DIMENSION:
             raise InputError(
                 f"The embedder {model!r:.80} gave an array of shape {shape} for one text",
