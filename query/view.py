@@ -6,7 +6,7 @@ that a view sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -292,8 +292,10 @@ class View(Queryable, Ruled, Traced):
             InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000, or
                 there is no such lane or fusion.
         """
-        if isinstance(lanes, str):
-            raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
+        if isinstance(lanes, str) or not isinstance(lanes, Iterable):
+            raise InputError(
+                f"lanes is {lanes!r:.80}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
+            )
         when = self.valid if asked is None else parse_time(asked, "asked")
         period = period_of(during, overlaps, include_superseded=bool(include_superseded))
         earlier = period is None and include_superseded is None and asks_for_change(text)

@@ -336,3 +336,32 @@ def test_what_is_wrong_with_a_query_is_said_before_it_is_asked(db: Database) -> 
     for asked in (query.in_world("0123456789ab"), query.where_connected("causes", to="0123456789ab")):
         with pytest.raises(UnknownReference):
             asked.run()
+
+
+# -- a subgraph is a value
+
+
+def test_a_subgraph_prints_explains_itself_and_comes_back_from_json_as_it_was(db: Database) -> None:
+    first, second, _ = chain(db, "a", "b " * 60, "c")
+    found = db.view().query(seeds=[first]).traverse("causes").facets("type").run()
+    assert str(found).splitlines() == [
+        "worlds: 1, edges: 1",
+        f"{second[:12]}  Event  {'b ' * 39}b…",
+        f"{first[:12]} causes {second[:12]}",
+    ]
+    assert found.explain().splitlines()[1:] == [
+        "traverse causes: 1 to 1 (1 edge walked, 1 deep)",
+        "facets by type: 1 to 1",
+        "read what is left: 1 to 1",
+    ]
+    timed = db.view().query(seeds=[first]).explain()
+    assert all(line.endswith(" ms") for line in timed.explain().splitlines())
+    for each in (found, timed, db.view().query().run(), db.view().query(text="nothing").run()):
+        again = worlddb.Subgraph.from_json(each.to_json())
+        assert again == each and again.to_json() == each.to_json() and str(again) == str(each)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, b"\xff", '{"nodes": 3}'])
+def test_json_that_is_no_subgraph_is_a_typed_error(text: str | bytes) -> None:
+    with pytest.raises(InputError, match="no subgraph"):
+        worlddb.Subgraph.from_json(text)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from worlddb.log.model.errors import InputError
+from worlddb.query.pipeline.steps import MAX_SHOWN_DIGITS
 from worlddb.query.records import Edge, World
+
+_SHOWN_CHARACTERS: Final = 80
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +21,10 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     after: int
     note: str
     seconds: float | None
+
+    def __str__(self) -> str:
+        took = "" if self.seconds is None else f", {1000 * self.seconds:.2f} ms"
+        return f"{self.operator}: {self.before} to {self.after}{took}{self.note and f' ({self.note})'}"
 
 
 class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +50,45 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
         """The references of the worlds, in their order."""
         return tuple(world.ref for world in self.nodes)
 
+    def to_json(self) -> str:
+        """The subgraph as one line of JSON, times in microseconds UTC."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Subgraph:
+        """The subgraph that :meth:`to_json` wrote.
+
+        Raises:
+            InputError: it is none; the message names the place.
+        """
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise InputError(f"That is no subgraph: {error}", "Write it with Subgraph.to_json") from None
+
+    def explain(self) -> str:
+        """A line for each stage: how many worlds came to it, how many it left, and its time if times were asked for."""
+        return "\n".join(map(str, self.stages))
+
+    def __str__(self) -> str:
+        """How much there is, then a line for each world and for each edge."""
+        counts = f"worlds: {len(self.nodes)}, edges: {len(self.edges)}"
+        worlds = (f"{_short(each.ref)}  {each.type}  {_line(each.name or each.content)}" for each in self.nodes)
+        edges = (f"{_short(each.source)} {each.type} {_short(each.target)}" for each in self.edges)
+        return "\n".join((counts, *(line.rstrip() for line in worlds), *edges))
+
     def __iter__(self) -> Any:
         return iter(self.nodes)
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+
+def _short(ref: str) -> str:
+    return ref[:MAX_SHOWN_DIGITS]
+
+
+def _line(text: str) -> str:
+    """A text as one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
