@@ -93,6 +93,60 @@ def test_a_browser_draws_each_picture_with_all_its_words_inside_and_apart(tmp_pa
         assert found["texts"] > 3 and (found["outside"], found["crossed"]) == ([], []), picture.name
 
 
+AT_ONCE = 10
+LAID_OUT = """<!DOCTYPE html><meta charset="utf-8"><body><script>
+const pages = %(pages)s, told = {};
+for (const name of pages) {
+  const frame = document.createElement("iframe");
+  frame.width = 400; frame.height = 800; frame.src = name;
+  frame.onload = () => {
+    const page = frame.contentDocument, root = page.documentElement;
+    told[name] = {
+      overflow: root.scrollWidth - root.clientWidth, heading: page.querySelector("h1").textContent.length,
+      pictures: page.images.length,
+      lost: [...page.images].filter(each => !each.naturalWidth).map(each => each.getAttribute("src")),
+    };
+    if (Object.keys(told).length == pages.length) {
+      const shown = document.createElement("pre");
+      shown.textContent = "TOLD" + JSON.stringify(told) + "TOLD";
+      document.body.append(shown);
+    }
+  };
+  document.body.append(frame);
+}
+</script></body>
+"""
+
+
+def laid_out(site: Path, pages: list[str]) -> dict[str, dict[str, Any]]:
+    """What a browser makes of pages in a narrow window, some at a time."""
+    told: dict[str, dict[str, Any]] = {}
+    for first in range(0, len(pages), AT_ONCE):
+        some = pages[first : first + AT_ONCE]
+        (site / "probe.html").write_text(LAID_OUT % {"pages": json.dumps(some)}, "utf-8")
+        asked = ("--allow-file-access-from-files", "--dump-dom", "--virtual-time-budget=30000")
+        told |= told_by(in_browser(site, "probe.html", *asked))
+    assert told.keys() == {*pages}
+    return told
+
+
+def is_whole(found: dict[str, Any]) -> bool:
+    return found["overflow"] <= 0 and not found["lost"] and found["heading"] > 0
+
+
+def test_a_browser_shows_the_page_with_pictures_whole_in_a_narrow_window(site: Path) -> None:
+    (found,) = laid_out(site, ["concepts.html"]).values()
+    assert is_whole(found) and found["pictures"] == 4, found
+
+
+@pytest.mark.soak
+def test_a_browser_shows_every_page_whole_in_a_narrow_window(site: Path) -> None:
+    pages = sorted(str(path.relative_to(site)) for path in site.rglob("*.html"))
+    pages = [page for page in pages if not page.startswith(("probe", "404"))]
+    assert len(pages) > 80
+    assert {page: found for page, found in laid_out(site, pages).items() if not is_whole(found)} == {}
+
+
 CODE_THAT_IS_CUT = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const pages = %(pages)s, widths = [400, 1200], cut = [];
 let waiting = pages.length * widths.length, seen = 0;
