@@ -81,6 +81,35 @@ def test_what_a_search_may_have_missed_is_said_beside_its_list(db: Database) -> 
     assert "perhaps nothing here is about that" in note and '"the week after Easter"' in note
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_is_put_after_an_erasure_is_there(db: Database, deleted: bool) -> None:
+    """It was taken for the erased text, which stays out, and was lost without a word."""
+    store = WorldDBStore(db)
+    for number in range(3):
+        store.put(("users", "ana"), "food", {"likes": f"fish {number}"})
+        assert plain(store.get(("users", "ana"), "food")) == (("users", "ana"), "food", {"likes": f"fish {number}"})
+        (item,) = db.view().find(name="food")
+        if deleted:
+            store.delete(("users", "ana"), "food")
+        db.erase([item.ref, db.view().find(name="ana")[0].ref], reason="request 7")
+        assert store.get(("users", "ana"), "food") is None and store.search(("users", "ana")) == []
+    store.put(("users", "ana"), "food", {"likes": "nuts"})
+    assert [plain(found) for found in store.search(("users", "ana"))] == [(("users", "ana"), "food", {"likes": "nuts"})]
+    assert "fish" not in str([version.content for world in db.view().find() for version in db.view().history(world)])
+    assert db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u200b", "\u3164", "\n\t"])
+def test_a_key_or_namespace_that_shows_nothing_is_refused_and_not_lost(db: Database, name: str) -> None:
+    store, head = WorldDBStore(db), db.head()
+    with pytest.raises(InputError, match="shows nothing"):
+        store.put(("users",), name, {"v": 1})
+    if name:
+        with pytest.raises(InputError, match="shows nothing"):
+            store.put(("users", name), "k", {"v": 1})
+    assert db.head() == head
+
+
 def test_two_stores_in_two_worlds_see_nothing_of_each_other(db: Database) -> None:
     one, two = (WorldDBStore(db, world=db.create("Topic", name)) for name in ("one", "two"))
     one.put(("n",), "k", {"v": 1})

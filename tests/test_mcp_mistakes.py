@@ -128,6 +128,45 @@ def test_a_text_that_says_nothing_is_not_kept(db: worlddb.Database, text: str) -
     assert db.head() == head
 
 
+@pytest.mark.parametrize("confined", [False, True])
+@pytest.mark.parametrize("purged", [False, True])
+def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
+    db: worlddb.Database, confined: bool, purged: bool
+) -> None:
+    """What was written for somebody who came back after an erasure was in a scope without a name, where none looked."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    for round_ in range(3):
+        write(desk, f"tea {round_}", run_id="7")
+        (scope,) = [each["id"] for each in call(desk, "memory_list_scopes", kind="user")["scopes"]]
+        if purged:
+            call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+        db.erase(scope, reason="request 7")
+        assert call(desk, "memory_list_scopes", kind="user")["scopes"] == []
+    given = {"text": "coffee", "user_id": "ada", "run_id": "7", "idempotency_key": "k"}
+    made = call(desk, "memory_write", **given)
+    assert call(desk, "memory_read", id=made["id"])["scopes"] in (["user:ada", "run:7"], ["run:7", "user:ada"])
+    assert texts(call(desk, "memory_list", user_id="ada"))[-1] == "coffee"
+    head = db.head()
+    assert call(desk, "memory_write", **given)["id"] == made["id"] and db.head() == head
+    write(desk, "more coffee")
+    assert texts(call(desk, "memory_list", user_id="ada"))[-2:] == ["coffee", "more coffee"]
+    assert len(call(desk, "memory_list_scopes", kind="user")["scopes"]) == 1
+    assert not any("=True" in note for note in made["notes"]) and db.verify(deep=True).ok
+
+
+def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "The code is 4711.")
+    assert call(desk, "memory_read", id=old)["erased"] is False
+    db.erase(old, reason="request 8")
+    read = call(desk, "memory_read", id=old)
+    assert (read["erased"], read["text"]) == (True, "")
+    head = db.head()
+    with pytest.raises(InputError, match="was erased"):
+        call(desk, "memory_amend", id=old, text="The code is 4712.")
+    assert db.head() == head
+
+
 def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> None:
     desk = Desk(db)
     old = write(desk, "Ada lives in Riga.")

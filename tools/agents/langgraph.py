@@ -8,6 +8,7 @@ there before. Search is the engine's recall: it needs no index configuration.
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from operator import eq, ge, gt, le, lt, ne
@@ -37,6 +38,10 @@ _ROOT: Final = "langgraph"
 _MOST: Final = 10_000
 """How many items one search looks at."""
 _MARGIN: Final = 32
+_SEEN: Final = "LNPS"
+"""Unicode's categories of characters that show something, letters, numbers, punctuation and symbols, ..."""
+_FILLERS: Final = "\u115f\u1160\u3164\uffa0"
+"""... but for these letters, which are blank."""
 _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 Namespace = tuple[str, ...]
@@ -63,6 +68,9 @@ class WorldDBStore(BaseStore):
             RefusedError: a rule of the engine forbids what is put; nothing was written.
         """
         given = list(ops)
+        for op in given:
+            if isinstance(op, PutOp):
+                _check_names(*op.namespace, op.key)
         view = self.db.view()
         answers = [self._answer(view, op) for op in given]
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
@@ -167,38 +175,49 @@ class WorldDBStore(BaseStore):
     # -- writing
 
     def _put_all(self, view: View, puts: list[PutOp]) -> None:
-        with self.db.batch() as tx:
-            for op in puts:
-                self._put(tx, view, op)
+        """One commit; but one more for items whose key was used before by some that ended and were erased since, so
+        that they could not be counted."""
+        skipped = 0
+        while puts:
+            with self.db.batch() as tx:
+                made = [(op, self._put(tx, view, op, skipped)) for op in puts]
+            lost = {ref for note in tx.receipt.notes if note.code == "not_revived" for ref in note.refs}
+            puts = [op for op, item in made if item is not None and tx.receipt.refs[item.position] in lost]
+            skipped += 1
         try:
             self.db.embed()
         except UnavailableError:
             pass
 
-    def _put(self, tx: Any, view: View, op: PutOp) -> None:
+    def _put(self, tx: Any, view: View, op: PutOp, skipped: int) -> Any:
+        """Write one operation; the item, if it is a new one."""
         present = self._item(view, op.namespace, op.key)
         if op.value is None:
             if present is not None:
                 tx.retire(present.ref)
-            return
+            return None
         content = _encoded(op.value)
         if present is not None:
             if present.content != content:
                 tx.revise(present.ref, content=content)
-            return
+            return None
         inside = self._made(tx, op.namespace)
         # What was deleted has ended for good; the same key begins a new item.
         known = self._inside(view, op.namespace)
         ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
-        key = _keyed(self._world, *op.namespace, op.key, str(ended))
-        tx.create(ITEM, op.key, content=content, key=key, world=inside, resolve=False, source={"channel": _ROOT})
+        key = _keyed(self._world, *op.namespace, op.key, str(ended + skipped))
+        source = {"channel": _ROOT}
+        # What was erased comes back only as what the program says now.
+        return tx.create(
+            ITEM, op.key, content=content, key=key, world=inside, resolve=False, source=source, revive=True
+        )
 
     def _made(self, tx: Any, namespace: Namespace) -> Any:
         """The world of a namespace, made with those above it where there is none; keyed, so that each is made once."""
         where = self._world
         for depth, name in enumerate((_ROOT, *namespace)):
             key = _keyed(self._world, *namespace[:depth])
-            where = tx.create(NAMESPACE, name, key=key, world=where, resolve=False)
+            where = tx.create(NAMESPACE, name, key=key, world=where, resolve=False, revive=True)
         return where
 
 
@@ -210,6 +229,13 @@ def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: 
         for world in found
         if world.name == name and (inside is None or inside in view.containers(world.ref) or ended)
     ]
+
+
+def _check_names(*names: str) -> None:
+    """See that each can be found again: a name that shows nothing is none."""
+    for name in names:
+        if not any(unicodedata.category(each)[0] in _SEEN and each not in _FILLERS for each in name):
+            raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
 
 
 def _keyed(*parts: str | None) -> str:

@@ -106,6 +106,8 @@ def _tell_world(shown: results.Inside) -> Iterator[str]:
         yield f"  in {_one_line(', '.join(shown.scopes))}"
     if shown.conflicts:
         yield f"  contradicted by {', '.join(shown.conflicts)}"
+    if shown.erased:
+        yield "  the text was erased"
     yield from _marked(shown.text)
     if shown.truncated:
         yield f"  the text goes on: {shown.characters} characters in all; memory_read has the rest"

@@ -106,10 +106,12 @@ class Scopes(msgspec.Struct, kw_only=True):
 
 
 class Whole(Memory):
-    """One memory with the scopes that it is in; ``next_offset`` is where the rest of its text begins."""
+    """One memory with the scopes that it is in; ``next_offset`` is where the rest of its text begins. Of one that was
+    ``erased`` there is no text any more."""
 
     scopes: list[str]
     retired: bool
+    erased: bool
     characters: int
     next_offset: int | None
 
@@ -261,7 +263,12 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
     end = offset + READ
     left = len(found.content) > end
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
-    state = {"scopes": scopes, "retired": found.closed, "characters": len(found.content)}
+    state = {
+        "scopes": scopes,
+        "retired": found.closed,
+        "erased": found.erased,
+        "characters": len(found.content),
+    }
     return Whole(**(_fields(found) | shown | state))
 
 

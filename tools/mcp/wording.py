@@ -33,6 +33,7 @@ _NOTES: Final = {
     "never_valid": "{} ended at or before its beginning: it holds at no time. Write it again if that was a slip",
     "not_restored": "{} was erased and stays so: that it is meant here is kept, and not what it was called",
     "nothing_reopened": "{} stays as it ended; write it again if it holds",
+    "not_revived": "{} has ended and was left as it is",
     "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
 }
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")

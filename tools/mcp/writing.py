@@ -53,8 +53,14 @@ def write(desk: Desk, given: arguments.Write, call: Call) -> results.Done:
         for edge_type, refs in joined.items():
             for ref in refs:
                 tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
+    memory = tx.receipt.refs[len(labels)]
+    if any(note.code == "not_revived" for note in tx.receipt.notes):
+        found = desk.scopes_of(desk.view(), memory)
+        for label, key in zip(labels, keys, strict=True):
+            if str(label) not in found:
+                desk.begin_anew(key, memory, given.valid_from)
     desk.keep_up()
-    done = _done(desk, tx.receipt, tx.receipt.refs[len(labels)])
+    done = _done(desk, tx.receipt, memory)
     done.notes.extend(_not_yet(desk, done.id, given.valid_from))
     return done
 
@@ -93,6 +99,8 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     _check_text(given.text)
     view = desk.view()
     old = desk.memory(view, given.id)
+    if old.erased:
+        raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
     if holds_no_more(view, old) or _heir_that_says(view, old, given.text) is not None:
         return _amended_before(desk, view, old, given.text)
     first, *others = view.containers(old.ref) or [desk.top]
