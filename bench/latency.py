@@ -4,16 +4,18 @@ The file's sessions are taken in one after the other, and again under other name
 embedded and indexed. So a text stands in a store of 200,000 turns more than twice, which is told. The store is closed
 and opened again, which is measured with the first recall; then every question is asked once, by all lanes and by each
 alone. Time is measured on the clock and on the processor: on a busy machine only the latter says something. With
---store the store is kept, and used again if it is there.
+--inside every question is also asked inside worlds that contain some of the sessions, drawn at random. With --store the
+store is kept, and used again if it is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from random import Random
 from time import perf_counter, process_time
 from typing import Any, Final
 
@@ -28,6 +30,8 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     "vector": {"lanes": ("vector",)},
     "all lanes, reciprocal ranks": {"fusion": "rrf"},
 }
+INSIDE: Final = (1_500, 3_000, 10_000, 30_000, 100_000)
+"""How many members the worlds have that are asked inside of, about."""
 KEYS: Final = ("p50_ms", "p95_ms", "p99_ms", "cpu_p50_ms", "cpu_p95_ms", "cpu_p99_ms")
 WARM_UP: Final = 5
 
@@ -40,11 +44,13 @@ def main() -> None:
         store = Path(folder) / "store"
         with worlddb.open(store, author="bench") as db:
             turns = fill(db, records, arguments.turns)
+            worlds = contain(db, arguments.seed) if arguments.inside else []
         began, ran = perf_counter(), process_time()
         with worlddb.open(store, author="bench") as db:
             opened = _since(began, ran)
             first = _asked(db.view(), records[0], {})
-            result = measure(db, records[: arguments.questions]) | {
+            shapes = SHAPES | {name: {"world": name} for name in worlds}
+            result = measure(db, records[: arguments.questions], shapes) | {
                 "turns": turns,
                 "distinct_texts": min(turns, len(set(texts(records).values()))),
                 "open_ms": round(opened[0], 3),
@@ -52,7 +58,7 @@ def main() -> None:
                 "first_ms": round(first[0], 3),
                 "first_cpu_ms": round(first[1], 3),
             }
-    rows = [(shape, *(result["shapes"][shape][key] for key in KEYS)) for shape in SHAPES]
+    rows = [(shape, *(told[key] for key in KEYS)) for shape, told in result["shapes"].items()]
     notes = (
         f"{turns:,} turns, at most {result['distinct_texts']:,} distinct texts, {result['n']} questions, ten hits each",
         f"Opened in {result['open_ms']} ms ({result['open_cpu_ms']} of the processor); the first recall took"
@@ -67,6 +73,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LongMemEval's JSON, compressed or not")
     arguments.add_argument("--turns", type=int, default=200_000, help="how many turns the store has (default: 200,000)")
     arguments.add_argument("--questions", type=int, help="only the first so many questions")
+    arguments.add_argument("--inside", action="store_true", help="ask inside worlds of several sizes too")
     arguments.add_argument("--store", type=Path, help="a folder to keep the store in")
     return arguments.parse_args()
 
@@ -98,11 +105,32 @@ def _sessions(records: Sequence[Record]) -> Iterator[tuple[str, int | None, list
                 times += 1
 
 
-def measure(db: Database, records: Sequence[Record]) -> dict[str, Any]:
+def contain(db: Database, seed: int) -> list[str]:
+    """Worlds that contain sessions, and so their turns, until they have so many members, unless they are there."""
+    view = db.view()
+    names = [f"inside {size:,}" for size in INSIDE]
+    if view.find(name=names[0]):
+        return names
+    (conversation,) = view.find(name="haystack")
+    sessions = list(view.children(conversation.ref))
+    for size, name in zip(INSIDE, names, strict=True):
+        drawn = Random(seed).sample(sessions, len(sessions))
+        members = 0
+        with db.batch() as batch:
+            world = batch.create("World", name)
+            for session in drawn:
+                if members < size:
+                    batch.link(world, "contains", session.ref)
+                    members += 1 + sum(1 for _ in view.children(session.ref))
+    db.catch_up()
+    return names
+
+
+def measure(db: Database, records: Sequence[Record], asked: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Ask every question in every shape, one shape after the other."""
     view = db.view()
     shapes: dict[str, dict[str, float]] = {}
-    for shape, options in SHAPES.items():
+    for shape, options in asked.items():
         for record in records[:WARM_UP]:
             _asked(view, record, options)
         clock, processor = zip(*(_asked(view, record, options) for record in records), strict=True)

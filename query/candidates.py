@@ -10,12 +10,19 @@ from worlddb.projections.tables.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.names import NO_NAME, name_digest
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
 from worlddb.query.period import Choice
-from worlddb.query.scope import Scope, members_below
+from worlddb.query.scope import Inhabitants, Scope
 from worlddb.query.sight import Sight
 from worlddb.query.speakers import possible_names, sides
 
 SMALL_WORLD: Final = 2_000
-"""Up to this many members, a world's filter is pushed into the index; above, hits are filtered afterwards."""
+"""Up to this many members, a world's filter is pushed into the index at once."""
+LISTED_FOR_A_HIT: Final = 15
+"""So many members can be listed in the time in which one more hit is fetched and it is found out whether it is inside:
+3 and about 50 µs."""
+_SURE: Final = 8
+"""So many hits inside tell what share of the hits that is."""
+_LIKELY: Final = 1.25
+"""How many times as many hits are looked at as are likely to be needed."""
 MAX_ENTITIES: Final = 2_000
 """How many entities one question may name; a name that more share tells nothing."""
 _OVERFETCH: Final = 4
@@ -53,24 +60,30 @@ class Gate:
 
     def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
         self._tables = snapshot.tables
+        self._whole = snapshot.whole
         self._moment, self._top = snapshot.place
         self.inside = inside
         self.choice = choice
         self._is_of_several = choice.is_of_several
         self._scope = Scope(snapshot.tables, inside, self._moment)
+        self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
         self._members: set[int] | None = None
-        self._counted = False
+        self._listed_to = 0
         self._seen: dict[int, SeenVersion | None] = {}
         self._numbered: dict[tuple[int, int], SeenVersion | None] = {}
 
     @property
     def members(self) -> set[int] | None:
         """The worlds that are searched, if they are few; ``None`` for any."""
-        if not self._counted:
-            if self.inside != self._top:
-                self._members = members_below(self._tables, self.inside, self._moment, SMALL_WORLD)
-            self._counted = True
+        if not self._listed_to:
+            self._list(SMALL_WORLD)
         return self._members
+
+    def _list(self, most: int) -> None:
+        """List the worlds that are searched, if they are no more."""
+        self._listed_to = most
+        if self.inside != self._top:
+            self._members = self._inhabitants.listed(most)
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
@@ -84,7 +97,7 @@ class Gate:
         return self.choice.seen(self._tables, node, self._moment)
 
     def _holds(self, node: int) -> bool:
-        members = self._members if self._counted else self.members
+        members = self._members if self._listed_to else self.members
         return self._scope.holds(node) if members is None else node in members
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
@@ -98,13 +111,13 @@ class Gate:
         self._numbered[key] = seen
         return seen
 
-    def passing(self, fetch: Fetch, first: int = _FIRST_FETCH) -> Iterator[Passed]:
+    def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
         """A lane's hits in rank order, as far as they pass, each world once, by the best of its versions; fetches
-        ``first`` and then more until there are no more."""
-        limit, done = first, 0
+        ``first`` and then more until there are no more. About so many as are ``wanted`` are going to be taken."""
+        limit, hits = self._begun(fetch, wanted, first)
+        done = 0
         given: set[int] = set()
         while True:
-            hits = fetch(limit, self.members)
             for hit in hits[done:]:
                 if hit.node in given:
                     continue
@@ -116,7 +129,45 @@ class Gate:
                 yield Passed(hit.node, newest or seen, hit.score)
             if len(hits) < limit:
                 return
-            done, limit = len(hits), limit * _OVERFETCH
+            done, limit = len(hits), self._next_limit(limit, len(given), wanted)
+            hits = fetch(limit, self._members)
+
+    def _begun(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
+        """How many hits were asked for at first, and which they are. The members of a world that has many are listed
+        where its share of the best hits says that this is quicker than to look at hits until enough of them pass."""
+        limit, hits = first, fetch(first, self.members)
+        if self._members is not None or self.inside == self._top:
+            return limit, hits
+        held = self._held(hits)
+        if held < min(wanted, _SURE) and len(hits) == limit:
+            limit *= _OVERFETCH
+            hits = fetch(limit, None)
+            held = self._held(hits)
+        if held < wanted and len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
+            return first, fetch(first, self._members)
+        return limit, hits
+
+    def _held(self, hits: Iterable[Proposed]) -> int:
+        return sum(self._scope.holds(hit.node) for hit in hits)
+
+    def _list_rather(self, share: float, looked_at: int, wanted: int) -> bool:
+        """List the members, if they are likely to be fewer than can be listed in the time in which enough hits are
+        looked at; true if they are listed. At worst it takes as long again."""
+        most = int(LISTED_FOR_A_HIT * (wanted / share - looked_at))
+        if most <= self._listed_to or (
+            self._whole is not None and share * self._whole.tables.progress().next_node > most
+        ):
+            return False
+        self._list(most)
+        return self._members is not None
+
+    def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
+        """How many hits are asked for next: no more than are likely to be needed, if that can be told by how many have
+        passed."""
+        if self._members is not None or self.inside == self._top:
+            return limit * _OVERFETCH
+        likely = int(_LIKELY * wanted * limit / max(passed, 1))
+        return min(limit * _OVERFETCH, max(limit + _FIRST_FETCH, likely))
 
 
 class Named(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -12,7 +13,19 @@ from worlddb.query.fusion import CONVEX
 from worlddb.query.groups import Grouped, grouped
 from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
-from worlddb.query.ranking import DEPTH, LANES, TEXT, VECTOR, Lanes, Question, Ranked, depth_for, fused
+from worlddb.query.ranking import (
+    DEPTH,
+    LANES,
+    TEXT,
+    VECTOR,
+    Lanes,
+    Question,
+    Ranked,
+    by_meaning,
+    by_words,
+    depth_for,
+    fused,
+)
 from worlddb.query.request import MAX_K, Request
 from worlddb.query.second_look import looked_at_again
 from worlddb.query.sight import Sight
@@ -90,11 +103,11 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
     of_one = k if request.group is None else depth_for(k)
     text, vector, entity = lanes
     if text is not None and vector is None and not request.neighbours:
-        alone = gate.passing(lambda limit, nodes: text.search(request.text, limit=limit, through=seq, nodes=nodes))
-        return Found(_as_ranked(TEXT, islice(alone, of_one)), (TEXT,))
+        worded = partial(by_words, text, request.text, seq)
+        return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
-        alone = gate.passing(lambda limit, nodes: vector.search(limit=limit, nodes=nodes))
-        return Found(_as_ranked(VECTOR, islice(alone, of_one)), (VECTOR,))
+        near = partial(by_meaning, vector)
+        return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = fused(snapshot, gate, lanes, question, k, request.fusion)
     if request.group is not None:

@@ -84,12 +84,12 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     proposed: dict[str, list[Passed]] = {}
     text, vector = lanes.text, lanes.vector
     if text is not None:
-        by_words = partial(_by_words, text, question.about, moment.seq)
-        proposed[TEXT] = list(islice(gate.passing(by_words, depth), depth))
+        worded = partial(by_words, text, question.about, moment.seq)
+        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
     if vector is not None:
 
         def propose(lane: VectorLane) -> list[Passed]:
-            return list(islice(gate.passing(partial(_by_meaning, lane), 2 * depth), depth))
+            return list(islice(gate.passing(partial(by_meaning, lane), depth, 2 * depth), depth))
 
         if fusion == CONVEX:
             vector, proposed[VECTOR] = proposed_by_meaning(vector, question.text, propose)
@@ -135,11 +135,13 @@ def _in_order(
         yield Ranked(candidates[node], scores[node], at, told(evidence[node]))
 
 
-def _by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+def by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+    """The best hits of the text lane."""
     return lane.search(text, limit=limit, through=through, nodes=nodes)
 
 
-def _by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
+    """The best hits of the vector lane."""
     return lane.search(limit=limit, nodes=nodes)
 
 

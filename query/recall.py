@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from worlddb.query import records
-from worlddb.query.candidates import SMALL_WORLD, entities_named
+from worlddb.query.candidates import entities_named
 from worlddb.query.dates import without_times
 from worlddb.query.finding import Found, find_best, searched_world
 from worlddb.query.fusion import CONVEX
@@ -24,6 +24,8 @@ from worlddb.query.weakness import asks_something, is_weak
 from worlddb.query.window import Window
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
+_COUNTED: Final = 2_000
+"""A world with more members is taken for as large as all that is seen, where it is asked whether hits are weak."""
 
 
 class _Indexes(NamedTuple):
@@ -178,5 +180,5 @@ def _searched(window: Window, snapshot: Sight, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
     moment, top = snapshot.place
     inside = searched_world(window, snapshot, request)
-    members = None if inside == top else members_below(snapshot.tables, inside, moment, SMALL_WORLD)
+    members = None if inside == top else members_below(snapshot.tables, inside, moment, _COUNTED)
     return snapshot.population() if members is None else len(members)

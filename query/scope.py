@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace
+from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow
 
 
 def placings_at(tables: TableReads, node: int, moment: Moment) -> list[EdgePlace]:
@@ -69,15 +71,31 @@ class Scope:
         return False
 
 
+class Inhabitants:
+    """The nodes inside a world at a moment, listed as far as is asked; who asks for more goes on where it stopped."""
+
+    def __init__(self, tables: TableReads, world: int, moment: Moment) -> None:
+        self._tables = tables
+        self._moment = moment
+        self._found: set[int] = set()
+        self._pending = [world]
+        self._edges: Iterator[tuple[EdgePlace, EdgeRow]] = iter(())
+
+    def listed(self, limit: int | None = None) -> set[int] | None:
+        """All of them, or ``None`` if there are more than ``limit``."""
+        tables, moment, found = self._tables, self._moment, self._found
+        while True:
+            for place, row in self._edges:
+                if row.target not in found and edge_seen(tables, place, row, moment):
+                    found.add(row.target)
+                    self._pending.append(row.target)
+                    if limit is not None and len(found) > limit:
+                        return None
+            if not self._pending:
+                return found
+            self._edges = tables.outgoing(self._pending.pop(), CONTAINS_CODE, known_by=moment.seq)
+
+
 def members_below(tables: TableReads, world: int, moment: Moment, limit: int | None = None) -> set[int] | None:
     """Every node inside a world at a moment, or ``None`` if there are more than ``limit``."""
-    found: set[int] = set()
-    pending = [world]
-    while pending:
-        for place, row in tables.outgoing(pending.pop(), CONTAINS_CODE, known_by=moment.seq):
-            if row.target not in found and edge_seen(tables, place, row, moment):
-                found.add(row.target)
-                pending.append(row.target)
-                if limit is not None and len(found) > limit:
-                    return None
-    return found
+    return Inhabitants(tables, world, moment).listed(limit)

@@ -276,13 +276,14 @@ def test_a_cue_is_taken_apart_into_its_turns_and_its_time() -> None:
 def test_latency_asks_every_question_in_a_store_of_the_size_that_was_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "questions.json"
     file.write_text(json.dumps(LONGMEMEVAL))
-    told = run("latency", str(file), "--turns", "30", "--store", str(tmp_path / "kept"))
+    told = run("latency", str(file), "--turns", "30", "--inside", "--store", str(tmp_path / "kept"))
     assert isinstance(told["turns"], int)
     assert told["turns"] >= 30
     assert told["n"] == 2
     assert (tmp_path / "kept" / "store").is_dir()
     shapes = told["shapes"]
     assert isinstance(shapes, dict)
+    assert {"all lanes", "text", "vector", "inside 1,500", "inside 100,000"} < set(shapes)
     for shape in shapes.values():
         assert 0 < shape["p50_ms"] <= shape["p95_ms"] <= shape["p99_ms"]
         assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"] <= shape["cpu_p99_ms"]

@@ -1,0 +1,95 @@
+"""Recall inside a world of many members: listed at once, listed after a look at some hits, or looked up hit by hit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Database
+from worlddb.projections.indexes.fields import TextHit
+from worlddb.query import candidates
+from worlddb.query.lanes.text import PresentTextLane
+from worlddb.query.scope import Inhabitants, members_below
+
+MEMBERS = 40
+OTHERS = 900
+WAYS = {"listed at once": (1_000, 15), "listed after a look": (3, 15), "looked up hit by hit": (3, 0)}
+SHAPES: dict[str, dict[str, Any]] = {
+    "all lanes": {},
+    "words": {"lanes": ["text"]},
+    "meaning": {"lanes": ["vector"]},
+    "groups": {"group": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A world of a few members, at two depths, among many others that speak of the same thing."""
+    path: Path = tmp_path_factory.mktemp("worlds")
+    with worlddb.open(path / "store") as opened:
+        with opened.batch() as tx:
+            inner = tx.create("World", "Garden")
+            nested = tx.create("World", "Shed", world=inner)
+            for number in range(OTHERS):
+                tx.create("Note", f"note {number}", content=f"the garden in spring, day {number % 31} of {number}")
+            for number in range(MEMBERS):
+                where = nested if number % 3 else inner
+                tx.create("Note", f"bed {number}", content=f"the garden bed {number} in spring", world=where)
+        opened.embed()
+        yield opened
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_found_in_a_world_does_not_hang_on_how_its_members_are_told(
+    db: Database, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for way, (small, for_a_hit) in WAYS.items():
+        monkeypatch.setattr(candidates, "SMALL_WORLD", small)
+        monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", for_a_hit)
+        found[way] = db.view().recall("What did the garden look like in spring?", world="Garden", k=12, **SHAPES[shape])
+    first = found["listed at once"]
+    assert len(first.groups or first.hits) >= (2 if shape == "groups" else 12)
+    assert {hit.name.partition(" ")[0] for hit in first.hits} == {"bed"}
+    assert all(each == first for each in found.values())
+
+
+def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_alone(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, bool]] = []
+    search = PresentTextLane.search
+
+    def counted(
+        self: PresentTextLane, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None
+    ) -> list[TextHit]:
+        asked.append((limit, nodes is not None))
+        return search(self, text, limit=limit, through=through, nodes=nodes)
+
+    monkeypatch.setattr(PresentTextLane, "search", counted)
+    monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
+    db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
+    listed, asked[:] = list(asked), []
+    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
+    assert listed[-1] == (64, True)
+    assert not any(among for _, among in asked)
+    assert max(limit for limit, _ in asked) > max(limit for limit, _ in listed)
+
+
+def test_members_are_listed_further_where_listing_stopped(db: Database) -> None:
+    view = db.view()
+    with view._sight() as sight:
+        world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
+        assert world is not None
+        every = members_below(sight.tables, world, view.moment)
+        some = Inhabitants(sight.tables, world, view.moment)
+        assert every is not None
+        assert len(every) == MEMBERS + 1
+        assert [some.listed(limit) for limit in (0, 5, MEMBERS)] == [None, None, None]
+        assert some.listed(MEMBERS + 1) == every
+        assert some.listed() == every
