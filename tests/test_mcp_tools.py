@@ -24,7 +24,7 @@ from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk, Label
 from worlddb.tools.mcp.prompts import PROMPTS
 from worlddb.tools.mcp.resources import TEMPLATES
-from worlddb.tools.mcp.results import READ, SHOWN
+from worlddb.tools.mcp.results import CONFLICTS, NAME, READ, SHOWN
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
 from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
 
@@ -340,6 +340,9 @@ def test_every_tool_and_every_limit_is_on_its_page() -> None:
         MAX_ABOUT,
         MAX_JOINED,
         SHOWN,
+        NAME,
+        SHOWN,
+        CONFLICTS,
         READ,
         MAX_PAGE,
         MAX_GROUP,

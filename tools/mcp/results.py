@@ -14,10 +14,15 @@ SHOWN: Final = 1_000
 MAX_EARLIER: Final = 5
 READ: Final = 20_000
 """Characters of a memory's text in one answer of ``memory_read``."""
+NAME: Final = 200
+"""Characters of a memory's name in a list."""
+CONFLICTS: Final = 20
+"""How many memories that contradict one are named with it; ``memory_conflicts`` has all."""
 
 
 class Memory(msgspec.Struct, kw_only=True):
-    """A memory. ``truncated``: its text goes on, see ``memory_read``. ``source`` is how it came here."""
+    """A memory. ``truncated``: its text goes on, see ``memory_read``. ``source`` is how it came here, of a long one the
+    beginning. ``conflicts`` are the first that contradict it; see ``memory_conflicts``."""
 
     id: str
     type: str
@@ -212,6 +217,17 @@ def _cut(text: str) -> dict[str, Any]:
     return {"text": text[:SHOWN], "truncated": len(text) > SHOWN}
 
 
+def _line(text: str) -> str:
+    """The beginning of a name, as a list shows it."""
+    return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
+
+
+def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:
+    """How something came here, if that is said in so many characters of JSON, else the beginning of it."""
+    told = msgspec.json.encode(source).decode()
+    return source if len(told) <= limit else {"truncated": told[:limit]}
+
+
 def _span(valid: Valid) -> dict[str, Any]:
     return {"valid_from": time(valid.start), "valid_to": time(valid.end)}
 
@@ -220,13 +236,13 @@ def _fields(found: World | Hit) -> dict[str, Any]:
     return {
         "id": found.ref,
         "type": found.type,
-        "name": found.name,
+        "name": _line(found.name),
         **_cut(found.content),
         **_span(found.valid),
         "learned_at": format_time(found.ingested_at),
         "author": found.author,
-        "source": found.source,
-        "conflicts": list(found.conflicts),
+        "source": _source(found.source, SHOWN),
+        "conflicts": list(found.conflicts[:CONFLICTS]),
     }
 
 
@@ -238,7 +254,7 @@ def memory(found: World) -> Memory:
 def hit(found: Hit) -> Found:
     """A hit with its reason."""
     earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
-    return Found(**_fields(found), score=found.score, reason=found.reason, earlier=earlier)
+    return Found(**_fields(found), score=found.score, reason=found.reason[:SHOWN], earlier=earlier)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
@@ -246,7 +262,7 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
     return Session(
         id=found.key,
         type="" if world is None else world.type,
-        name="" if world is None else world.name,
+        name="" if world is None else _line(world.name),
         score=round(found.score, 6),
         count=len(found.hits),
         memories=[hit.ref for hit in found.hits[:most]],
@@ -263,6 +279,7 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
     end = offset + READ
     left = len(found.content) > end
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
+    shown |= {"name": found.name, "source": _source(found.source, READ)}
     state = {
         "scopes": scopes,
         "retired": found.closed,
@@ -288,9 +305,9 @@ def told(ref: str, version: Version, seq: int | None) -> Told:
         seq=seq,
         learned_at=format_time(version.ingested_at),
         author=version.author,
-        why=version.why,
+        why=version.why[:SHOWN],
         erased=version.erased,
-        source=version.source,
+        source=_source(version.source, SHOWN),
     )
 
 
@@ -300,8 +317,8 @@ def pair(found: Proposal) -> Pair:
         proposal=found.ref,
         status=found.status,
         newcomer=found.source,
-        newcomer_name=found.source_name,
+        newcomer_name=_line(found.source_name),
         known=found.target,
-        known_name=found.target_name,
+        known_name=_line(found.target_name),
         because=found.because[:SHOWN],
     )
