@@ -12,11 +12,13 @@ VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "default": {},
     "text": {"lanes": ("text",)},
     "vector": {"lanes": ("vector",)},
+    "entity": {"lanes": ("entity",)},
     "text+vector": {"lanes": ("text", "vector")},
     "rrf": {"fusion": "rrf"},
     "combmax": {"fusion": "combmax"},
 }
-"""All lanes; BM25; meaning, with statements; both without entities; the paper's fusion of all lanes; Kumiho's."""
+"""All lanes; BM25; meaning, with statements; entities; words and meaning without them; the paper's fusion of all lanes;
+Kumiho's."""
 
 RESAMPLES: Final = 1_000
 

@@ -25,8 +25,9 @@ import msgspec
 
 import worlddb
 from bench import _baselines
+from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, report
-from bench._retrieval import VARIANTS, interval, recall_share
+from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, InputError, View, embedder_named
 from worlddb.tools.importers import files, locomo
 from worlddb.tools.importers.conversation import Conversation
@@ -87,6 +88,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
     arguments.add_argument("-k", type=int, default=10)
+    add_argument(arguments)
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
@@ -98,7 +100,7 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     questions, left_out, unknown = _questions(arguments.file, conversations)
     if not questions:
         raise InputError(f"{arguments.file} has no question with evidence in what was said", "Name a file of LoCoMo")
-    embedder = embedder_named(arguments.embedder)
+    embedder, compared = embedder_named(arguments.embedder), variants(arguments)
     with worlddb.open(store, author="bench", embedder=embedder) as db:
         began = perf_counter()
         extractor = worlddb.EntityExtractor() if arguments.entities else None
@@ -121,8 +123,9 @@ def measure(store: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             found = view.recall(question.text, k=arguments.k, lanes=arguments.lanes, **where)
             taken.append(1000 * (perf_counter() - began))
             scores[question.category].append(_share(question, found))
-            for variant, options in VARIANTS.items():
-                asked = view.recall(question.text, k=arguments.k, **where, **options)
+            for variant, options in compared.items():
+                with asked_as(variant):
+                    asked = view.recall(question.text, k=arguments.k, **where, **options)
                 others[variant].append(_share(question, asked))
             for name, peer in peers[question.conversation].items():
                 others[name].append(

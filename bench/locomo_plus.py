@@ -20,8 +20,9 @@ import msgspec
 
 import worlddb
 from bench import _baselines
+from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, parser, report
-from bench._retrieval import VARIANTS, recall_any, summary
+from bench._retrieval import recall_any, summary
 from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
 from worlddb.tools.importers import files, locomo
 from worlddb.tools.importers.conversation import Conversation, Session
@@ -81,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("conversations", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--limit", type=int, help="only the first so many pairs")
     arguments.add_argument("-k", type=int, default=10)
+    add_argument(arguments)
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()
 
@@ -96,17 +98,17 @@ def measure(pairs: list[Pair], conversations: list[Conversation], arguments: arg
             conversation = conversations[number % len(conversations)]
             turns = cue_turns(pair.cue_dialogue, conversation.speakers)
             gold = {f"{CUE}:{at}" for at, _ in enumerate(turns)}
-            found = _found(Path(folder) / str(number), pair, turns, conversation, arguments.k, embedder)
+            found = _found(Path(folder) / str(number), pair, turns, conversation, embedder, arguments)
             for variant, ids in found.items():
                 score = {key: recall_any(ids, gold, arguments.k)}
                 rows[variant].append(score)
                 if variant == "default":
                     kinds[pair.relation_type].append(score)
-    variants = {variant: summary(found, arguments.seed) for variant, found in rows.items()}
+    told = {variant: summary(found, arguments.seed) for variant, found in rows.items()}
     return {
-        **variants["default"],
+        **told["default"],
         "by_category": {kind: summary(found, arguments.seed) for kind, found in sorted(kinds.items())},
-        "variants": variants,
+        "variants": told,
         "unknown_gaps": sum(gap_before(pair.time_gap, 0) is None for pair in pairs),
         "k": arguments.k,
     }
@@ -118,7 +120,12 @@ def _last(conversation: Conversation) -> int | None:
 
 
 def _found(
-    folder: Path, pair: Pair, turns: list[Turn], conversation: Conversation, k: int, embedder: Embedder
+    folder: Path,
+    pair: Pair,
+    turns: list[Turn],
+    conversation: Conversation,
+    embedder: Embedder,
+    arguments: argparse.Namespace,
 ) -> dict[str, list[str]]:
     """The ids of the first k hits, by variant."""
     asked_at = _last(conversation)
@@ -137,11 +144,12 @@ def _found(
         db.embed()
         view = db.view()
         found = {}
-        for variant, options in VARIANTS.items():
-            hits = view.recall(trigger, k=k, asked=asked_at, **options).hits
+        for variant, options in variants(arguments).items():
+            with asked_as(variant):
+                hits = view.recall(trigger, k=arguments.k, asked=asked_at, **options).hits
             found[variant] = [str(hit.source.get("id", "")) for hit in hits]
     peers = _baselines.built(_baselines.available(), texts, embedder)
-    return found | {name: peer.search(trigger, k) for name, peer in peers.items()}
+    return found | {name: peer.search(trigger, arguments.k) for name, peer in peers.items()}
 
 
 def cue_turns(dialogue: str, speakers: list[str]) -> list[Turn]:

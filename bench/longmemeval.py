@@ -3,7 +3,8 @@
 Every question has a haystack of its own, in a store of its own, or with --pooled in one store that holds all of them.
 Which sessions answer is asked of recall as such (group=1); those of a baseline are the sessions of its turns.
 At turn level the gold turns are those that are marked has_answer, or all of the answer sessions' if none is. All of
-the variants in bench/_retrieval.py and the baselines in bench/_baselines.py are asked the same in the same run.
+the variants in bench/_retrieval.py and the baselines in bench/_baselines.py are asked the same in the same run, with
+--ideas also the default without each of its ideas.
 
 With --answer a model that you name answers each question from what the default recalls, and with --judge a model judges
 the answers (bench/_answering.py). Both are reached at --endpoint; the key is read from the environment variable that
@@ -24,8 +25,9 @@ import worlddb
 from bench import _baselines
 from bench._answering import Panel, add_arguments, panel_of, summed_up
 from bench._haystacks import ABSTAINING, Question, Record, called, half, load, question, texts, turn_id
+from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, report
-from bench._retrieval import VARIANTS, ndcg, recall_all, recall_any, summary
+from bench._retrieval import ndcg, recall_all, recall_any, summary
 from worlddb import LANES, Database, InputError, Turn
 
 GRANULARITIES: Final = ("session", "turn")
@@ -104,6 +106,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="the lanes of the default")
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--limit", type=int, help="only the first so many questions")
+    add_argument(arguments)
     add_arguments(arguments)
     arguments.add_argument("--half", type=int, choices=(0, 1), help="only one half of them, by a hash of their ids")
     return arguments.parse_args()
@@ -121,7 +124,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
 
     A question whose haystack has nothing that answers is left out of what is summed up, and counted.
     """
-    scores = _Scores()
+    scores, compared = _Scores(), variants(arguments)
     taken: list[float] = []
     spent = {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
@@ -133,10 +136,11 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                 for each in asked:
                     text = each.record.question
                     when: dict[str, Any] = {"asked": each.record.asked}
-                    for variant, options in VARIANTS.items():
+                    for variant, options in compared.items():
                         chosen = {"lanes": tuple(arguments.lanes)} if variant == "default" else options
-                        found = view.recall(text, k=DEPTH, **when, **chosen)
-                        groups = view.recall(text, k=SESSIONS, group=1, **when, **chosen).groups
+                        with asked_as(variant):
+                            found = view.recall(text, k=DEPTH, **when, **chosen)
+                            groups = view.recall(text, k=SESSIONS, group=1, **when, **chosen).groups
                         if variant == "default":
                             began = perf_counter()
                             view.recall(text, **when, **chosen)
@@ -148,12 +152,12 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
                     for name, peer in peers.items():
                         turns = peer.search(text, DEPTH)
                         scores.add(name, each, turns, _sessions_of(turns))
-    variants = {
+    told = {
         variant: {each: summary(scores.by_variant[variant, each], arguments.seed) for each in GRANULARITIES}
-        for variant in (*VARIANTS, *_baselines.available())
+        for variant in (*compared, *_baselines.available())
     }
     return {
-        **variants["default"][arguments.granularity],
+        **told["default"][arguments.granularity],
         "granularity": arguments.granularity,
         "pooled": arguments.pooled,
         "entities": arguments.entities,
@@ -163,7 +167,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
             kind: summary(found[arguments.granularity], arguments.seed)
             for kind, found in sorted(scores.by_type.items())
         },
-        "variants": variants,
+        "variants": told,
         "p50_ms": round(p50(taken), 3),
         "p95_ms": round(p95(taken), 3),
         **spent,

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import worlddb
-from bench import locomo, locomo_plus, longmemeval
+from bench import _baselines, locomo, locomo_plus, longmemeval
 from bench._haystacks import called, load, question
 from bench._report import ended
+from bench._retrieval import VARIANTS
 from bench.locomo_plus import cue_turns, gap_before
 from tests.test_bench import LOCOMO, LONGMEMEVAL
 
@@ -234,3 +235,26 @@ def test_a_pair_of_another_form_is_asked_all_the_same(
     for pairs, held, said in (([], LOCOMO, "no pair"), ([PAIR], undated, "no dated session"), ([{}], LOCOMO, "$[0]")):
         paths = written(tmp_path, "p.json", pairs), written(tmp_path, "c.json", held)
         assert said in refusal(locomo_plus, monkeypatch, *paths)
+
+
+def test_each_idea_can_be_left_out_and_is_then_missed(tmp_path: Path, measured: Callable[..., dict[str, Any]]) -> None:
+    """The question is about a time, and answered by what stands after a turn that has its words."""
+    said = [("I parked the car at the quay in June.", False), ("Which level?", False), ("Four.", True)]
+    turns = [{"role": "user", "content": text, "has_answer": marked} for text, marked in said]
+    other = [{"role": "user", "content": text} for text in ("Four ducks.", "Where is level four?", "Bread is four.")]
+    record = changed(
+        question="At which level did I park the car?",
+        haystack_sessions=[turns, other],
+        haystack_session_ids=["pets", "other"],
+        haystack_dates=None,
+    )
+    plain = measured(longmemeval, written(tmp_path, "q.json", record))["variants"]
+    told = measured(longmemeval, written(tmp_path, "q.json", record), "--ideas")["variants"]
+    assert plain.keys() == VARIANTS.keys() | set(_baselines.available())
+    assert told.keys() - plain.keys() == {
+        *("without context", "without times", "without the second look", "without leaving names out"),
+        *("without remarks", "without the newest first"),
+    }
+    assert {name: told[name] for name in plain} == plain
+    gains = {name: told[name]["turn"]["ndcg@5"] for name in told}
+    assert gains["without context"] < gains["default"]

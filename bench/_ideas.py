@@ -1,0 +1,72 @@
+"""Recall without one of its ideas, so that a benchmark can say what each is worth in the same run (``--ideas``).
+
+Each is left out where recall calls it, and nothing else is changed; a name that is no longer there is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+from unittest.mock import patch
+
+from bench._retrieval import VARIANTS
+from worlddb.query import finding, ranking, recall
+
+
+def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
+    """No turn is lent anything by those before it."""
+    return {}
+
+
+def _no_times(*_: Any) -> tuple[()]:
+    """No time is named."""
+    return ()
+
+
+def _in_their_order(snapshot: Any, question: str, ranked: Any, k: int) -> list[Any]:
+    """The first hits as they are."""
+    return list(islice(ranked, k))
+
+
+def _all_of_it(question: str, names: Any) -> str:
+    """The question with the names in it."""
+    return question
+
+
+def _by_cosine(lane: Any, text: str, propose: Callable[[Any], list[Any]]) -> tuple[Any, list[Any]]:
+    """What a lane proposes for a question, also for what is none."""
+    return lane, propose(lane)
+
+
+def _as_ranked(sight: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[Any]:
+    """The hits, whichever are newer."""
+    return list(ranked)
+
+
+_WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
+    "without context": partial(patch.object, ranking, "followers", _nothing_lent),
+    "without times": partial(patch.object, ranking, "spans", _no_times),
+    "without the second look": partial(patch.object, finding, "looked_at_again", _in_their_order),
+    "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
+    "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
+    "without the newest first": partial(patch.object, finding, "newest_first", _as_ranked),
+}
+
+
+def add_argument(arguments: argparse.ArgumentParser) -> None:
+    """The option that asks for them."""
+    arguments.add_argument("--ideas", action="store_true", help="also the default without each of its ideas")
+
+
+def variants(arguments: argparse.Namespace) -> dict[str, Mapping[str, Any]]:
+    """What a run compares: by name, what recall is given."""
+    return {**VARIANTS, **({idea: {} for idea in _WITHOUT} if arguments.ideas else {})}
+
+
+def asked_as(variant: str) -> AbstractContextManager[Any]:
+    """While it lasts, recall leaves out what a variant leaves out."""
+    return _WITHOUT.get(variant, nullcontext)()
