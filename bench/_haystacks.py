@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -124,7 +125,7 @@ def texts(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _decoded(data: bytes) -> list[_Written]:
-    text = data.strip()
+    text = data.removeprefix(codecs.BOM_UTF8).strip()
     if not text.startswith(b"{"):
         return _RECORDS.decode(text)
     try:

@@ -74,7 +74,7 @@ def test_a_question_without_a_date_is_asked_when_its_last_session_was_and_one_wi
 ) -> None:
     undated = changed(question_date=None)
     bare = changed(question_date=None, haystack_dates=None, question_type=None, answer=None, question_id="q2")
-    path = written(tmp_path, "q.jsonl", f"{json.dumps(undated)}\n{json.dumps(bare)}\n")
+    path = written(tmp_path, "q.jsonl", f"\ufeff{json.dumps(undated)}\n{json.dumps(bare)}\n")
     first, second = load(Path(path))
     assert first.asked == worlddb.parse_time("2023-05-21T10:00:00Z")
     assert (second.asked, second.question_type, second.answer) == (None, "unknown", "")
