@@ -38,7 +38,8 @@ _KEYS = ("nodes", "ms", "p95_ms", "cpu_ms", "worlds_visited", "trie_nodes_visite
 def main() -> None:
     arguments = _arguments()
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-", dir=arguments.dir) as folder:
-        few = min(arguments.small, arguments.nodes)
+        small = 10_000 if arguments.nodes > 10_000 else arguments.nodes // 5
+        few = min(small if arguments.small is None else arguments.small, arguments.nodes)
         large = _pair(Path(folder) / "large", arguments, arguments.nodes, _shuffled(few, arguments.seed))
         little = _pair(Path(folder) / "small", arguments, few, large.changed)
         small, result = measure(little, large, arguments)
@@ -54,7 +55,11 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=10_000)
-    arguments.add_argument("--small", type=int, default=2_000, help="the size to compare with (default: 2,000)")
+    arguments.add_argument(
+        "--small",
+        type=int,
+        help="the size to compare with (default: 10,000, or a fifth if there are no more than that)",
+    )
     arguments.add_argument("--edges", type=int, help="edges of the larger store (default: as many as nodes)")
     arguments.add_argument("--changes", type=int, default=10)
     arguments.add_argument("--repeat", type=int, default=15)

@@ -40,11 +40,28 @@ class Inside:
 
     def has(self, ctx: Context, node: int) -> bool:
         """True if a world is inside."""
-        if self.world == ROOT_NODE:
+        if self.world in (ROOT_NODE, node):
             return True
         if node not in self._places:
-            self._places[node] = ctx.inside(node, self.world)
+            self._look(ctx, node)
         return self._places[node]
+
+    def _look(self, ctx: Context, node: int) -> None:
+        """Walk up from a world, no further than from others before: in deep structures they share most of the way."""
+        through: dict[int, int] = {node: node}
+        pending = [node]
+        while pending:
+            here = pending.pop()
+            if here == self.world or self._places.get(here):
+                while here != node:
+                    here = through[here]
+                    self._places[here] = True
+                return
+            for above in ctx.containers(here) if here not in self._places else ():
+                if above not in through:
+                    through[above] = here
+                    pending.append(above)
+        self._places.update(dict.fromkeys(through, False))
 
     def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
         """Nodes that have had a name, all of those inside among them, in log order. If those inside are too many to be

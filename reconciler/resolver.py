@@ -107,7 +107,7 @@ def considered(
     if found:
         return Held(found, {})
     for node, meaning in (near or {}).items():
-        if _is_open(ctx, node, candidate):
+        if _is_open(ctx, node, candidate, search.inside):
             found.append(_weighed(ctx, candidate, node, meaning))
     _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
@@ -122,7 +122,7 @@ def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list
     best = best if best >= search.fuzzy else 0.0
 
     def here(node: int) -> bool:
-        return node not in known and search.inside.has(ctx, node) and _is_open(ctx, node, candidate)
+        return node not in known and _is_open(ctx, node, candidate, search.inside)
 
     alike = likeliest(ctx, candidate.names, search)
     mine = [form for name in candidate.names for form in forms(name)]
@@ -173,7 +173,7 @@ def _holders(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tup
         if digest == NO_NAME:
             continue
         for node in inside.namesakes(ctx, digest):
-            if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, candidate):
+            if node not in seen and _is_called(ctx, node, digest) and _is_open(ctx, node, candidate, inside):
                 seen.add(node)
                 yield node, name
 
@@ -187,13 +187,13 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
     )
 
 
-def _is_open(ctx: Context, node: int, candidate: Candidate) -> bool:
+def _is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bool:
     """True if a world is of a compatible type, open, not erased, inside the scope, and not known to be another one."""
     row = ctx.tables.node(node)
     if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
         return False
     kind = ctx.tables.version(node, row.versions).type
-    if not any(kind) or not ctx.inside(node, candidate.world):
+    if not any(kind) or not inside.has(ctx, node):
         return False
     if kind != type_digest(candidate.type) and not are_compatible(ctx, candidate.type, node, candidate.world):
         return False

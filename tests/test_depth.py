@@ -15,6 +15,7 @@ from worlddb import Database
 from worlddb.log.model.hashing import world_hash
 from worlddb.projections.tables import settle
 from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.tables import Tables
 
 LEVELS = 10_000
 SMALL, LARGE = 150, 600
@@ -198,3 +199,21 @@ def test_a_thousand_edits_in_one_commit_rehash_each_container_once(monkeypatch: 
                 edits.revise(fact, content="edited")
         assert len(rehashed) == MEMBERS + len(levels) + 1, "each fact, each level, and the root"
         assert len(set(rehashed)) == len(rehashed)
+
+
+def test_whose_text_is_near_in_a_deep_structure_is_found_by_one_walk_up_and_not_by_one_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with new_store(embedder="static") as db:
+        nested(db, SMALL)
+        db.embed()
+        reads, containers = 0, Tables.containers
+
+        def counted(self: Tables, node: int) -> list[int]:
+            nonlocal reads
+            reads += 1
+            return containers(self, node)
+
+        monkeypatch.setattr(Tables, "containers", counted)
+        assert db.recluster().looked_at >= SMALL
+        assert SMALL * 10 < reads < SMALL * SMALL * 2
