@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+import worlddb
 from tests.running import Here, Small
 from worlddb.tools.cli.main import COMMANDS, main
 
@@ -111,3 +112,22 @@ def test_the_help_of_every_command_says_what_json_does(command, reading: Here) -
     shown = " ".join(reading(command.name, "--help").out.split())
     assert f"--json {command.json}" in shown
     assert "JSON" in command.json
+
+
+def test_a_difference_very_deep_inside_is_told_in_lines_that_do_not_grow_with_the_depth(
+    tmp_path: Path, terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    levels = 300
+    with worlddb.open(tmp_path / "store") as db:
+        with db.batch() as tx:
+            inside = None
+            for level in range(levels):
+                inside = tx.create("Topic", f"box {level}", world=inside)
+        db.revise(tx.receipt.refs[-1], content="changed")
+    terminal.setenv("COLUMNS", "100")
+    shown = on(terminal, "stdout", "diff", tmp_path / "store", "--at-a", "2")
+    main(["diff", str(tmp_path / "store"), "--at-a", "2"])
+    for told in (ESCAPES.sub("", shown), capsys.readouterr().out):
+        assert all(f" box {level} " in told for level in range(levels)) and "changed" in told
+        assert f"level {levels}" in told and "level 16 " not in told
+        assert max(map(cell_len, told.splitlines())) < 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 Span: TypeAlias = "str | tuple[str, str]"
@@ -19,6 +19,21 @@ class Branch(NamedTuple):
     line: Sequence[Span]
     notes: Sequence[Sequence[Span]]
     branches: Sequence[Branch]
+
+
+MAX_LEVELS: Final = 16
+"""How many levels of a tree are indented. What is deeper stands at the last one, with the number of its level: the
+lines of ten thousand levels would fill hundreds of megabytes with blanks."""
+
+
+def laid_out(root: Branch) -> Iterator[tuple[Branch, int]]:
+    """The branches of a tree in the order of their lines, each with its level; deeper ones have it in the line too."""
+    pending = [(root, 0)]
+    while pending:
+        branch, level = pending.pop()
+        told: Span = (f"level {level}  ", "dim")
+        yield (branch._replace(line=[told, *branch.line]) if level > MAX_LEVELS else branch), level
+        pending.extend((below, level + 1) for below in reversed(branch.branches))
 
 
 class Page(Protocol):
@@ -38,7 +53,7 @@ class Page(Protocol):
         """A table; rows may be many, and are written as they come."""
 
     def tree(self, root: Branch) -> None:
-        """A tree, each node with its notes."""
+        """A tree, each node with its notes; see :data:`MAX_LEVELS`."""
 
 
 def visible(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import Final, TextIO
 
-from worlddb.tools.cli.page import Branch, Span, parts
+from worlddb.tools.cli.page import MAX_LEVELS, Branch, Span, laid_out, parts
 
 _PAGE_ROWS: Final = 200
 """Rows that are looked at to choose the widths of columns; later rows may be wider."""
@@ -47,13 +47,11 @@ class PlainPage:
             self._write("  ".join(cells))
 
     def tree(self, root: Branch) -> None:
-        pending = [(root, 0)]
-        while pending:
-            branch, depth = pending.pop()
-            self._write("  " * depth + _text(branch.line))
+        for branch, level in laid_out(root):
+            indent = "  " * min(level, MAX_LEVELS)
+            self._write(indent + _text(branch.line))
             for note in branch.notes:
-                self._write("  " * depth + "    " + _text(note))
-            pending.extend((below, depth + 1) for below in reversed(branch.branches))
+                self._write(indent + "    " + _text(note))
 
     def _write(self, line: str) -> None:
         self._stream.write(line.rstrip() + "\n")

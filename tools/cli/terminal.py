@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from worlddb.tools.cli.page import Branch, Span, parts, visible
+from worlddb.tools.cli.page import MAX_LEVELS, Branch, Span, laid_out, parts, visible
 
 STYLES: Final = {
     "": "",
@@ -64,11 +64,11 @@ class TerminalPage:
 
     def tree(self, root: Branch) -> None:
         shown = Tree(_branch_text(root), guide_style="dim")
-        pending = [(shown, below) for below in reversed(root.branches)]
-        while pending:
-            above, branch = pending.pop()
-            here = above.add(_branch_text(branch))
-            pending.extend((here, below) for below in reversed(branch.branches))
+        above = [shown]
+        for branch, level in laid_out(root):
+            if level:
+                del above[min(level, MAX_LEVELS) :]
+                above.append(above[-1].add(_branch_text(branch)))
         self._console.print(shown)
 
 
