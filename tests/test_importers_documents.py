@@ -242,6 +242,14 @@ def test_a_store_that_has_the_title_as_a_world_of_its_own_keeps_it_and_what_is_n
     assert tree(db)[2:] == ["Field Notes", ["Two herons.", "Nests", ["One nest."]]]
 
 
+def test_a_heading_of_the_title_s_name_below_it_makes_no_second_title(db: Database, tmp_path: Path) -> None:
+    """The document was there before it had a title, so that its source names no line of one."""
+    ingest_files(db, written(tmp_path, "pond.md", "Rain.\n"))
+    path = written(tmp_path, "pond.md", "# Pond\n\n## Pond\n\nTwo herons.\n")
+    assert ingest_files(db, path).events > 0 and ingest_files(db, path).events == 0
+    assert tree(db) == ["pond", ["Rain.", "Pond", ["Two herons."]]]
+
+
 @pytest.mark.parametrize(
     ("name", "held", "told"),
     [

@@ -119,11 +119,15 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
 
 
 def _has_title_apart(view: View, document: Document) -> bool:
-    """True for a store that took the document in when a title was a world of its own: what is new goes on there."""
+    """True for a store that took the document in when a title was a world of its own: what is new goes on there.
+
+    Sections beside a title say their lines, that of its name among them.
+    """
     if document.title is None:
         return False
     found = view.find(name=document.title.name, type=SECTION, include_superseded=True)
-    around = (view.get(ref, include_superseded=True) for section in found for ref in view.containers(section))
+    titles = (section for section in found if "line" not in section.source)
+    around = (view.get(ref, include_superseded=True) for title in titles for ref in view.containers(title))
     return any(world is not None and _is_without_title(world, document) for world in around)
 
 
@@ -133,8 +137,9 @@ def _is_without_title(world: World, document: Document) -> bool:
 
 
 def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool) -> Any:
-    named = document.title if block.parent < 0 else None
-    line = block.line if block.content else None if named is None else named.line
+    line = block.line if block.content or document.title is not None else None
+    if block.parent < 0 and document.title is not None:
+        line = document.title.line
     return tx.create(
         block.kind,
         block.name,
