@@ -8,6 +8,7 @@ seed stands in the header and under every failure.
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import shutil
 from collections.abc import Generator, Iterator
@@ -54,6 +55,8 @@ def _is_soak(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    # Servers under test are on this machine, and no client of them is to go by a proxy that the environment names.
+    os.environ.update(NO_PROXY="*", no_proxy="*")
     given: int | None = config.getoption("--seed")
     soak = _is_soak(config)
     if given is not None:
