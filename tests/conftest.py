@@ -26,6 +26,8 @@ from tests.running import Here, Small, small_store
 pytest.register_assert_rewrite("tests.model", "tests.simulation")
 
 PLAIN_SEED = 1
+STEERING = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "WORLDDB_STORE", "WORLDDB_TRACEBACK")
+"""What in the environment of whoever runs the tests would change what the programs under test do."""
 ROOT_SEED = pytest.StashKey[int]()
 
 # No deadlines anywhere: a shared machine may stop a test for a second at any time.
@@ -57,6 +59,8 @@ def _is_soak(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     # Servers under test are on this machine, and no client of them is to go by a proxy that the environment names.
     os.environ.update(NO_PROXY="*", no_proxy="*")
+    for name in STEERING:
+        os.environ.pop(name, None)
     given: int | None = config.getoption("--seed")
     soak = _is_soak(config)
     if given is not None:
