@@ -66,7 +66,7 @@ def test_a_pipe_gets_plain_text_and_a_stream_without_unicode_gets_escapes(made, 
     assert small.sarah[:12] in plain.out
     with worlddb.open(tmp_path / "other") as db:
         db.create("Note", "Graça", content="ção")
-    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
     shown = elsewhere("show", "Graça", "--store", "other", cwd=tmp_path, **ascii_only)
     assert (shown.code, "Gra\\xe7a" in shown.out) == (0, True)
     as_json = elsewhere("show", "Graça", "--json", "--store", "other", cwd=tmp_path, **ascii_only)

@@ -48,7 +48,15 @@ def on(monkeypatch: pytest.MonkeyPatch, stream: str, *argv: object) -> str:
 
 READS = (
     *("children", "show Sarah", "history Sarah", "history Sarah --timeline", "blame Sarah", "log", "stats", "types"),
-    *("recall office --explain", "query --text office", "proposals", "verify", "hash", "bookmark", "tunings"),
+    *(
+        "recall office --explain --valid 2026-12-02",
+        "query --text office",
+        "proposals",
+        "verify",
+        "hash",
+        "bookmark",
+        "tunings",
+    ),
 )
 
 
