@@ -101,6 +101,17 @@ def test_the_definitions_are_what_is_checked(db: Database) -> None:
     assert json.loads(call(db, "purge", "{}"))["error"]["remedy"].endswith("remember, recall, forget")
 
 
+def test_what_says_nothing_is_not_kept_and_names_nobody(db: Database) -> None:
+    head = db.head()
+    for wrong in ({"text": " "}, {"text": "x", "replaces": ""}, {"text": "x", "replaces": "zz"}, {"text": "\n"}):
+        error = json.loads(call(db, "remember", wrong))["error"]
+        assert error["code"] == "input" and "db." not in error["remedy"], error
+    assert db.head() == head
+    for about in (" ", "\u2003", " Ana\n Bell "):
+        remember(db, "She sings.", about=about)
+    assert [entity.name for entity in db.view().find(type="Entity")] == ["Ana Bell"]
+
+
 @given(name=st.sampled_from(["remember", "recall", "forget", "x"]), arguments=st.text() | st.binary())
 def test_nothing_that_a_model_writes_raises(tmp_path_factory, name: str, arguments: str | bytes) -> None:
     folder = tmp_path_factory.getbasetemp() / "agents-fuzz"

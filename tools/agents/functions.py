@@ -27,6 +27,7 @@ _EVER: Final = "0001-01-01"
 
 Text = Annotated[str, Meta(min_length=1, max_length=100_000)]
 Time = Annotated[str, Meta(min_length=4, max_length=40, description="ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z.")]
+Id = Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$")]
 
 
 class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +36,7 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
     about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
     since: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
-    replaces: Annotated[str | None, Meta(description="The id of a statement that this one takes the place of.")] = None
+    replaces: Annotated[Id | None, Meta(description="The id of a statement that this one takes the place of.")] = None
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +50,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Say that a statement is not true any more. It is not found from then on, and stays in the record of the past."""
 
-    id: Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$", description="The statement's id, as recall gave it.")]
+    id: Annotated[Id, Meta(description="The statement's id, as recall gave it.")]
     why: Annotated[str, Meta(max_length=2_000, description="The reason, kept with it.")] = ""
 
 
@@ -72,6 +73,9 @@ def remember(
         RefusedError: a rule of the engine forbids it; nothing was written.
         InputError: an argument is not what it should be, or what it ``replaces`` is not true any more.
     """
+    if not text.strip():
+        raise InputError("text is blank", "Give one statement, understandable by itself")
+    about = " ".join(about.split())
     replaced = None if replaces is None else _replaceable(db, replaces, world)
     with db.batch() as tx:
         made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
