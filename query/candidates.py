@@ -163,8 +163,8 @@ class Gate:
 
     def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
         """How many hits are asked for next: no more than are likely to be needed, if that can be told by how many have
-        passed."""
-        if self._members is not None or self.inside == self._top:
+        passed. Where more are taken than were wanted, nobody knows how many will be."""
+        if self._members is not None or self.inside == self._top or passed > wanted:
             return limit * _OVERFETCH
         likely = int(_LIKELY * wanted * limit / max(passed, 1))
         return min(limit * _OVERFETCH, max(limit + _FIRST_FETCH, likely))

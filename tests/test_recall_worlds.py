@@ -13,6 +13,7 @@ from worlddb import Database
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.query import candidates
 from worlddb.query.lanes.text import PresentTextLane
+from worlddb.query.period import Choice
 from worlddb.query.scope import Inhabitants, members_below
 
 MEMBERS = 40
@@ -93,3 +94,24 @@ def test_members_are_listed_further_where_listing_stopped(db: Database) -> None:
         assert [some.listed(limit) for limit in (0, 5, MEMBERS)] == [None, None, None]
         assert some.listed(MEMBERS + 1) == every
         assert some.listed() == every
+
+
+def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a query by a vector takes them, that sees identities as one: the first hits may be all of one."""
+    monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
+    monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    view, asked = db.view(), list[int]()
+    with view._sight() as sight:
+        world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
+        assert world is not None
+        inside = sorted(members_below(sight.tables, world, view.moment) or ())
+
+        def fetch(limit: int, nodes: Collection[int] | None) -> list[TextHit]:
+            asked.append(limit)
+            return [TextHit(node, 1, 0, 1.0) for node in inside[:limit]]
+
+        passed = list(candidates.Gate(sight, world, Choice()).passing(fetch, wanted=1, first=2))
+    assert [each.node for each in passed] == inside
+    assert asked == [2, 8, 32, 128]
