@@ -28,7 +28,7 @@ from bench._haystacks import ABSTAINING, Question, Record, called, half, load, q
 from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, report
 from bench._retrieval import ndcg, recall_all, recall_any, summary
-from worlddb import LANES, Database, InputError, Turn
+from worlddb import EMBEDDERS, LANES, Database, InputError, Turn, embedder_named
 
 GRANULARITIES: Final = ("session", "turn")
 CUTS: Final = (1, 5, 10)
@@ -105,6 +105,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--pooled", action="store_true", help="all haystacks in one store")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="the lanes of the default")
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
+    arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     arguments.add_argument("--limit", type=int, help="only the first so many questions")
     add_argument(arguments)
     add_arguments(arguments)
@@ -126,13 +127,14 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
     """
     scores, compared = _Scores(), variants(arguments)
     taken: list[float] = []
+    embedder = embedder_named(arguments.embedder)
     spent = {"turns": 0, "ingest_s": 0.0, "embed_s": 0.0}
     with tempfile.TemporaryDirectory(prefix="worlddb-bench-") as folder:
         for number, asked in enumerate(_stores(questions, arguments.pooled)):
-            with worlddb.open(Path(folder) / str(number), author="bench") as db:
+            with worlddb.open(Path(folder) / str(number), author="bench", embedder=embedder) as db:
                 _fill(db, asked, spent, worlddb.EntityExtractor() if arguments.entities else None)
                 view = db.view()
-                peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]))
+                peers = _baselines.built(_baselines.available(), texts([each.record for each in asked]), embedder)
                 for each in asked:
                     text = each.record.question
                     when: dict[str, Any] = {"asked": each.record.asked}
@@ -161,6 +163,7 @@ def measure(questions: list[Question], arguments: argparse.Namespace, panel: Pan
         "granularity": arguments.granularity,
         "pooled": arguments.pooled,
         "entities": arguments.entities,
+        "model": embedder.model,
         "left_out": sum(not each.turns for each in questions),
         "answerable": {each: summary(scores.answerable[each], arguments.seed) for each in GRANULARITIES},
         "by_type": {

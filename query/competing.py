@@ -26,7 +26,10 @@ _MAX_SUPERSEDED: Final = 3
 _CHANGE: Final = re.compile(
     r"\b(?:used\s+to|formerly|former|originally|initially|over\s+time|no\s+longer|any\s?more|in\s+the\s+past|at\s+first"
     r"|chang(?:ed?|es|ing)|evolved?|switch(?:ed|ing)\s+(?:from|to)|before\s+(?:that|this|now)"
-    r"|previous(?:ly)?(?!\s+(?:conversation|chat|discussion|session|message|talk|answer|question)))\b",
+    r"|previous(?:ly)?(?!\s+(?:conversation|chat|discussion|session|message|talk|answer|question)))\b"
+    # "What did I use to clean it?" asks for a means, "Where did she use to live?" for what was.
+    r"|(?:\A\W*|\b(?:where|when|who|how|why)\b[^.?!]{0,40}?\s)did(?:n['’]t)?\s+(?:\w+\s+){1,4}use\s+to\b"
+    r"|\bbefore\s*\?\s*\Z",
     re.I,
 )
 
