@@ -46,6 +46,22 @@ def test_each_flipped_bit_in_the_log_is_found_and_its_commit_named(whole: Path, 
     assert min(hit.values()) > 20 and len(hit) == 3
 
 
+def test_each_flipped_bit_of_an_erasing_commit_is_found_and_no_other_commit_is_blamed(
+    whole: Path, tmp_path: Path
+) -> None:
+    with worlddb.open(whole, author="x") as db:
+        erasing = {entry.seq for entry in db.log() if entry.event == "erased"}
+    events = [pair for pair in forge.pairs(whole) if pair[0][0] == forge.EVENTS and forge.seq_of(pair[0]) in erasing]
+    assert events
+    for key, value in events:
+        for bit in range(5, len(value) * 8, 37):
+            damaged = forge.copied(whole, tmp_path / f"{key.hex()} {bit}")
+            forge.rewrite(damaged, [(key, forge.flipped(value, bit))])
+            found = verified(damaged)
+            assert named_seq(found) == forge.seq_of(key), f"bit {bit} of {key.hex()}: {found}"
+            shutil.rmtree(damaged)
+
+
 def flip_table_bits(whole: Path, folder: Path, seed: int, count: int) -> set[int]:
     """Turn bits of table rows over; the tables that were hit. Progress is left out: see the test of its own."""
     rng = random.Random(seed)
