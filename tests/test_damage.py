@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.faults import forge
 from tests.faults.answers import answers
-from tests.faults.children import Acknowledged, call
+from tests.faults.children import PATIENCE_SECONDS, Acknowledged, ended, start
 from tests.faults.damaged import named_seq, use_everything, verified
 from tests.faults.jobs import flip_raw_bits
 
@@ -140,7 +140,9 @@ def test_a_bit_flipped_in_the_file_where_a_record_lies_is_found_and_its_commit_n
 
 def check_raw_flips(whole: Path, folder: Path, seed: int, count: int) -> Counter[str]:
     outcomes = Acknowledged(folder / "outcomes")
-    exit_code = call(flip_raw_bits, whole, folder / "stores", seed, count, outcomes.file)
+    # A flip takes a tenth of a second; a machine that is busy with other things has a second for each.
+    flipping = start(flip_raw_bits, whole, folder / "stores", seed, count, outcomes.file)
+    exit_code = ended(flipping, PATIENCE_SECONDS + count)
     lines = outcomes.lines()
     assert exit_code == 0, f"ended by {signal.Signals(-exit_code).name if exit_code < 0 else exit_code} at {lines[-1]}"
     assert len(lines) == 2 * count
