@@ -168,6 +168,8 @@ def test_clients_that_are_gone_leave_no_connection_behind(session: Session) -> N
     for _ in range(40):
         with socket.create_connection(("127.0.0.1", session.server.port), timeout=PATIENCE_SECONDS) as link:
             link.sendall(call)
+    # Connections are taken in their order, so that after this all of those have been.
+    session.texts("nobody")
     until = time.monotonic() + PATIENCE_SECONDS
     while len(list(tables.iterdir())) > before + 2 and time.monotonic() < until:
         session.texts("nobody")
