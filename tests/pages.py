@@ -159,5 +159,5 @@ def in_browser(folder: Path, page: str, *asked: str) -> str:
     settings = ("headless", "no-sandbox", *quiet, "disable-component-update", "disable-sync", "hide-scrollbars")
     command = [browser(), *(f"--{name}" for name in settings), f"--user-data-dir={folder / 'profile'}", *asked]
     uri = (folder / page).as_uri()
-    done = subprocess.run([*command, uri], capture_output=True, timeout=120, check=True, cwd=folder)
+    done = subprocess.run([*command, uri], capture_output=True, timeout=240, check=True, cwd=folder)
     return done.stdout.decode()

@@ -69,7 +69,7 @@ def elsewhere(*argv: object, cwd: Path, stdin: str = "", **environment: str) -> 
     hidden = ("WORLDDB_STORE", "WORLDDB_TRACEBACK")
     env = {name: value for name, value in os.environ.items() if name not in hidden} | environment
     given = stdin.encode()
-    done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=cwd, env=env, input=given, capture_output=True, timeout=240, check=False)
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

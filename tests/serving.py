@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 NAP_SECONDS = 0.01
 NONE: dict[str, str] = {}
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

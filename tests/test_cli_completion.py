@@ -38,7 +38,7 @@ def completed(script: Path, *words: str) -> set[str]:
     # Of a locale that is not installed, bash would complain.
     env = os.environ | {"LC_ALL": "C"}
     command = [bash, "--norc", "-c", asked]
-    done = subprocess.run(command, cwd=script.parent, env=env, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, cwd=script.parent, env=env, capture_output=True, text=True, timeout=240, check=True)
     assert done.stderr == ""
     return set(done.stdout.split("\n")) - {""}
 
@@ -91,4 +91,4 @@ def test_a_script_is_one_that_its_shell_can_read(shell: str, reading: Here, tmp_
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"there is no {shell} here to read it")
-    subprocess.run([program, "-n", file], check=True, timeout=120)
+    subprocess.run([program, "-n", file], check=True, timeout=240)

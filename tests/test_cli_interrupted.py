@@ -45,7 +45,7 @@ def minded() -> Iterator[None]:
 def interrupted(store: Path, module: str, *words: str, afterwards: str = "") -> subprocess.CompletedProcess[str]:
     """A run in which Ctrl-C is pressed at the very moment in which a module is looked for."""
     program = RUN.format(module=module, store=str(store), words=words, afterwards=afterwards)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=180, check=False)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Small]:
 def test_a_full_disk_behind_stdout_is_told_in_a_line(argv, made):
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "worlddb", "--store", str(made[0]), *argv]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=180, check=False)
     assert done.returncode == 5
     assert done.stderr.startswith(b"error[disk_full]: ")
     assert b"Traceback" not in done.stderr
@@ -40,7 +40,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(made):
     read, write = os.pipe()
     os.close(read)
     try:
-        done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
+        done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=180, check=False)
     finally:
         os.close(write)
     assert done.returncode == 128 + signal.SIGPIPE
@@ -53,7 +53,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(made):
 def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, code, made):
     line = f'exec "$0" -m worlddb --store "$1" {argv} {closed}'
     command = ["sh", "-c", line, sys.executable, str(made[0])]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=180, check=False)
     assert done.returncode == code
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
@@ -95,7 +95,7 @@ def test_a_terminal_gets_colours(argv, made, tmp_path):
             pass  # this is how Linux says that the other end was closed
         finally:
             os.close(ours)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=180) == 0
     assert b"\x1b[" in shown
     assert b"Traceback" not in shown
 

@@ -108,7 +108,7 @@ def test_a_store_on_a_file_system_that_is_read_only_is_a_typed_error_and_whole_a
         ["unshare", "--map-root-user", "--mount", *program],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
         cwd=Path(__file__).parents[1],
     )

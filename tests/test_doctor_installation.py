@@ -64,7 +64,7 @@ def test_without_a_library_the_program_says_so_and_what_to_type(tmp_path: Path) 
     (tmp_path / "lmdb.py").write_text("raise ImportError('no lmdb here')")
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "worlddb", "head", "--json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 5 and "Traceback" not in done.stderr
     assert "no lmdb here" in done.stderr and "pip install --force-reinstall --no-deps lmdb" in done.stderr
     assert '"unloadable_library"' in done.stdout

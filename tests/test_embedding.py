@@ -151,7 +151,7 @@ def test_threads_that_embed_at_once_leave_one_vector_each(tmp_path: Path) -> Non
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=180)
         assert len(stored(db)) == 20
         assert db.verify(deep=True).ok
 

@@ -128,7 +128,7 @@ def server() -> Iterator[Scripted]:
     server.done.set()
     server.shutdown()
     server.server_close()
-    thread.join(timeout=30)
+    thread.join(timeout=180)
 
 
 @pytest.fixture(autouse=True)

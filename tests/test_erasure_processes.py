@@ -59,7 +59,7 @@ def test_processes_that_read_and_write_without_a_pause_lose_nothing_over_many_er
             erased.append(word)
             assert traces(store, [word]) == []
         # On a quick disk the erasures are over before the writers have begun in earnest.
-        patience = time.monotonic() + 60
+        patience = time.monotonic() + 180
         while sum(len(Acknowledged(file).lines()) for file in files if file.exists()) <= rounds:
             assert time.monotonic() < patience, "the writers wrote next to nothing"
             time.sleep(0.01)
@@ -236,11 +236,11 @@ def test_a_reader_that_never_ends_keeps_its_process_from_following_and_says_so(
         def stay() -> None:
             with db._env.read():
                 entered.set()
-                leave.wait(60)
+                leave.wait(180)
 
         reader = threading.Thread(target=stay)
         reader.start()
-        entered.wait(60)
+        entered.wait(180)
         there.ask("erase", world.ref, "request 1")
         with pytest.raises(UnavailableError, match="written anew"):
             db.head()

@@ -10,7 +10,7 @@ import worlddb
 from tests.running import Here, elsewhere, small_store
 from worlddb import InputError, UnknownReference
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds without news after which a follower in these tests gives up."""
 
 

@@ -24,7 +24,7 @@ from worlddb.log.store import group as group_module
 from worlddb.log.store.group import Group
 from worlddb.log.store.log import LmdbLog
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 class Interrupted(BaseException):

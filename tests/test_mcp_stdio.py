@@ -224,7 +224,7 @@ async def work():
 
 anyio.run(work)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
     assert run.stdout.strip() == "[]"
 
 

@@ -16,7 +16,7 @@ import worlddb
 from tests.mcp_clients import answer, connected, together
 from tests.serving import serving
 
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 240
 PAGE = 50
 WRITES_PER_RUN = 30
 """Then another session begins, so that all memories of one fit on a page."""

@@ -147,13 +147,13 @@ def test_a_process_of_another_container_with_the_same_number_is_told_so_and_harm
         hold,
         str(tmp_path / "store"),
     ]
-    if shutil.which("unshare") is None or subprocess.run([*isolated[:5], "true"], check=False, timeout=60).returncode:
+    if shutil.which("unshare") is None or subprocess.run([*isolated[:5], "true"], check=False, timeout=180).returncode:
         pytest.skip("no process can have a name space of its own here")
     pipe = subprocess.PIPE
     with subprocess.Popen(isolated, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as first:
         assert first.stdout is not None and first.stdout.readline() == "open\n"
-        second = subprocess.run(isolated, input="\n", capture_output=True, text=True, timeout=60, check=False)
-        _, errors = first.communicate("\n", timeout=60)
+        second = subprocess.run(isolated, input="\n", capture_output=True, text=True, timeout=180, check=False)
+        _, errors = first.communicate("\n", timeout=180)
     assert first.returncode == 0, errors
     assert second.returncode == 1
     assert "UnavailableError" in second.stderr and "another process with the number 1" in second.stderr
@@ -193,7 +193,7 @@ def test_threads_share_one_handle_and_lose_nothing(tmp_path: Path) -> None:
         for thread in running:
             thread.start()
         for thread in running:
-            thread.join(60)
+            thread.join(180)
         assert not failures
         assert sorted(receipt.seq for receipt in receipts) == list(range(2, threads * count + 2))
         assert len({receipt.ingest_time for receipt in receipts}) == threads * count

@@ -183,7 +183,7 @@ def test_several_at_once_propose_each_pair_once(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(180)
         db.recluster()
         together = [frozenset((each.source, each.target)) for each in db.proposals()]
         assert len(together) == len(set(together)) >= 12
@@ -330,11 +330,11 @@ def test_what_goes_wrong_in_the_background_is_told_and_tried_again(tmp_path: Pat
     with worlddb.open(tmp_path / "store", embedder=model, background=True) as db:
         db.ingest([Turn(text="hello", speaker="Caroline")])
         assert db._background is not None
-        db._background.wait(60)
+        db._background.wait(180)
         assert "no model today" in str(db.background_error)
         model.works = True
         db.ingest([Turn(text="hello", speaker="Caroline"), Turn(text="bye", speaker="Caroline")])
-        db._background.wait(60)
+        db._background.wait(180)
         assert db.background_error is None
         assert db.view().recall("hello").hits
     with pytest.raises(InputError, match="background"):

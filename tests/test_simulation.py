@@ -83,7 +83,7 @@ def test_a_seed_ends_in_the_same_hash_every_time_and_does_the_same_on_the_way(ro
             env=os.environ | {"PYTHONHASHSEED": order},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             check=True,
         ).stdout
         for order in ("1", "2")

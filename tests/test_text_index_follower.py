@@ -326,7 +326,7 @@ def child(folder: Path, first: int, last: int, step: int) -> subprocess.Popen[st
 def test_two_processes_share_one_folder(tmp_path: Path) -> None:
     folder = tmp_path / "text"
     for each in [child(folder, 100, 1500, 100), child(folder, 130, 1500, 137)]:
-        _, complaints = each.communicate(timeout=60)
+        _, complaints = each.communicate(timeout=180)
         assert (each.returncode, complaints) == (0, "")
     shared = TextIndex.open(folder)
     assert shared.marker is not None

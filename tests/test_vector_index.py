@@ -220,14 +220,14 @@ def test_searches_go_on_while_a_base_is_written(
 
     def slow(*given: Any, **chosen: Any) -> None:
         begun.set()
-        assert done.wait(60)
+        assert done.wait(180)
         write(*given, **chosen)
 
     monkeypatch.setattr("worlddb.projections.indexes.vectors.write", slow)
     with ThreadPoolExecutor(2) as threads:
         writing = threads.submit(index.catch_up, 300)
         try:
-            assert begun.wait(60)
+            assert begun.wait(180)
             assert threads.submit(found, index, query(1), 300, 10).result(60) == log.best(query(1), 10)
             assert index.checkpoint() == 0
         finally:
@@ -252,9 +252,9 @@ def test_processes_that_write_and_search_at_once_all_find_the_nearest(tmp_path: 
     others = [context.Process(target=_search, args=(tmp_path, answers)) for _ in range(2)]
     for other in others:
         other.start()
-    seen = [answers.get(timeout=120) for _ in range(40)]
+    seen = [answers.get(timeout=240) for _ in range(40)]
     for other in others:
-        other.join(timeout=60)
+        other.join(timeout=180)
         assert other.exitcode == 0
     assert all(each == log.best(query(1), 10) for each in seen)
 

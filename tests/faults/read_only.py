@@ -11,7 +11,7 @@ import worlddb
 
 def mount(*arguments: str) -> None:
     """Call ``mount``; this process has a name space of its own."""
-    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, timeout=180, check=False)
     if done.returncode:
         sys.exit(f"cannot be mounted: {done.stderr}")
 

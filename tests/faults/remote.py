@@ -27,7 +27,7 @@ class Remote:
     """The near end. Each call waits for its answer, a bounded time; :meth:`tell` does not."""
 
     def __init__(
-        self, folder: Path, *, author: str = "remote", map_bytes: int = 0, timeout_seconds: float = 10.0
+        self, folder: Path, *, author: str = "remote", map_bytes: int = 0, timeout_seconds: float = PATIENCE_SECONDS
     ) -> None:
         self._connection, far = pipe()
         self.process = start(serve, far, folder, author, map_bytes, timeout_seconds)
