@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
 from worlddb.projections.indexes.analysis import Term, query_terms
+from worlddb.projections.indexes.few_texts import SeenTexts
 from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.folder import damaged_files, locked, reset
 from worlddb.projections.indexes.tail import Feed, Tail
@@ -28,6 +29,9 @@ PATIENCE_SECONDS: Final = 1.0
 """How long a search with a long tail waits for another process that has the lock, as long as that one gets on."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
+
+View = TextView | SeenTexts
+"""What is searched: an index, or the few texts that were written since."""
 
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
@@ -195,7 +199,7 @@ class TextFollower:
             self._verified = marker
         return marker.seq
 
-    def _views(self, horizon: int, head: int) -> list[TextView]:
+    def _views(self, horizon: int, head: int) -> list[View]:
         """What holds every document up to ``horizon``, and none of them twice: the index, the tail, or both."""
         index = self._opened()
         index.refresh()
@@ -205,10 +209,9 @@ class TextFollower:
             base = self._base(index)
             if horizon > base:
                 self._tail_from(base).extend(self._feed, head, bounded=False)
-        views = [index.view if base else None]
-        if horizon > base:
-            views.append(self._tail_from(base).view)
-        return [view for view in views if view is not None]
+        indexed = index.view if base else None
+        later = self._tail_from(base).view if horizon > base else None
+        return [view for view in (indexed, later) if view is not None]
 
     def _tail_from(self, base: int) -> Tail:
         if self._tail is None or self._tail.base != base:
@@ -228,11 +231,12 @@ class TextFollower:
             before = reached
         self._patience = PATIENCE_SECONDS
 
-    def _mend(self, views: Sequence[TextView], head: int) -> None:
+    def _mend(self, views: Sequence[View], head: int) -> None:
         """Leave a damaged index aside, and make it anew if nobody else is writing it."""
         with self._guard:
             for view in views:
-                self._opened().distrust(view)
+                if isinstance(view, TextView):
+                    self._opened().distrust(view)
             self.catch_up(head)
 
     def _advance(self, index: TextIndex, head: int) -> int:
@@ -263,7 +267,7 @@ class TextFollower:
 
 
 def _searched(
-    views: Sequence[TextView],
+    views: Sequence[View],
     terms: Sequence[Term],
     *,
     limit: int,

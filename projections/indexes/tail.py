@@ -1,10 +1,11 @@
-"""What the log has beyond the index on disk, indexed in memory."""
+"""What the log has beyond the index on disk, in memory: a few texts as they are, or more of them indexed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from worlddb.projections.indexes.few_texts import FewTexts, SeenTexts
 from worlddb.projections.indexes.fields import Marker, TextDocument
 from worlddb.projections.indexes.text import TextIndex
 from worlddb.projections.indexes.view import TextView
@@ -26,12 +27,15 @@ class Tail:
         self._store_id = store_id
         self._documents = 0
         self._characters = 0
+        self._few: FewTexts | None = FewTexts()
         self._texts = TextIndex.in_memory()
 
     @property
-    def view(self) -> TextView | None:
-        """What can be searched: everything up to the head."""
-        return self._texts.view
+    def view(self) -> TextView | SeenTexts | None:
+        """What can be searched: everything up to the head. Of which kind it is follows from what is in it alone."""
+        if self._few is None:
+            return self._texts.view
+        return self._few.seen() if self._documents else None
 
     def extend(self, feed: Feed, head: int, *, bounded: bool) -> bool:
         """Take in the commits up to ``head``; False, and nothing is taken in, if that would make a long tail."""
@@ -46,6 +50,14 @@ class Tail:
             if bounded and (documents > LONG_TAIL_DOCUMENTS or characters > LONG_TAIL_CHARACTERS):
                 return False
         if fresh:
-            self._texts.apply(fresh, Marker(self._store_id, head, b""))
+            self._take_in(fresh, head)
         self.head, self._documents, self._characters = head, documents, characters
         return True
+
+    def _take_in(self, fresh: list[TextDocument], head: int) -> None:
+        if self._few is not None:
+            if self._few.add(fresh):
+                return
+            fresh = [*self._few.documents, *fresh]
+            self._few = None
+        self._texts.apply(fresh, Marker(self._store_id, head, b""))
