@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlddb
+from tests.test_docs import FENCE, text_of
 from worlddb import Database
 from worlddb.tools.agents import call, definitions, forget, recall, remember
 
@@ -155,3 +157,29 @@ def test_a_loop_of_tool_calls_remembers_across_conversations(db: Database) -> No
 
     converse("I take my tea without sugar.")
     assert "tea without sugar" in converse("What shall I order for you?")
+
+
+def test_the_loop_on_the_page_runs_as_it_is_written(db: Database) -> None:
+    """With objects in place of OpenAI's client, which are read in the same way."""
+    (written,) = [each["body"] for each in FENCE.finditer(text_of("docs/howto/use-in-a-tool-loop.md")) if each["left"]]
+    asked = [
+        SimpleNamespace(id="c1", function=SimpleNamespace(name="remember", arguments='{"text": "Ana eats no nuts."}')),
+        SimpleNamespace(id="c2", function=SimpleNamespace(name="recall", arguments='{"query": "what does Ana eat?"}')),
+        SimpleNamespace(id="c3", function=SimpleNamespace(name="recall", arguments="{")),
+    ]
+    script = iter([SimpleNamespace(tool_calls=asked), SimpleNamespace(tool_calls=None)])
+    given: list[dict[str, Any]] = []
+
+    def create(**settings: Any) -> Any:
+        given.append(settings | {"messages": [*settings["messages"]]})
+        return SimpleNamespace(choices=[SimpleNamespace(message=next(script))])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    names: dict[str, Any] = {"client": client, "MODEL": "any", "db": db, "call": call, "definitions": definitions}
+    exec(compile(written, "use-in-a-tool-loop.md", "exec"), names)
+    assert [each["tools"] for each in given] == [definitions()] * 2
+    answers = {each["tool_call_id"]: json.loads(each["content"]) for each in names["messages"][2:5]}
+    assert answers["c2"]["found"][0]["text"] == "Ana eats no nuts." and answers["c2"]["found"][0]["source"] == {
+        "channel": "chat"
+    }
+    assert answers["c3"]["error"]["code"] == "input" and len(names["messages"]) == 6
