@@ -20,8 +20,11 @@ def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[boo
     kernel when its process dies.
 
     Raises:
-        UnavailableError: the directory cannot be written to.
+        UnavailableError: the directory cannot be written to, or is there no more.
     """
+    if not folder.is_dir():
+        # Taking the lock would make it again.
+        raise UnavailableError(f"{folder} is gone: the store was moved or deleted while it was open", "Put it back")
     lock = filelock.FileLock(folder / LEASE_FILE, timeout=wait_seconds)
     try:
         lock.acquire()

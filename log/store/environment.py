@@ -91,8 +91,11 @@ class Environment:
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
+            UnavailableError: the store was moved or deleted while it was open here.
         """
         self._check()
+        # Looked at before the lock, which would make the directory again.
+        self._shared.refuse_gone()
         with self._lock.held():
             self.step("locked")
             return self._write_locked(work)

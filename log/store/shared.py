@@ -87,9 +87,12 @@ class Shared:
         """A transaction on the present data file; inside another one of the same thread, on the file of that.
 
         Raises:
-            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one.
+            UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; or
+                it is to be written to and is there no more.
         """
         for _ in range(_REPLACED_ATTEMPTS):
+            if write:
+                self.refuse_gone()
             # A writer looks before it begins, too: it holds the lock without which nobody replaces the file. If the one
             # before it was killed in a write, LMDB sets the number of the last transaction to that of the file that
             # this process has open, and going back with it would lose commits of the new file.
@@ -105,6 +108,18 @@ class Shared:
             finally:
                 self.enter()
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
+
+    def refuse_gone(self) -> None:
+        """See that the data file has its name still: what is written to a file that was deleted is lost.
+
+        Raises:
+            UnavailableError: the store was moved or deleted while it was open here.
+        """
+        if not (self._folder / DATA_FILE).exists():
+            raise UnavailableError(
+                f"{self._folder / DATA_FILE} is gone: the store was moved or deleted while it was open here",
+                "Nothing was written. Put it back, or open it where it is now",
+            )
 
     def _follow(self) -> None:
         """Open the data file that has taken the place of the one that is open."""
