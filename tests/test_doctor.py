@@ -49,7 +49,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "CHECKS", (("python", installation.python),))
 
 
-LATER = ManualClock(ManualClock().now() + 100 * DAY)
+LATER = ManualClock(max(ManualClock().now(), worlddb.SystemClock().now()) + 100 * DAY)
+"""After all that is written here, by whichever of the two clocks."""
 
 
 def found(store: Path, **settings: Any) -> dict[str, Symptom]:
