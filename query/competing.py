@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from worlddb.log.model.interval import Interval
 from worlddb.projections.tables.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
 from worlddb.query.candidates import Gate, Passed
 from worlddb.query.conflicts import conflicts_of
-from worlddb.query.period import Period
+from worlddb.query.period import Period, versions_in
 from worlddb.query.ranking import Ranked
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
@@ -78,6 +79,23 @@ def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked], k: in
         for node, seen in _superseded(sight, earlier, hit.passed.node) if place < k else ():
             found.setdefault(node, Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score}))
     return list(found.values())
+
+
+def held_then(sight: Sight, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]) -> bool:
+    """True if what is shown took the place of something that held at one of these times, all of them past; as
+    ``earlier`` lets it through."""
+    tables, moment = sight.tables, sight.place.moment
+    past = [Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
+    if not past:
+        return False
+    for hit in shown:
+        before = (seen for _, seen in _superseded(sight, earlier, hit.passed.node))
+        if any(period.admits(seen.validity) for seen in before for period in past):
+            return True
+        own = (seen for period in past for seen in versions_in(tables, hit.passed.node, moment, period))
+        if any(seen.number != hit.passed.seen.number and sight.body(seen.row) is not None for seen in own):
+            return True
+    return False
 
 
 def _rivals(sight: Sight, spec: Spec, node: int, period: Period | None) -> Iterator[int]:

@@ -20,6 +20,9 @@ _WEAK: Final = (
     " unrelated texts come as near in meaning"
 )
 _EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
+_THEN: Final = (
+    "at the time that the question names something else held, whose place what is shown has taken: ask as of that time"
+)
 _STATISTICS: Final = (
     "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
 )
@@ -42,9 +45,16 @@ def nothing_asked(seq: int) -> Recall:
     )
 
 
-def noted(spec: Spec, choice: Choice, *, at_present: bool) -> str:
-    """What holds for an answer whatever was asked: of what it is shown, by which statistics, and by which rewrites."""
-    return joined((_EARLIER if choice.earlier else "", _STATISTICS if at_present else "", rewrites_unseen(spec)))
+def noted(spec: Spec, choice: Choice, *, then: bool, at_present: bool) -> str:
+    """What is to be known of an answer: of what it is shown, what it leaves out that held ``then``, by which statistics
+    it was ranked, and which rewrites are missing."""
+    told = (
+        _EARLIER if choice.earlier else "",
+        _THEN if then else "",
+        _STATISTICS if at_present else "",
+        rewrites_unseen(spec),
+    )
+    return joined(told)
 
 
 def joined(notes: Iterable[str]) -> str:

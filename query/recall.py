@@ -6,8 +6,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from worlddb.query import records
-from worlddb.query.candidates import entities_named
-from worlddb.query.dates import without_times
+from worlddb.query.candidates import Gate, entities_named
+from worlddb.query.competing import held_then
+from worlddb.query.dates import spans, without_times
 from worlddb.query.finding import Found, find_best, searched_world
 from worlddb.query.fusion import CONVEX
 from worlddb.query.hits import group_of, hit_of
@@ -70,16 +71,18 @@ def _answered(window: Window, request: Request) -> records.Recall:
         hits, groups = _shown(window, snapshot, request, found)
         searched = partial(_searched, window, snapshot, request)
         weak = query is not None and is_weak(hits, found.lanes, request.fusion, query.model, searched)
+        then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, question, query, present)
     if indexes.unavailable:
         unavailable[VECTOR] = indexes.unavailable
+    at_present = not exact and seq < indexes.indexed and TEXT in found.lanes
     return records.Recall(
         hits=hits,
         groups=groups,
         exact=exact,
         indexed=indexes.indexed,
         lanes=found.lanes,
-        note=noted(window.spec, request.choice, at_present=not exact and seq < indexes.indexed and TEXT in found.lanes),
+        note=noted(window.spec, request.choice, then=then, at_present=at_present),
         unavailable=unavailable,
         pending=window.reader.pending_vectors(query.space) if query is not None and not exact else indexes.pending,
         space=query.name if query is not None and VECTOR in found.lanes else "",
@@ -154,6 +157,16 @@ def _shown(
         return tuple(hit_of(*asked, ranked) for ranked in found.ranked), ()
     groups = tuple(group_of(*asked, group) for group in found.groups)
     return tuple(hit for group in groups for hit in group.hits), groups
+
+
+def _held_then(window: Window, snapshot: Sight, request: Request, found: Found) -> bool:
+    """True if what is shown took the place of something that held at a time in the question, and only the present was
+    asked for."""
+    named = spans(request.text, request.asked) if request.choice == Choice() else ()
+    if not named:
+        return False
+    earlier = Gate(snapshot, searched_world(window, snapshot, request), Choice(include_superseded=True))
+    return held_then(snapshot, earlier, found.shown(), named)
 
 
 def _left_out(

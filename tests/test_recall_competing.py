@@ -116,6 +116,35 @@ def test_what_was_superseded_follows_what_took_its_place_where_a_question_asks_f
     assert refs(db.view().recall("Where did the office use to be? It changed", include_superseded=False)) == facts[2:]
 
 
+def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: Database) -> None:
+    lisbon = db.create("Fact", "", content="Mara lives in Lisbon", valid_from="2022-01-01").ref
+    porto = db.create("Fact", "", content="Mara lives in Porto", valid_from="2023-09-01").ref
+    db.link(porto, "supersedes", lisbon, valid_from="2023-09-01")
+    cat = db.create("Fact", "", content="the cat is called Rex", valid_from="2022-01-01")
+    db.revise(cat, content="the cat is called Max", valid_from="2023-09-01")
+    told = "at the time that the question names something else held"
+    for exact in (False, True):
+        for question, then in (
+            ("Where did Mara live in April 2023?", True),
+            ("What was the cat called in April 2023?", True),
+            ("Where did Mara live in October 2023?", False),
+            ("Where did Mara live in April 2021?", False),
+            ("Where does Mara live?", False),
+            ("What will the cat be called in April 2099?", False),
+        ):
+            assert (told in db.view().recall(question, exact=exact).note) == then, question
+    asked = "Where did Mara live in April 2023?"
+    assert refs(db.view(valid="2023-04-15").recall(asked)) == [lisbon]
+    assert told not in db.view(valid="2023-04-15").recall(asked).note
+    for options in ({"include_superseded": True}, {"overlaps": ("2023-04-01", "2023-05-01")}):
+        assert told not in db.view().recall(asked, **options).note
+    # What a confined view does not see, it does not tell of.
+    inside = db.create("Topic", "Elsewhere").ref
+    db.link(inside, "contains", porto)
+    assert refs(db.view(world=inside).recall(asked)) == [porto]
+    assert told not in db.view(world=inside).recall(asked).note
+
+
 def test_sessions_are_answered_with_the_newest_of_competing_facts_and_with_what_it_superseded(db: Database) -> None:
     topics = [db.create("Topic", name).ref for name in ("Then", "Now")]
     old = db.create(
