@@ -52,6 +52,18 @@ def test_a_library_that_cannot_be_loaded_is_told_and_one_that_ends_the_process_i
     assert "132" in deadly.what and deadly.where == "deadly_library"
 
 
+def test_libraries_that_could_not_be_tried_are_no_reason_to_install_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for program in ("not there", "silent"):
+        (tmp_path / "silent").write_text("#!/bin/sh\nexit 3\n")
+        (tmp_path / "silent").chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(tmp_path / program))
+        (symptom,) = installation.libraries()
+        assert symptom.wrong and symptom.where == str(tmp_path / program)
+        assert "could not be tried" in symptom.what and not symptom.command
+
+
 def test_every_library_that_the_installation_names_is_tried_and_all_of_them_load() -> None:
     needed = [Requirement(line) for line in requires("worlddb") or ()]
     names = {each.name.lower() for each in needed if each.marker is None}

@@ -152,16 +152,28 @@ def libraries(modules: Iterable[str] = LIBRARIES) -> Iterator[Symptom]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield _unloadable("libraries", f"they could not be tried: {error}")
+        yield _untried(str(error))
         return
     lines = done.stdout.splitlines()
     for line in lines:
         if line.startswith("! "):
             _, name, kind, told = line.split(" ", 3)
             yield _unloadable(name, f"{kind}: {told}")
-    if not lines or lines[-1] != "all":
-        last = lines[-1] if lines else "python"
-        yield _unloadable(last, f"the process that loads it ends with {done.returncode}")
+    if not lines:
+        yield _untried(f"the process ends with {done.returncode}")
+    elif lines[-1] != "all":
+        yield _unloadable(lines[-1], f"the process that loads it ends with {done.returncode}")
+
+
+def _untried(told: str) -> Symptom:
+    return Symptom(
+        "unloadable_library",
+        True,
+        sys.executable,
+        f"Whether the libraries can be loaded could not be tried: {told}",
+        "Something may be wrong with them, or nothing",
+        "Ask as somebody who may run this Python, when it has time to start",
+    )
 
 
 def _unloadable(name: str, told: str) -> Symptom:

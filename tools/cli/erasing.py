@@ -34,7 +34,11 @@ def _erase_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="leave what was made of the texts: worlds derived from them, summaries, what an extractor found in them",
     )
-    parser.add_argument("--forbid", action="store_true", help="the same text may not be written again")
+    parser.add_argument(
+        "--forbid",
+        action="store_true",
+        help="what it says may not be written again: its contents, and its name where it had no content",
+    )
     parser.add_argument(
         "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
     )
