@@ -33,6 +33,7 @@ _PHRASES: Final = (
     ("; of a name, a view gives it: db.view().reference_of('Alice')", ""),
     ("Look at its aliases with show", "`worlddb show WORLD` lists its aliases"),
     ("only an exact ranking is that of a replayed store", "--exact ranks as a replayed store would"),
+    ("ask as of that time", "ask as of that time with --valid"),
     ("replace it with overwrite", "replace it with --overwrite"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )

@@ -30,7 +30,7 @@ _REFUSED: Final = {
 }
 _NOTES: Final = {
     "already_closed": "{} had ended before and stays as it was",
-    "never_valid": "{} ended at or before its beginning: it holds at no time. Write it again if that was a slip",
+    "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
     "not_restored": "{} was erased and stays so: that it is meant here is kept, and not what it was called",
     "nothing_reopened": "{} stays as it ended; write it again if it holds",
     "not_revived": "{} has ended and was left as it is",
