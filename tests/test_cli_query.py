@@ -126,6 +126,9 @@ def test_an_edge_type_that_nobody_registered_is_said_to_be_none(run, small):
     assert "no edge type 'contain'; did you mean contains?" in told.err
     assert "no edge type 'supersede'; did you mean supersedes?" in told.err
     assert not run("query", "--seed", "Search team", "--traverse", "contains:2").err
+    assert "did you mean contains?" in run.json("query", "--traverse", "contain")["note"]
+    assert run("query", "--type", "fact").err == "note: none is of type 'fact'; did you mean Fact?\n"
+    assert run("query", "--traverse", "contains, causes").err == ""
 
 
 def test_a_question_of_a_time_before_the_first_commit_names_the_other_axis(run):

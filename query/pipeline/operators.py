@@ -14,6 +14,7 @@ from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.lineage import is_learned
 from worlddb.query.pipeline import steps
+from worlddb.query.pipeline.unheard import types_unheard_of
 from worlddb.query.pipeline.walk import Ground, Trail
 from worlddb.query.scope import Scope, containers_at
 from worlddb.query.types import type_filter
@@ -33,6 +34,8 @@ class Selection:
         self.scores: dict[int, float] = {}
         self.trail = Trail()
         self.facets: dict[str, dict[str, int]] = {}
+        self.unheard: list[str] = []
+        """Notes of types that were asked for, of which nothing came, and which were perhaps meant."""
 
     def add(self, node: int, seen: SeenVersion) -> bool:
         """Add a world, unless it or one that counts as the same is there; true if it was added."""
@@ -118,7 +121,10 @@ def _filter_type(step: steps.FilterType, selection: Selection) -> str:
     names = sorted({name for each in filters for name in each.names})
     digests = {type_digest(name) for name in names}
     instances = {node for each in filters for node in each.instances}
+    came = list(selection.found.values())
     selection.keep(lambda node, seen: seen if seen.row.type in digests or node in instances else None)
+    if not selection.found:
+        selection.unheard += types_unheard_of(ground.sight, step.types, came)
     wider = [name for name in names if name not in step.types]
     return f"with {', '.join(wider)}" if wider else ""
 

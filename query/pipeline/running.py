@@ -9,10 +9,11 @@ from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.asof import Moment
 from worlddb.query import build
 from worlddb.query.naming import named_node
-from worlddb.query.notes import rewrites_unseen
+from worlddb.query.notes import joined, rewrites_unseen
 from worlddb.query.pipeline.answer import Stage, Subgraph
 from worlddb.query.pipeline.operators import Selection, apply
 from worlddb.query.pipeline.starting import Ranked, begin, ranked
+from worlddb.query.pipeline.unheard import edge_types_unheard_of
 from worlddb.query.pipeline.value import At, Query
 from worlddb.query.pipeline.walk import Ground
 from worlddb.query.window import Window
@@ -59,6 +60,7 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
             before = len(selection.found)
             note = apply(step, selection)
             watch.done(str(step), before, len(selection.found), note)
+        selection.unheard += edge_types_unheard_of(sight, window.spec, query.edge_types())
         return _answer(window, selection, found, watch)
 
 
@@ -80,7 +82,7 @@ def _answer(window: Window, selection: Selection, found: Ranked, watch: _Watch) 
         identities=_identities(selection),
         stages=tuple(watch.stages),
         exact=found.exact,
-        note=found.note or rewrites_unseen(window.spec),
+        note=joined((*selection.unheard, found.note or rewrites_unseen(window.spec))),
     )
 
 

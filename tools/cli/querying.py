@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -82,7 +81,7 @@ def _walk(text: str) -> tuple[tuple[str, ...], int, str]:
     types, depth, way = (text.split(":") + [""] * 2)[:3]
     if not types or text.count(":") > 2:
         raise ArgumentTypeError(f"{text[:60]!r} is no traversal; write it as causes:2 or causes,implies:2:in")
-    names = () if types == ANY_EDGE else tuple(types.split(","))
+    names = () if types == ANY_EDGE else tuple(name.strip() for name in types.split(","))
     return names, arguments.count(depth or "1"), way or "out"
 
 
@@ -111,22 +110,11 @@ def _query(args: Namespace, out: Output) -> int:
             "view": wire.view(view),
         }
         out.answer(document, lambda page: _write(page, view, answer, explain=args.explain))
-        for text in _unknown_types(view, query):
-            out.warn(text)
         for hint in () if answer.nodes else stores.why_empty(view):
             out.hint(hint)
         if answer.note:
-            out.hint(f"note: {in_options(answer.note)}")
+            out.warn(f"note: {in_options(answer.note)}")
     return DONE
-
-
-def _unknown_types(view: View, query: Query) -> Iterator[str]:
-    """Warnings of edge types that nobody has registered: a slip of the pen finds nothing, and looks like an answer."""
-    known = {found.name for found in view.edge_types()} | set(view.missing_edge_types)
-    for name in query.edge_types():
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            yield f"There is no edge type {name[:80]!r}{f'; did you mean {near[0]}?' if near else ''}"
 
 
 def _from_file(args: Namespace) -> Query:
