@@ -21,18 +21,24 @@ def test_another_python_is_told() -> None:
     assert list(installation.python()) == []
 
 
-def test_libraries_that_are_missing_or_too_old_are_told_and_extras_as_a_note() -> None:
-    mcp = ('no-such-mcp; extra == "mcp"', 'nor-this; extra == "mcp"')
-    asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", *mcp, 'x; extra == "dev"')
+def test_libraries_that_are_missing_or_too_old_are_told() -> None:
+    asked = ("lmdb>=999", "msgspec>=0.1", "no-such-library>=2", 'x; extra == "dev"')
     symptoms = list(installation.packages(asked))
     assert [(symptom.where, symptom.code, symptom.wrong) for symptom in symptoms] == [
         ("lmdb", "wrong_package", True),
         ("no-such-library", "wrong_package", True),
-        ("the extra 'mcp'", "missing_extra", False),
     ]
-    assert symptoms[2].what == "no-such-mcp is not installed; nor-this is not installed"
     assert symptoms[0].command.endswith("-m pip install 'lmdb>=999'")
-    assert symptoms[2].command.endswith("-m pip install 'worlddb[mcp]'")
+
+
+def test_an_extra_that_nobody_installed_is_no_finding_and_one_that_does_not_fit_is_a_note() -> None:
+    asked = ('no-such-mcp; extra == "mcp"', 'nor-this; extra == "embed"', 'lmdb>=999; extra == "embed"')
+    assert list(installation.packages(asked[:2])) == []
+    (symptom,) = installation.packages(asked)
+    assert (symptom.where, symptom.code, symptom.wrong) == ("the extra 'embed'", "missing_extra", False)
+    assert symptom.what.startswith("lmdb is ") and symptom.command.endswith("-m pip install 'worlddb[embed]'")
+    assert installation.lacking("embed", asked)[0] == "nor-this is not installed"
+    assert len(installation.lacking("embed", asked)) == 2
 
 
 def test_extras_for_users_are_those_that_the_installation_has() -> None:

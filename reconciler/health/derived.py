@@ -21,7 +21,9 @@ from worlddb.projections.tables.schema import LAYOUT
 from worlddb.projections.tables.supposed import described, identity_of
 from worlddb.projections.tables.tables import Tables
 from worlddb.projections.tables.vectors import spaces
+from worlddb.reconciler.embedders.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding import pending
+from worlddb.reconciler.health.installation import lacking, missing_extra
 from worlddb.reconciler.health.symptom import Symptom, on
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.spaces import space_in_use
@@ -31,6 +33,8 @@ Progress = Callable[[int, int], None]
 
 FAR_BEHIND: Final = 10_000
 """Commits that an index may be behind without a word: the next search that needs them takes them in."""
+_SHIPPED: Final = (MODEL, MINILM_MODEL)
+"""The models that `worlddb embed` runs without being told."""
 MANY_PENDING: Final = 1_000
 """How far texts without a vector are counted."""
 
@@ -176,8 +180,18 @@ def vectors_pending(env: Environment) -> Iterator[Symptom]:
             f"{told} texts have no vector yet" if count > 1 else "One text has no vector yet",
             "They are found by their words and not by their meaning",
             f"Give them vectors by the model {MODEL if space is None else space.model}",
-            on(env.folder, "embed" if space is None or space.model == MODEL else "embed --embedder NAME"),
+            on(env.folder, "embed" if space is None or space.model in _SHIPPED else "embed --embedder NAME"),
         )
+
+
+def models(env: Environment) -> Iterator[Symptom]:
+    """Is the extra here that the model of the embedding space in use needs."""
+    with env.read() as txn:
+        space = space_in_use(LmdbLog(txn), Tables(txn))
+    unmet = lacking("embed") if space is not None and space.model == MINILM_MODEL else []
+    if unmet:
+        why = f"The store's vectors are of {MINILM_MODEL}; without it questions are compared by their words alone"
+        yield missing_extra("embed", unmet, why)
 
 
 def handlers(env: Environment, ontology: Ontology) -> Iterator[Symptom]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -32,12 +33,13 @@ class _Examination:
         self.symptoms: list[Symptom] = []
 
     def check(self, name: str, look: Check) -> bool:
-        """Make a check; false if it found something wrong, or could not be made."""
+        """Make a check; false if it found something wrong, or could not be made: nobody knows then, so that is wrong too."""
         found: list[Symptom] = []
         try:
             found.extend(look())
         except (WorldDBError, OSError) as error:
-            self.skip(name, str(error))
+            found.append(_unlooked_at(name, error))
+            self.skip(name, "it could not be made, as is told with what is wrong")
             return False
         finally:
             self.symptoms.extend(found)
@@ -113,6 +115,7 @@ def _opened(
     going.check("text index", partial(derived.text_index, env))
     going.check("vector indexes", partial(derived.vector_indexes, env))
     going.check("vectors", partial(derived.vectors_pending, env))
+    going.check("models", partial(derived.models, env))
     going.check("handlers", partial(derived.handlers, env, ontology))
     going.check("supposed", partial(derived.supposed, env))
 
@@ -134,6 +137,21 @@ def _format(env: Environment) -> Iterator[Symptom]:
             "Write to it, which makes the store",
             on(env.folder, "ingest FILE"),
         )
+
+
+def _unlooked_at(name: str, error: WorldDBError | OSError) -> Symptom:
+    """A check that ended in an error: whether all is well is not known."""
+    what, remedy = (error.message, error.remedy) if isinstance(error, WorldDBError) else (error.strerror or error, "")
+    place = os.fsdecode(error.filename) if isinstance(error, OSError) and error.filename is not None else ""
+    return Symptom(
+        "cannot_look",
+        True,
+        place or f"the check '{name}'",
+        f"The check '{name}' could not be made: {what}",
+        "What it looks for may be wrong or not, and programs may fail as it did",
+        remedy or "Ask as a user who may read it, and see that the disk is whole",
+        f"ls -la {quoted(Path(place))}" if place else "",
+    )
 
 
 def _unopenable(folder: Path, error: WorldDBError) -> Symptom:

@@ -70,7 +70,10 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
 
 
 def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
-    """Is every library here that is needed, in a version that fits; and which extras are not."""
+    """Is every library here that is needed, in a version that fits; and of extras what is here, too.
+
+    That nothing of an extra is here is somebody's choice, and told where a store has use for it.
+    """
     try:
         from packaging.requirements import Requirement
     except ImportError:
@@ -89,18 +92,28 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
             f"{sys.executable} -m pip install worlddb",
         )
         return
-    lacking: dict[str, list[str]] = {}
+    unfit: dict[str, list[str]] = {}
     for line in listed:
         needed = Requirement(line)
         extra = "" if needed.marker is None or needed.marker.evaluate({"extra": ""}) else _extra_of(needed)
-        if extra is None:
-            continue
-        what = _unmet(needed.name, str(needed.specifier))
-        if what and extra:
-            lacking.setdefault(extra, []).append(what)
-        elif what:
+        what = "" if extra is None else _unmet(needed)
+        if what and not extra:
             yield _wrong(what, needed.name, f"{needed.name}{needed.specifier}")
-    yield from (_missing_extra(extra, found) for extra, found in lacking.items())
+        elif what and extra and _version(needed):
+            unfit.setdefault(extra, []).append(what)
+    yield from (missing_extra(extra, found, EXTRAS[extra].capitalize()) for extra, found in unfit.items())
+
+
+def lacking(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
+    """What of an extra is missing or in a version that does not fit, in words; an extra that nobody uses may be."""
+    from packaging.requirements import Requirement
+
+    try:
+        listed = metadata.requires(DISTRIBUTION) or [] if requirements is None else requirements
+    except metadata.PackageNotFoundError:
+        return []
+    needed = (each for each in map(Requirement, listed) if each.marker is not None and _extra_of(each) == extra)
+    return [what for each in needed if (what := _unmet(each))]
 
 
 def _extra_of(needed: Requirement) -> str | None:
@@ -108,24 +121,31 @@ def _extra_of(needed: Requirement) -> str | None:
     return next((name for name in EXTRAS if needed.marker and needed.marker.evaluate({"extra": name})), None)
 
 
-def _unmet(name: str, wanted: str) -> str:
-    """What is wrong with an installed library, in words; empty if nothing is."""
-    from packaging.specifiers import SpecifierSet
-
+def _version(needed: Requirement) -> str:
+    """The version of a library that is installed; empty if none is."""
     try:
-        found = metadata.version(name)
+        return metadata.version(needed.name)
     except metadata.PackageNotFoundError:
-        return f"{name} is not installed"
-    return "" if SpecifierSet(wanted).contains(found, prereleases=True) else f"{name} is {found}, not {wanted}"
+        return ""
 
 
-def _missing_extra(extra: str, lacking: Sequence[str]) -> Symptom:
+def _unmet(needed: Requirement) -> str:
+    """What is wrong with an installed library, in words; empty if nothing is."""
+    found = _version(needed)
+    if not found:
+        return f"{needed.name} is not installed"
+    fits = needed.specifier.contains(found, prereleases=True)
+    return "" if fits else f"{needed.name} is {found}, not {needed.specifier}"
+
+
+def missing_extra(extra: str, unmet: Sequence[str], why: str) -> Symptom:
+    """An extra that somebody has use for, and of which something is missing or does not fit."""
     return Symptom(
         "missing_extra",
         False,
         f"the extra {extra!r}",
-        "; ".join(lacking),
-        EXTRAS[extra].capitalize(),
+        "; ".join(unmet),
+        why,
         "Install the extra if you want it",
         f"{sys.executable} -m pip install 'worlddb[{extra}]'",
     )
