@@ -21,6 +21,7 @@ from worlddb import (
     ManualClock,
     NewerFormat,
     NotAStore,
+    PlaceTaken,
     SeededEntropy,
     StoreClosed,
     UnavailableError,
@@ -115,9 +116,14 @@ def test_a_data_file_that_is_not_lmdbs_is_a_typed_error(tmp_path: Path, data: by
 def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path, store: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear reader", "utf-8")
+    other = tmp_path / "other"
+    opened(other).close()
     with opened(store) as db:
-        for into in (store, tmp_path / "full", tmp_path / "full" / "letter.txt"):
+        for into in (tmp_path / "full", tmp_path / "full" / "letter.txt"):
             with pytest.raises(NotAStore):
+                db.replay(into)
+        for into in (store, other):
+            with pytest.raises(PlaceTaken, match="already holds a store"):
                 db.replay(into)
         assert db.verify(deep=True).ok
 

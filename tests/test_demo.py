@@ -101,7 +101,7 @@ def test_a_directory_that_is_not_empty_is_not_played_in(kept, tmp_path, capsys):
     run = Here(capsys, tmp_path / "unused")
     for taken in (tmp_path, tmp_path / "letter.txt", kept[0]):
         refused = run("demo", "--keep", taken, "--json")
-        assert (refused.code, refused.error) == (2, "input")
+        assert (refused.code, refused.error) == (2, "place_taken")
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     (tmp_path / "empty").mkdir()
     assert run("demo", "--keep", tmp_path / "empty", "--quiet").code == 0

@@ -27,7 +27,8 @@ _PUBLIC = """
     Entropy Entry Erasure Extraction Extractor FOREVER ForkedProcess Group Head Hit IdempotencyConflict InputError
     InvalidInterval
     InvalidText InvalidTime LimitExceeded MAX_CONTENT_BYTES MAX_NAME_BYTES MalformedFile ManualClock NewerFormat Node
-    NotAStore Note Pending Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed SeededEntropy Staged
+    NotAStore Note Pending PlaceTaken Proposal Rebuilt Recall Receipt Refused RefusedError Relation Replayed
+    SeededEntropy Staged
     StoreClosed StoreError SystemClock SystemEntropy TimeLike Turn UnavailableError UnknownEdgeType UnknownReference
     Valid Verified Version View World WorldDBError WriterBusy checked_text diff format_time open parse_time
     Thresholds KeyPair Learned MAX_CHECKPOINT_BYTES MAX_PROOF_BYTES ProofCheck check_proof new_key sign_checkpoint

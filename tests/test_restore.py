@@ -11,7 +11,7 @@ import worlddb
 from tests.faults.traces import traces
 from tests.running import Here
 from tests.test_backup import Interrupted, fill
-from worlddb import BackupMismatch, DamagedStore, Database, NotAStore, ReadOnlyBackup
+from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
 from worlddb.log.store import environment
 from worlddb.reconciler import copying
 
@@ -92,7 +92,7 @@ def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
     with pytest.raises(BackupMismatch):
         worlddb.restore(store, tmp_path / "new")
     for full in (store, backup):
-        with pytest.raises(NotAStore):
+        with pytest.raises(PlaceTaken):
             worlddb.restore(backup, full)
     with worlddb.open(tmp_path / "other"):
         pass
@@ -123,7 +123,7 @@ def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
             db.create("Note", "x")
         with pytest.raises(BackupMismatch):
             worlddb.restore(tmp_path / "new", tmp_path / "newer")
-    with pytest.raises(NotAStore):
+    with pytest.raises(PlaceTaken):
         worlddb.restore(backed[1], tmp_path / "new")
 
 
@@ -150,7 +150,7 @@ def test_both_commands_say_where_the_copy_ends_and_its_root(
     there = Here(capsys, backup)
     assert (there("bookmark", "x").code, there("bookmark", "x").error) == (4, "read_only_backup")
     again = run("restore", backup, "--into", tmp_path / "new")
-    assert (again.code, again.error) == (2, "not_a_store")
+    assert (again.code, again.error) == (2, "place_taken")
     other = Here(capsys, tmp_path / "new")
     other("bookmark", "mine")
     parted = run("backup", tmp_path / "new")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from worlddb.log.model.errors import InputError, NotAStore
+from worlddb.log.model.errors import InputError, PlaceTaken
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_AUTHOR_BYTES, checked_number, checked_text
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
@@ -77,6 +77,7 @@ class Replaying(Viewing):
 
         Raises:
             InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
+            PlaceTaken: the directory holds a store already; ``NotAStore``: it holds something else.
             HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
             DamagedStore: a commit is not what was written.
         """
@@ -91,7 +92,7 @@ class Replaying(Viewing):
         target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         try:
             if has_begun(target):
-                raise NotAStore(f"{folder} already holds a store", "Name a new directory")
+                raise PlaceTaken(f"{folder} already holds a store", "Name a new directory")
             head = self._reader.head()
             if left_out is None:
                 made = replay_records(self._env, target, end, progress)

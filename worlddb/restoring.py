@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from worlddb.log.model.errors import NotAStore
+from worlddb.log.model.errors import PlaceTaken
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.environment import Environment
 from worlddb.reconciler import backups
@@ -28,7 +28,8 @@ def restore(
     off leaves a directory that refuses to be written to: delete it and begin again.
 
     Raises:
-        NotAStore: there is no backup in the directory, or the new directory is not empty.
+        NotAStore: there is no backup in the directory.
+        PlaceTaken: the new directory is not empty.
         BackupMismatch: the directory holds a store that is no backup, or the original is another store.
         DamagedStore: a commit of the backup is not what was written.
     """
@@ -38,7 +39,7 @@ def restore(
         ours = _open(opened, source)
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
         if target.is_dir() and any(target.iterdir()):
-            raise NotAStore(f"{target} is not empty", "Name an empty or a new directory")
+            raise PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
         made = backups.restore(ours, _open(opened, target, create=True), original, progress)
     note_copy(target, Copy(BACKUP, str(source.resolve()), made.seq, made.seq))
     return made

@@ -17,6 +17,7 @@
     ├── IdempotencyConflict        another command was already committed under that key
     ├── StoreError                 something about the store itself
     │   ├── NotAStore              the directory is not a WorldDB store
+    │   ├── PlaceTaken             a store, or something else, is where a new one was to be made
     │   ├── DamagedStore           bytes on disk are not what was written
     │   ├── NewerFormat            written by a newer WorldDB: upgrade to open or to write
     │   ├── OlderTables            tables of an older WorldDB: `worlddb upgrade` derives them again
@@ -155,6 +156,13 @@ class NotAStore(StoreError):
     """The path holds something else, or nothing where a store had to exist."""
 
     code = "not_a_store"
+    exit_code = 2
+
+
+class PlaceTaken(StoreError):
+    """A store, or something else, lies where a new store was to be made; it is left as it is."""
+
+    code = "place_taken"
     exit_code = 2
 
 

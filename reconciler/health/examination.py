@@ -33,7 +33,7 @@ class _Examination:
         self.symptoms: list[Symptom] = []
 
     def check(self, name: str, look: Check) -> bool:
-        """Make a check; false if it found something wrong, or could not be made: nobody knows then, so that is wrong too."""
+        """Make a check; false if it found something wrong, or could not be made, which is wrong too."""
         found: list[Symptom] = []
         try:
             found.extend(look())

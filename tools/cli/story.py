@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from worlddb import InputError
+from worlddb import PlaceTaken
 from worlddb.tools.cli.command import DONE, NO, Command
 from worlddb.tools.cli.output import Output
 from worlddb.tools.cli.page import Page
@@ -59,7 +59,7 @@ def _place(keep: str | None) -> Iterator[Path]:
         return
     folder = Path(keep)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is there already and is not an empty directory", "Name a new one")
+        raise PlaceTaken(f"{folder} is there already and is not an empty directory", "Name a new one")
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
 
