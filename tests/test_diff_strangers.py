@@ -119,3 +119,38 @@ def test_by_key_a_record_that_came_with_a_bundle_is_the_one_that_was_ingested(tm
     details = [detail for change in found.worlds for detail in change.changes]
     assert [(detail.field, detail.a, detail.b) for detail in details] == [("content", "Ada: line 1", "Ada: another")]
     assert not [note for note in found.notes if "for several worlds" in note], "nobody was paired by order"
+
+
+def test_what_is_known_by_reference_only_is_said_to_be_that_and_compared_with_itself(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "source") as db:
+        team, office = db.create("Team", "Search"), db.create("Place", "Office")
+        db.link(db.create("Note", "lunch", world=team), "refers_to", office)
+        db.export(team, tmp_path / "team.bundle")
+        db.export(office, tmp_path / "office.bundle")
+    for side in "ab":
+        with worlddb.open(tmp_path / side) as db:
+            db.import_bundle(tmp_path / "team.bundle")
+            db.create("Note", "", content="nameless, and something else", resolve=False)
+    with worlddb.open(tmp_path / "b") as db:
+        assert changed(tmp_path, by="path") == []
+        db.import_bundle(tmp_path / "office.bundle")
+    (details,) = [change[2] for change in changed(tmp_path, by="path") if change[0] == "revised"]
+    assert [detail[0] for detail in details] == ["content"]
+    assert "known by reference only" in details[0][1] and "Office" not in details[0][1]
+    with worlddb.open(tmp_path / "c") as db:
+        db.create("Note", "", content="nameless, and something else", resolve=False)
+    found = worlddb.diff(tmp_path / "a", tmp_path / "c", by="path")
+    told = [detail.a for change in found.worlds if change.change == "removed" for detail in change.changes]
+    assert any("known by reference only" in text for text in told)
+    assert not any("erased or damaged" in text for text in told)
+
+
+def test_what_was_erased_or_damaged_is_told_apart(tmp_path: Path) -> None:
+    for side in "ab":
+        with worlddb.open(tmp_path / side) as db:
+            db.create("Note", "keep", content="kept")
+            gone = db.create("Note", "gone", content="to be erased")
+            if side == "a":
+                db.erase(gone, reason="asked for")
+    told = [detail for change in changed(tmp_path, by="path") for detail in change[2]]
+    assert ("content", "(no text: erased)", "") in told

@@ -14,7 +14,7 @@ from worlddb.log.model.interval import Interval
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.diff.descent import Descent, Differing
-from worlddb.query.diff.side import EdgeState, ProposalState, Side, State
+from worlddb.query.diff.side import NOT_BUNDLED, EdgeState, ProposalState, Side, State
 from worlddb.query.snapshot import NO_DETAILS
 
 _KEPT_STATES: Final = 4096
@@ -151,7 +151,7 @@ class BundleSide(Side):
             body=newest.body,
             seq=newest.seq,
             ingested_at=self.contents.commits[newest.seq].ingest_time,
-            readable=body is not None,
+            lacks=NOT_BUNDLED if body is None else "",
             type=body.type if body else "",
             name=body.name if body else "",
             content=body.content if body else "",

@@ -9,10 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from worlddb.query.diff.records import Detail
-from worlddb.query.diff.side import EdgeState, State, span
+from worlddb.query.diff.side import BY_REFERENCE, EdgeState, State, span
 
 _TEXTS: Final = ("type", "name", "content")
-UNREADABLE: Final = "(no text: erased or damaged)"
 
 Name = Callable[[bytes], str]
 
@@ -30,8 +29,8 @@ def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator
 def _texts(one: State, other: State) -> Iterator[Detail]:
     """Type, name and content; a body that differs in nothing else than its nonce is still another version."""
     revised = one.body != other.body or len(one.validities) != len(other.validities)
-    if one.readable != other.readable:
-        kind = "revised" if revised else "erased"
+    if bool(one.lacks) != bool(other.lacks):
+        kind = "revised" if revised or BY_REFERENCE in (one.lacks, other.lacks) else "erased"
         yield Detail(kind=kind, field="content", a=_text(one), b=_text(other))
         return
     kind = "revised" if revised else "altered"
@@ -47,7 +46,7 @@ def _texts(one: State, other: State) -> Iterator[Detail]:
 
 
 def _text(state: State) -> str:
-    return state.content or state.name if state.readable else UNREADABLE
+    return state.lacks or state.content or state.name
 
 
 def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[Detail]:
@@ -107,8 +106,8 @@ def whole(state: State, side: str) -> Iterator[Detail]:
         text = getattr(state, field)
         if text:
             yield Detail(kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else "")
-    if not state.readable:
-        texts = (UNREADABLE, "") if side == "a" else ("", UNREADABLE)
+    if state.lacks:
+        texts = (state.lacks, "") if side == "a" else ("", state.lacks)
         yield Detail(kind=kind, field="content", a=texts[0], b=texts[1])
 
 

@@ -17,10 +17,10 @@ from worlddb.log.model.interval import Interval
 from worlddb.log.model.times import format_time
 from worlddb.log.store.bundle_contents import BundledWorld
 from worlddb.query.diff.bundled import BundleSide, BundleSides
-from worlddb.query.diff.details import UNREADABLE, as_text
+from worlddb.query.diff.details import as_text
 from worlddb.query.diff.parting import Told
 from worlddb.query.diff.records import Detail
-from worlddb.query.diff.side import State, span
+from worlddb.query.diff.side import NOT_BUNDLED, State, span
 from worlddb.query.journal import Entry
 
 Key = tuple[Any, ...]
@@ -236,7 +236,7 @@ def _type_text(frame: fr.RegistrationFrame) -> str:
 
 def _text(side: BundleSide, version: fr.VersionFrame) -> str:
     body = side.text(version)
-    return UNREADABLE if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
+    return NOT_BUNDLED if body is None else "\n".join(filter(None, (body.type, body.name, body.content)))
 
 
 def _silent(sides: BundleSides) -> Iterator[bytes]:

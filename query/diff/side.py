@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model.commit import Header
 from worlddb.log.model.interval import Interval
@@ -19,17 +19,24 @@ from worlddb.query.journal import Entry
 Pair = tuple[bytes, bytes]
 
 
+ERASED: Final = "(no text: erased)"
+DAMAGED: Final = "(no text: damaged)"
+BY_REFERENCE: Final = "(no text here: known by reference only, until a bundle that holds it is imported)"
+NOT_BUNDLED: Final = "(no text in the bundle: erased, or known by reference only, where the bundle was written)"
+"""Why there is no text of a world."""
+
+
 class State(NamedTuple):
     """A world as one side has it: its newest version and what the world hash does not cover.
 
     ``validities`` are those of all its versions, the newest first; ``body`` is the newest version's id, ``seq`` and
-    ``ingested_at`` its commit's. ``readable`` is false where the text was erased or is damaged.
+    ``ingested_at`` its commit's. ``lacks`` says in words why there is no text, and is empty where there is one.
     """
 
     body: bytes
     seq: int
     ingested_at: int
-    readable: bool
+    lacks: str
     type: str
     name: str
     content: str

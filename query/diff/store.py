@@ -33,6 +33,7 @@ from worlddb.projections.tables.schema import (
 )
 from worlddb.projections.tables.supposed import described as described_supposition
 from worlddb.projections.tables.supposed import identity_of
+from worlddb.query.diff.missing import why_without_text
 from worlddb.query.diff.rows import described
 from worlddb.query.diff.side import EdgeState, Erasures, LogSide, Pair, ProposalState, State, TableRow
 from worlddb.query.journal import Entry, commit_entries
@@ -158,7 +159,7 @@ class StoreSide(LogSide):
             body=newest.body,
             seq=newest.seq,
             ingested_at=self.header(newest.seq).ingest_time,
-            readable=body is not None,
+            lacks="" if body else why_without_text(self._snapshot, node, newest),
             type=body.type if body else "",
             name=body.name if body else "",
             content=body.content if body else "",

@@ -16,7 +16,7 @@ from worlddb.log.model.ids import short
 from worlddb.query.diff.details import as_text, whole
 from worlddb.query.diff.parting import Told
 from worlddb.query.diff.records import Change, Detail, main_kind
-from worlddb.query.diff.side import LogSide, LogSides, State, span
+from worlddb.query.diff.side import BY_REFERENCE, LogSide, LogSides, State, span
 from worlddb.query.diff.walk import Names, deeper
 
 BY: Final = ("key", "path")
@@ -101,17 +101,31 @@ class Content:
 
     def _matched(self, ours: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
         """The members of two worlds, in pairs: those matched by key, then those of one name."""
+        self._match_references(ours, theirs)
         found: list[tuple[bytes | None, bytes | None]] = [
             (member, self._mates[0][member]) for member in ours if member in self._mates[0]
         ]
-        groups: dict[str, tuple[list[bytes], list[bytes]]] = {}
+        groups: dict[str | bytes, tuple[list[bytes], list[bytes]]] = {}
         for index, members in enumerate((ours, theirs)):
             for member in members:
                 if member not in self._mates[index]:
-                    groups.setdefault(self._sides[index].name(member), ([], []))[index].append(member)
+                    called = member if self._is_reference(index, member) else self._sides[index].name(member)
+                    groups.setdefault(called, ([], []))[index].append(member)
         for mine, others in groups.values():
             found.extend(self._paired(mine, others))
         return found
+
+    def _match_references(self, ours: list[bytes], theirs: list[bytes]) -> None:
+        """Pair what is known by reference only with the same world on the other side: it came with a bundle, and has
+        no name here to be matched by."""
+        for member in set(ours) & set(theirs):
+            free = member not in self._mates[0] and member not in self._mates[1]
+            if free and any(self._is_reference(index, member) for index in (0, 1)):
+                self._mates[0][member] = self._mates[1][member] = member
+
+    def _is_reference(self, side: int, member: bytes) -> bool:
+        state = self._sides[side].state(member)
+        return state is not None and state.lacks == BY_REFERENCE
 
     def _paired(self, ours: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Worlds that nothing tells apart: equal contents first, then the rest in the order in which they joined."""
@@ -184,7 +198,9 @@ class Content:
             for side, state in zip("ab", states, strict=True):
                 yield from whole(state, side) if state else ()
             return
-        for field in _TEXTS:
+        if one.lacks != other.lacks:
+            yield Detail(kind="revised", field="content", a=one.lacks or one.content, b=other.lacks or other.content)
+        for field in () if one.lacks or other.lacks else _TEXTS:
             if getattr(one, field) != getattr(other, field):
                 yield Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
         yield from _counted("names", "alias", one.aliases, other.aliases)
