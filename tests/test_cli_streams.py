@@ -49,13 +49,48 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(made):
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
 @pytest.mark.parametrize(("argv", "code"), [("stats", 0), ("show nobody", 1)])
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_closed_changes_nothing_but_what_is_seen(closed, argv, code, made):
     line = f'exec "$0" -m worlddb --store "$1" {argv} {closed}'
     command = ["sh", "-c", line, sys.executable, str(made[0])]
     done = subprocess.run(command, capture_output=True, timeout=180, check=False)
     assert done.returncode == code
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
+@pytest.mark.parametrize(
+    ("argv", "code", "told"),
+    [
+        ("proposals --review", 0, b"1 pending."),
+        ("replay --step --until 2", 0, b"Search team"),
+        ("erase Sarah --reason r", 2, b"nobody is there to be asked"),
+        ("mcp", 2, b"Standard input is closed"),
+        ("ingest - --conversation c", 2, b"Standard input is closed"),
+    ],
+)
+def test_where_standard_input_is_closed_nobody_is_there_to_be_asked(argv, code, told, made):
+    line = f'exec "$0" -m worlddb --store "$1" {argv} <&-'
+    command = ["sh", "-c", line, sys.executable, str(made[0])]
+    done = subprocess.run(command, capture_output=True, timeout=180, check=False)
+    assert (done.returncode, told in done.stdout + done.stderr) == (code, True), done
+
+
+HELD = """
+import os, sys
+from worlddb.tools.cli import start
+
+nowhere = os.stat(os.devnull).st_rdev
+sys.argv = ["worlddb", "--store", sys.argv[1], "stats"]
+sys.exit(start.main() or sum(os.fstat(number).st_rdev != nowhere for number in range(3)))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell of that kind there")
+def test_no_file_of_a_store_gets_the_number_of_a_stream_that_was_closed(made):
+    """What a library writes to standard error would stand in it."""
+    command = ["sh", "-c", 'exec "$0" -c "$2" "$1" <&- >&- 2>&-', sys.executable, str(made[0]), HELD]
+    assert subprocess.run(command, timeout=180, check=False).returncode == 0
 
 
 def test_a_pipe_gets_plain_text_and_a_stream_without_unicode_gets_escapes(made, tmp_path):

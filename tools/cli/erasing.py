@@ -15,7 +15,7 @@ from worlddb import Database, ErasurePlan, InputError, View
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import BUSY, DONE, NO, Command
-from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.output import Output, is_terminal
 from worlddb.tools.cli.page import Page, counted, one_line
 
 _SHOWN: Final = 8
@@ -202,7 +202,7 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
     """
     if args.yes:
         return True
-    if out.json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+    if out.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError(
             "An erasure cannot be undone, and nobody is there to be asked",
             "Give --yes to erase, or --dry-run to see what would go",
@@ -211,10 +211,6 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
     sys.stderr.write("This cannot be undone. Erase? [yes/no] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() == "yes"
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and stream.isatty()
 
 
 def _check_arguments(parser: ArgumentParser) -> None:

@@ -101,6 +101,11 @@ class Output:
             yield None if told is None else lambda done, total: told(done, total, what)
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """True if somebody sits at the other end; Python has no object for a stream that was closed before the start."""
+    return stream is not None and stream.isatty()
+
+
 def _for_a_person(stream: TextIO) -> bool:
     """True if the stream is a terminal whose cursor can be moved."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -45,7 +45,7 @@ def _ask() -> str:
     while True:
         sys.stderr.write("accept, reject, skip or quit? [a/r/s/q] ")
         sys.stderr.flush()
-        line = sys.stdin.readline()
+        line = "" if sys.stdin is None else sys.stdin.readline()
         answer = line.strip().lower()[:1]
         if not line or answer == "q":
             if not line:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import worlddb
-from worlddb import Database, UnavailableError
+from worlddb import Database, InputError, UnavailableError
 from worlddb.tools.cli import arguments, stores
 from worlddb.tools.cli.arguments import UsageError, count
 from worlddb.tools.cli.command import DONE, Command
@@ -75,6 +75,8 @@ def _serve(args: Namespace, out: Output) -> int:
     given = [name for name in _HTTP_ONLY if getattr(args, name)]
     if given:
         raise UsageError(f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out")
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with _extra():
         from worlddb.tools.mcp.server import serve
     with _opened(args) as db:

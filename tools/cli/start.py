@@ -19,6 +19,7 @@ INTERRUPTED_WORDS: Final = "interrupted; what was committed stays\n"
 
 def main() -> int:
     """Load the command line and run one command; the exit code."""
+    _hold_descriptors()
     # A process that was started to ignore interruptions (``nohup``, ``&``) goes on doing so.
     listens = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if listens:
@@ -39,6 +40,16 @@ def main() -> int:
     except KeyboardInterrupt:
         _end()
     return code
+
+
+def _hold_descriptors() -> None:
+    """Give the numbers of standard streams that were closed to the null device.
+
+    Otherwise the next files to be opened get them, and what a library writes to standard error stands in the store.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
 
 
 def _end(*_: int | FrameType | None) -> NoReturn:

@@ -10,7 +10,7 @@ from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import DONE
 from worlddb.tools.cli.journal import write_events
-from worlddb.tools.cli.output import Output
+from worlddb.tools.cli.output import Output, is_terminal
 from worlddb.tools.cli.page import Page
 
 
@@ -22,7 +22,7 @@ def step_through(args: Namespace, out: Output) -> int:
         raise UsageError("--step only shows, and writes no store", "Leave out --into, or --step")
     with stores.existing(args) as db:
         last = None if args.until is None else db.view(**stores.when(args.until)).seq
-        asks = not (out.json or out.quiet) and sys.stdin.isatty() and sys.stderr.isatty()
+        asks = not (out.json or out.quiet) and is_terminal(sys.stdin) and is_terminal(sys.stderr)
         for step in db.steps(last=last):
             if asks and step.receipt.seq > 1 and not _goes_on():
                 break
