@@ -120,13 +120,15 @@ def test_the_command_ends_with_1_if_something_is_wrong_and_explains_it(
 
 
 def test_a_network_file_system_is_told(tmp_path: Path) -> None:
-    folder = tmp_path / "share" / "memory"
+    folder = tmp_path / "the share" / "memory"
     folder.mkdir(parents=True)
     mounts = tmp_path / "mountinfo"
+    share = str(folder.parent).replace(" ", r"\040")
     mounts.write_text(
         "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-        f"31 22 0:40 / {tmp_path}/share rw,relatime shared:2 - nfs4 server:/export rw,vers=4.2\n"
-        f"32 22 0:41 / {tmp_path}/share/memory2 rw - ext4 /dev/sdb1 rw\n"
+        f"31 22 0:40 / {share} rw,relatime shared:2 - nfs4 server:/export rw,vers=4.2\n"
+        f"32 22 0:41 / {share}/memory2 rw - ext4 /dev/sdb1 rw\n",
+        "utf-8",
     )
     (symptom,) = place.file_system(folder, mounts)
     assert symptom.code == "network_file_system" and "nfs4" in symptom.what

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def test_soak():
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makeconftest(CONFTEST.read_text("utf-8"))
-    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {CONFTEST.parent.parent}\n")
+    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {shlex.quote(str(CONFTEST.parents[1]))}\n")
     pytester.makepyfile(test_suite=SUITE)
     return pytester
 

@@ -22,14 +22,15 @@ def main(place: Path) -> None:
     print("mounted")
     with worlddb.open(place / "store") as db:
         db.create("Note", "kept", content="the walrus is patient")
-    # A mount cannot be made read-only under files that are open for writing.
-    mount("-o", "remount,ro", str(place))
+    # A mount cannot be made read-only under files that are open for writing. The mount is, and not its file system:
+    # that one may not be set up anew by a user who is root in this name space only.
+    mount("-o", "remount,bind,ro", str(place))
     for folder in (place / "store", place / "new"):
         try:
             worlddb.open(folder)
         except worlddb.UnavailableError:
             print("told")
-    mount("-o", "remount,rw", str(place))
+    mount("-o", "remount,bind,rw", str(place))
     with worlddb.open(place / "store") as again:
         if again.create("Note", "after").seq == 3 and again.verify(deep=True).ok:
             print("written")
