@@ -13,21 +13,23 @@ from typing import Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.ids import short
+from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.schema import ROOT_NODE
 from worlddb.reconciler.classes import refuse_joined_by_import
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts
 from worlddb.reconciler.handler import AcyclicHandler
+from worlddb.reconciler.succession import SUPERSEDES, began_by, end_predecessors, place_of
 
 _SHOWN: Final = 20
 """How many links of a chain a refusal spells out."""
-_SUPERSEDES: Final = "supersedes"
 
 
 def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
 
-    A world that the bundle says was superseded ends no later than that, also in versions that only this store has.
+    A world that the bundle says was superseded ends no later than that, also in versions that only this store has; and
+    so does what it had replaced here or there, if it had not begun by then.
     """
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
@@ -38,8 +40,9 @@ def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():
         _refuse_cycle(ctx, type_name, edges)
-    for edge in ordered.get(_SUPERSEDES, ()):
+    for edge in ordered.get(SUPERSEDES, ()):
         _end_superseded(ctx, edge)
+    _end_replaced(ctx, [event for event in events if isinstance(event, ev.Revised)])
     decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
     refuse_joined_by_import(ctx, (row.source for row in decided if row is not None))
 
@@ -111,9 +114,29 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
-    ctx.close(target, edge.valid_from, by=edge.source)
+    begins, first = place_of(ctx, _node(ctx, edge.source), edge.valid_from)
+    by = ctx.lineage(first)
+    began = began_by(ctx, target, begins)
+    ctx.close(target, begins, by=by)
+    if not began:
+        end_predecessors(ctx, target, begins, by)
     if not ctx.tables.node(target).ended:
         ctx.draft.emit(ev.Ended(edge.target, edge.valid_from, ev.NONE, edge.source))
+
+
+def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
+    """What a world had replaced here ends where a version that comes begins, if none of its others had begun."""
+    earliest: dict[bytes, int] = {}
+    for version in versions:
+        if version.valid_from < version.valid_to:
+            earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, FOREVER))
+    for lineage, begins in earliest.items():
+        node = _node(ctx, lineage)
+        if ctx.targets(node, SUPERSEDES) and not any(
+            row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
+            for _, row in ctx.tables.version_rows(node)
+        ):
+            end_predecessors(ctx, node, begins, lineage)
 
 
 def _way_up(ctx: Context, world: int, container: int) -> list[int]:

@@ -19,6 +19,7 @@ from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.outcome import Refusal
 from worlddb.reconciler.reading import Reading
 from worlddb.reconciler.scopes import Scopes
+from worlddb.reconciler.succession import note_conflicts_left
 
 if TYPE_CHECKING:
     from worlddb.reconciler.erasing import Plan
@@ -138,6 +139,7 @@ class Context(Reading):
         """Close a node and let it take no further versions. One that has ended keeps its end, or gets an earlier."""
         row = self.tables.node(node)
         newest = self.tables.version(node, row.versions)
+        note_conflicts_left(self, node, at, by)
         changed = self.close(node, at, by=by)
         if newest.valid_from < newest.valid_to and at <= newest.valid_from:
             self.note("never_valid", row.lineage)

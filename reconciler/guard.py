@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from worlddb.log.model.errors import HandlerFailed, WorldDBError
 from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.model.interval import Interval
 from worlddb.log.model.limits import MAX_REASON_BYTES, checked_text
 from worlddb.log.model.plain import checked_record
 from worlddb.log.model.times import ALWAYS, FOREVER
@@ -101,6 +102,9 @@ class GuardedContext:
 
     def begins(self, world: int) -> int:
         return self._live.begins(self._world(world))
+
+    def spans(self, world: int) -> list[Interval]:
+        return list(self._live.spans(self._world(world)))
 
     def text(self, world: int) -> WorldText | None:
         return self._live.text(self._world(world))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
+from worlddb.log.model.interval import Interval
 from worlddb.log.model.times import FOREVER
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class HandlerContext(Protocol):
 
     def begins(self, world: int) -> int:
         """Where the newest version of a world begins to be valid; commit time for the root world."""
+
+    def spans(self, world: int) -> Iterable[Interval]:
+        """When the versions of a world are valid, newest first; those that are valid at no time are left out."""
 
     def text(self, world: int) -> WorldText | None:
         """The newest version's text; ``None`` once erased."""

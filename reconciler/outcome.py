@@ -35,8 +35,9 @@ class Note(msgspec.Struct, frozen=True):
     refs: tuple[str, ...]
 
     def __str__(self) -> str:
-        shown = self.refs if self.code in NAMING else (ref[:12] for ref in self.refs)
-        return NOTES.get(self.code, self.code).format(", ".join(shown))
+        shown = list(self.refs) if self.code in NAMING else [ref[:12] for ref in self.refs]
+        sentence = NOTES.get(self.code, self.code)
+        return sentence.format(", ".join(shown), first=", ".join(shown[:1]), others=", ".join(shown[1:]))
 
 
 NOTES = {
@@ -47,6 +48,9 @@ NOTES = {
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
+    "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
+    "until_successor": "{first} holds until {others} begins, which takes the same place later",
+    "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",

@@ -9,6 +9,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.model.ids import short
+from worlddb.log.model.interval import Interval
 from worlddb.projections.tables.asof import alias_known
 from worlddb.projections.tables.proposals import latest_about
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow
@@ -31,6 +32,12 @@ class Reading:
         if node == ROOT_NODE:
             return self.now
         return self.tables.version(node, self.tables.node(node).versions).valid_from
+
+    def spans(self, node: int) -> Iterator[Interval]:
+        """When the versions of a node are valid, newest first; those that are valid at no time are left out."""
+        for _, row in self.tables.version_rows(node):
+            if row.valid_from < row.valid_to:
+                yield Interval(row.valid_from, row.valid_to)
 
     def body(self, node: int) -> Body | None:
         """The newest body of a node, in this draft or in the log; ``None`` once erased."""

@@ -20,6 +20,7 @@ from worlddb.reconciler.draft import Decided
 from worlddb.reconciler.erasing import refuse_forbidden
 from worlddb.reconciler.references import node_or_edge_ref, node_ref
 from worlddb.reconciler.resolver import Match
+from worlddb.reconciler.succession import began_by, end_predecessors
 
 
 def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
@@ -104,7 +105,10 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     content = before.content if command.content is None else command.content
     refuse_forbidden(ctx, name, content)
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
+    began = began_by(ctx, node, validity.start)
     ctx.close(node, validity.start)
+    if not (began or validity.is_empty):
+        end_predecessors(ctx, node, validity.start, row.lineage)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
     return Decided(row.lineage, position)
 

@@ -68,6 +68,78 @@ def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Data
     assert call(desk, "memory_amend", id=old, text="Ada lives in Bonn.")["outcome"] == "committed"
 
 
+def test_an_amendment_that_begins_before_what_it_amends_leaves_no_two_that_hold(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada lives in Oslo.", valid_from="2024-06-01")["id"]
+    bonn = call(desk, "memory_amend", id=oslo, text="Ada lives in Bonn.", valid_from="2024-03-01")
+    assert f"{riga} ends earlier than it had: what took its place now begins earlier" in bonn["notes"]
+
+    def held(valid: str, known: int | None = None) -> list[str]:
+        found = call(desk, "memory_as_of", query="where does Ada live?", valid=valid, known=known, user_id="ada")
+        return texts(found)
+
+    assert held("2024-02-01") == ["Ada lives in Riga."]
+    assert held("2024-04-01") == held("2024-07-01") == ["Ada lives in Bonn."]
+    assert held("2024-04-01", bonn["seq"] - 1) == ["Ada lives in Riga."]
+    assert db.verify(deep=True).ok
+
+
+def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
+    assert f"{jelgava['id']} holds until {oslo} begins, which was to take the same place then" in jelgava["notes"]
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Jelgava."]
+    later = call(desk, "memory_as_of", query="where does Ada live?", valid="2999-02-01", user_id="ada")
+    assert texts(later) == ["Ada will live in Oslo."]
+    head = db.head()
+    with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {oslo} takes its place") as raised:
+        call(desk, "memory_amend", id=jelgava["id"], text="Ada lives in Bonn.", valid_from="2999-03-01")
+    assert raised.value.remedy == f"Amend {oslo} if that is not right either" and db.head() == head
+
+
+def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Database) -> None:
+    """It held from now on, in place of what held until then."""
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    bonn = call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
+    assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in bonn["notes"])
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Riga."]
+    with pytest.raises(InputError, match=f"holds no more: {bonn['id']} took its place"):
+        call(desk, "memory_amend", id=oslo, text="Ada will live in Paris.")
+    early = call(desk, "memory_amend", id=bonn["id"], text="Ada lives in Bonn.", valid_from="2024-01-01")["id"]
+    assert [row["id"] for row in call(desk, "memory_list", user_id="ada")["memories"]] == [early]
+
+
+def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_same(db: worlddb.Database) -> None:
+    """It was in no scope, and about nobody: neither membership nor reference held yet."""
+    desk = Desk(db)
+    coming = write(desk, "Rex will go to Oslo.", valid_from="2999-01-01", run_id="r1", about=["Rex"])
+    (rex,) = (edge.target for edge in db.view().edges(coming, type="refers_to", include_superseded=True))
+    for since in ("2999-06-01", None, "2024-01-01"):
+        coming = call(desk, "memory_amend", id=coming, text=f"Rex goes to Bonn {since}.", valid_from=since)["id"]
+        assert call(desk, "memory_read", id=coming)["scopes"] == ["user:ada", "run:r1"]
+        then = db.view(valid="2999-07-01")
+        assert len(then.containers(coming)) == 2
+        assert [edge.target for edge in then.edges(coming, type="refers_to")] == [rex]
+
+
+def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    pets = write(desk, "The lease allows pets.", valid_from="2024-01-01")
+    none = write(desk, "The lease allows no pets.", valid_from="2024-01-01", contradicts=[pets])
+    dogs = call(desk, "memory_amend", id=pets, text="The lease allows dogs.")
+    (told,) = (note for note in dogs["notes"] if "contradicts" in note)
+    assert told.startswith(f"{pets} ends, so it contradicts {none} no more, which goes on to hold.")
+    assert call(desk, "memory_conflicts")["conflicts"] == []
+    newer = call(desk, "memory_write", text="Only cats are allowed.", user_id="ada", contradicts=[none])["id"]
+    retired = call(desk, "memory_retire", id=newer)
+    assert any(note.startswith(f"{newer} ends, so it contradicts {none} no more") for note in retired["notes"])
+
+
 def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
     desk = Desk(db)
     old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tests.model.commands import Known, Nobody, Nth
 from tests.model.edge_rules import after_unlink, check_insert, default_start
 from tests.model.state import ROOT, Edge, Proposal, State
+from tests.model.succession import leave_conflicts
 from worlddb import InputError, UnknownReference
 from worlddb.log.model.times import FOREVER
 
@@ -61,9 +62,10 @@ class Draft:
     def world(self, reference: Any) -> int:
         return self.number(reference, "world")
 
-    def end_world(self, number: int, at: int) -> None:
-        """Close a world for good; one that has ended keeps its end, or gets an earlier one."""
+    def end_world(self, number: int, at: int, by: int = -1) -> None:
+        """Close a world for good; one that has ended keeps its end, or gets an earlier one. ``by`` took its place."""
         newest = self.state.worlds[number].versions[-1]
+        leave_conflicts(self, number, at, by)
         tightened = self.tighten(number, at)
         if newest.start < newest.end and at <= newest.start:
             self.note("never_valid", number)

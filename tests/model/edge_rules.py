@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from tests.model.state import ROOT, Edge
+from tests.model.succession import supersede
 
 if TYPE_CHECKING:
     from tests.model.draft import Draft
@@ -55,7 +56,7 @@ def check_insert(on: Draft, edge: Edge) -> None:
     elif edge.type in ORDERS and on.state.reaches(edge.target, edge.source, edge.type):
         refuse(f"{edge.type}_cycle")
     if edge.type == "supersedes":
-        on.end_world(edge.target, edge.start)
+        supersede(on, edge)
 
 
 def _check_containment(on: Draft, edge: Edge) -> None:

@@ -10,6 +10,7 @@ from tests.model.draft import Bad
 from tests.model.edge_rules import refuse
 from tests.model.erasing import reached
 from tests.model.state import ROOT, Version, World
+from tests.model.succession import began_by, end_replaced
 from tests.model.tuning import Tuning
 from worlddb import InvalidInterval, UnknownReference
 from worlddb.log.model.times import FOREVER
@@ -146,7 +147,10 @@ class OfWorlds(Tuning):
         end = limit if valid_to is None else min(valid_to, limit)
         if end < start:
             raise Bad(InvalidInterval)
+        began = began_by(self, number, start)
         self.tighten(number, start)
+        if not began and start < end:
+            end_replaced(self, number, start, number)
         version = Version(
             known.newest.type if type is None else type,
             known.newest.name if name is None else name,

@@ -16,7 +16,7 @@ from msgspec import Meta
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.agents.noted import Noted
 from worlddb.tools.mcp import results
-from worlddb.tools.mcp.heirs import heirs, holds_no_more
+from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when
 from worlddb.tools.mcp.missed import missed
 from worlddb.tools.mcp.wording import GIVE_TIMES
 
@@ -76,7 +76,9 @@ def remember(
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     about = " ".join(about.split())
-    replaced = None if replaces is None else _replaceable(db, replaces, world)
+    replaced = None
+    if replaces is not None:
+        replaced, since = _replaceable(db, replaces, world, since)
     with db.batch() as tx:
         made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
         if about:
@@ -199,13 +201,15 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
         ) from None
 
 
-def _replaceable(db: Database, ref: str, world: Any) -> str:
-    """The full reference of a statement that another may take the place of: of one that has ended two would."""
+def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None]:
+    """The full reference of a statement that another may take the place of, and since when; of one that has ended by
+    then two would."""
     view = db.view(world=world)
     found = view.get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
-    if not holds_no_more(view, found):
-        return found.ref
+    since = since_when(view, found, since)
+    if not holds_no_more(view, found, since):
+        return found.ref, since
     now = heirs(view, found.ref)
     if not now:
         raise InputError(f"{found.ref} is not true any more, and nothing holds in its place", "Leave out replaces")

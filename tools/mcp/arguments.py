@@ -136,7 +136,9 @@ class Amend(Arguments):
 
     id: Reference
     text: Annotated[Text, Meta(description="What holds instead.")]
-    valid_from: Annotated[Time | None, Meta(description="Since when it holds instead; now if left out.")] = None
+    valid_from: Annotated[
+        Time | None, Meta(description="Since when it holds instead; if left out, now, or when what is amended begins.")
+    ] = None
     why: Why = ""
 
 

@@ -103,6 +103,10 @@ class Desk:
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         return Turned(view, place.offset, self._cursors)
 
+    def later(self, view: View, valid: int) -> View:
+        """The same knowledge as a view has, at a valid time if that is later."""
+        return view if valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=self.world)
+
     def number(self, seq: int) -> int | None:
         """A commit's number, where commits have one."""
         return seq if self.world is None else None
@@ -205,9 +209,11 @@ class Desk:
         return found
 
     def scopes_of(self, view: View, ref: str) -> list[str]:
-        """The scopes that a memory is in, as ``kind:id``."""
-        around = (view.get(container, include_superseded=True) for container in view.containers(ref))
-        return [world.name for world in around if world is not None and self.is_scope(view, world)]
+        """The scopes that a memory is in, or is going to be in once it holds, as ``kind:id``."""
+        memory = view.get(ref, include_superseded=True)
+        there = view if memory is None else self.later(view, memory.valid.start)
+        around = (there.get(container, include_superseded=True) for container in there.containers(ref))
+        return [world.name for world in around if world is not None and self.is_scope(there, world)]
 
     def keep_up(self) -> None:
         """Give new texts their vectors, unless the store does by itself. What was written is durable and found by its

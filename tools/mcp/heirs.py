@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb import View, World
+from worlddb import View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
 """How many statements that replace one another are followed."""
 
 
-def holds_no_more(view: View, statement: World) -> bool:
-    """Whether a statement has ended by the view's time; one that is still to come has not."""
-    return statement.valid.end <= view.valid
+def holds_no_more(view: View, statement: World, since: str | None = None) -> bool:
+    """Whether a statement has ended by the view's time, or by the later one since which something else is to hold in
+    its place. One that is still to come has not, unless it is to hold at no time."""
+    valid = statement.valid
+    moment = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
+    return valid.end <= moment or valid.end <= valid.start
+
+
+def since_when(view: View, statement: World, told: str | None) -> str | None:
+    """Since when what takes a statement's place holds: as it was told, else now (``None``), but of a statement that is
+    still to come since that would have held."""
+    return format_time(statement.valid.start) if told is None and statement.valid.start > view.valid else told
 
 
 def heirs(view: View, ref: str) -> list[World]:

@@ -29,6 +29,10 @@ _REFUSED: Final = {
     "rejected_before": "Amend one of them first, if something new is known",
 }
 _NOTES: Final = {
+    "conflict_left": "{first} ends, so it contradicts {others} no more, which goes on to hold. If what takes its place"
+    " contradicts that too, say so with memory_write and contradicts",
+    "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
+    "until_successor": "{first} holds until {others} begins, which was to take the same place then",
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
     "not_restored": "{} was erased and stays so: that it is meant here is kept, and not what it was called",
@@ -59,7 +63,9 @@ def told(error: WorldDBError) -> str:
 def noted(note: Note) -> str:
     """A note of a receipt, in the words of the tools where the engine's are calls."""
     told = _NOTES.get(note.code)
-    return str(note) if told is None else told.format(", ".join(note.refs))
+    if told is None:
+        return str(note)
+    return told.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
 
 
 def no_such(what: str, name: str, known: list[str]) -> str:

@@ -10,7 +10,7 @@ from worlddb import InputError, Receipt, UnknownReference, View, World, format_t
 from worlddb.tools.mcp import arguments, results, wording
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
-from worlddb.tools.mcp.heirs import heirs, holds_no_more
+from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when
 
 ABOUT: Final = "refers_to"
 _TOLD: Final = 120
@@ -101,30 +101,33 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     old = desk.memory(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
-    if holds_no_more(view, old) or _heir_that_says(view, old, given.text) is not None:
+    since = since_when(view, old, given.valid_from)
+    if holds_no_more(view, old, since) or _heir_that_says(view, old, given.text) is not None:
         return _amended_before(desk, view, old, given.text)
-    first, *others = view.containers(old.ref) or [desk.top]
+    # Of what is still to come, where it will be and whom it will be about.
+    there = desk.later(view, old.valid.start)
+    first, *others = there.containers(old.ref) or [desk.top]
     with desk.db.batch() as tx:
         made = tx.create(
             old.type,
             old.name,
             content=given.text,
             world=first,
-            valid_from=given.valid_from,
+            valid_from=since,
             source=call.source,
             why=given.why,
             resolve=False,
         )
         for scope in others:
-            tx.link(scope, "contains", made, valid_from=given.valid_from)
+            tx.link(scope, "contains", made, valid_from=since)
         # Whom the old one was about the new one is about, too.
-        for edge in view.edges(old.ref, type=ABOUT, direction="out"):
-            tx.link(made, ABOUT, edge.target, valid_from=given.valid_from)
-        tx.link(made, "supersedes", old.ref, valid_from=given.valid_from, why=given.why)
+        for edge in there.edges(old.ref, type=ABOUT, direction="out"):
+            tx.link(made, ABOUT, edge.target, valid_from=since)
+        tx.link(made, "supersedes", old.ref, valid_from=since, why=given.why)
     desk.keep_up()
     done = _done(desk, tx.receipt, tx.receipt.refs[0])
     done.notes.append(_closed(desk, old))
-    done.notes.extend(_not_yet(desk, done.id, given.valid_from))
+    done.notes.extend(_not_yet(desk, done.id, since))
     return done
 
 
@@ -136,15 +139,15 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
         InputError: something else holds in its place, or nothing.
     """
     now = heirs(view, old.ref)
+    over, ends = holds_no_more(view, old), format_time(old.valid.end)
     if not now:
-        ended = format_time(old.valid.end)
-        raise InputError(
-            f"{old.ref} ended {ended}, and nothing holds in its place", "Save what holds with memory_write"
-        )
+        told = f"{old.ref} {'ended' if over else 'ends'} {ends}, and nothing holds in its place"
+        raise InputError(told, "Save what holds with memory_write")
     same = _heir_that_says(view, old, text)
     if same is None:
+        told = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
         raise InputError(
-            f"{old.ref} holds no more: {now[0].ref} took its place, and says “{_excerpt(now[0])}”",
+            f"{old.ref} {told} its place, and says “{_excerpt(now[0])}”",
             f"Amend {now[0].ref} if that is not right either",
         )
     told = f"{old.ref} had been amended so before: nothing was written"
