@@ -11,6 +11,7 @@ from worlddb.query.candidates import Gate, Passed
 from worlddb.query.competing import newest_first, with_superseded
 from worlddb.query.fusion import CONVEX
 from worlddb.query.groups import Grouped, grouped
+from worlddb.query.lanes.text import TextLane
 from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.ranking import (
@@ -48,6 +49,12 @@ class Found(NamedTuple):
     def shown(self) -> Iterator[Ranked]:
         """The hits in the order in which they are shown."""
         return iter(self.ranked) if self.groups is None else (hit for group in self.groups for hit in group.hits)
+
+
+def begin(window: Window, request: Request, about: str, text: TextLane) -> None:
+    """Begin what the text lane is going to be asked first, if that is known before anything was looked at."""
+    if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
+        text.begin(about, limit=depth_for(request.k), through=window.place.moment.seq)
 
 
 def find_best(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:

@@ -26,6 +26,8 @@ VECTOR: Final = "vector"
 ENTITY: Final = "entity"
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; whatever more refers to tells little."""
+_PER_NODE: Final = 4
+"""How many versions of each world are looked at where its score by words is looked up."""
 LANES: Final = (TEXT, VECTOR, ENTITY)
 EDGE: Final = "edge"
 """Not a lane that is asked: how a hit's neighbours are marked, where they are wanted."""
@@ -81,11 +83,11 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     are better may be missing."""
     depth = depth_for(k)
     moment = snapshot.place.moment
-    proposed: dict[str, list[Passed]] = {}
     text, vector = lanes.text, lanes.vector
-    if text is not None:
-        worded = partial(by_words, text, question.about, moment.seq)
-        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
+    proposed: dict[str, list[Passed]] = {
+        lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
+    }
+    # By meaning first: what is searched by words may have been begun before, beside this.
     if vector is not None:
 
         def propose(lane: VectorLane) -> list[Passed]:
@@ -95,6 +97,9 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
             vector, proposed[VECTOR] = proposed_by_meaning(vector, question.text, propose)
         else:
             proposed[VECTOR] = propose(vector)
+    if text is not None:
+        worded = partial(by_words, text, question.about, moment.seq)
+        proposed[TEXT] = list(islice(gate.passing(worded, depth, depth), depth))
     named = question.named if lanes.entity else NOBODY
     candidates = {passed.node: passed for found in proposed.values() for passed in found}
     following: dict[int, dict[int, float]] = {}
@@ -154,12 +159,13 @@ def _evidence(
     named: Named,
     links: _Links,
 ) -> dict[int, Evidence]:
-    texts = _texts(snapshot, lanes.text, question.about, proposed.get(TEXT, []), candidates)
+    missing = _begun(snapshot, lanes.text, question.about, proposed.get(TEXT, []), candidates)
     cosines = _cosines(lanes.vector, proposed.get(VECTOR, []), candidates)
     # What has no vector (yet) is judged by the rest, as if its meaning were that of a middling candidate.
     middling = fmean(cosines.values()) if cosines else 0.0
     times = spans(question.text, question.asked)
     entities = _entities(snapshot, candidates, named)
+    texts = _texts(snapshot, lanes.text, question.about, proposed.get(TEXT, []), missing, candidates)
     alone = {node: own(texts.get(node, 0.0), cosines.get(node, middling)) for node in candidates}
     before, edge = lent(alone, links.following), lent(alone, links.joined)
     return {
@@ -187,8 +193,26 @@ def _entities(snapshot: Sight, candidates: Iterable[int], named: Named) -> dict[
     return found
 
 
+def _begun(
+    snapshot: Sight, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: Iterable[int]
+) -> list[int]:
+    """The candidates that the text lane has not proposed, of whom it is going to be asked, and begins to search."""
+    if lane is None:
+        return []
+    known = {passed.node for passed in proposed}
+    missing = [node for node in candidates if node not in known]
+    if missing:
+        lane.begin(text, limit=_PER_NODE * len(missing), through=snapshot.place.moment.seq, nodes=missing)
+    return missing
+
+
 def _texts(
-    snapshot: Sight, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: dict[int, Passed]
+    snapshot: Sight,
+    lane: TextLane | None,
+    text: str,
+    proposed: Iterable[Passed],
+    missing: list[int],
+    candidates: dict[int, Passed],
 ) -> dict[int, float]:
     """BM25 of each candidate as a share of the most that the query could reach."""
     if lane is None:
@@ -198,9 +222,8 @@ def _texts(
     if most <= 0:
         return {}
     scores = {passed.node: passed.score for passed in proposed}
-    missing = [node for node in candidates if node not in scores]
     if missing:
-        for hit in lane.search(text, limit=4 * len(missing), through=through, nodes=missing):
+        for hit in lane.search(text, limit=_PER_NODE * len(missing), through=through, nodes=missing):
             if hit.version == candidates[hit.node].seen.number:
                 scores.setdefault(hit.node, hit.score)
     return {node: score / most for node, score in scores.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -9,10 +10,10 @@ from worlddb.query import records
 from worlddb.query.candidates import Gate, entities_named
 from worlddb.query.competing import held_then
 from worlddb.query.dates import spans, without_times
-from worlddb.query.finding import Found, find_best, searched_world
+from worlddb.query.finding import Found, begin, find_best, searched_world
 from worlddb.query.fusion import CONVEX
 from worlddb.query.hits import group_of, hit_of
-from worlddb.query.lanes.text import TextLane
+from worlddb.query.lanes.text import PresentTextLane, TextLane
 from worlddb.query.lanes.vector import ExactVectorLane, VectorLane, VectorQuery
 from worlddb.query.notes import noted, nothing_asked, with_times
 from worlddb.query.period import Choice
@@ -61,10 +62,21 @@ def recall(window: Window, request: Request) -> records.Recall:
 
 def _answered(window: Window, request: Request) -> records.Recall:
     """The answer, but for the times that the question names."""
-    seq, exact = window.place.moment.seq, request.exact or window.place.is_confined
+    if request.exact or window.place.is_confined:
+        return _found(window, request, None)
+    with closing(window.present_lane()) as text:
+        # The index catches up here, which must not happen inside of a transaction.
+        text.prepare(through=window.place.moment.seq)
+        begin(window, request, _about(request), text)
+        return _found(window, request, text)
+
+
+def _found(window: Window, request: Request, text: PresentTextLane | None) -> records.Recall:
+    """The answer by the present indexes, of which this is one, or by scratch ones."""
+    seq, exact = window.place.moment.seq, text is None
     question = _question(window, request)
     query, unavailable = _as_vector(window, request, question, exact=exact)
-    present = None if exact else _present(window, request, query)
+    present = None if text is None else _present(window, request, text, query)
     with window.sight() as snapshot:
         indexes = present or _exact(window, snapshot, request, query)
         found = find_best(window, snapshot, request, question, indexes.lanes)
@@ -128,10 +140,8 @@ def _lanes(request: Request, text: TextLane, vector: VectorLane | None) -> Lanes
     return Lanes(text if TEXT in request.lanes else None, vector, ENTITY in request.lanes)
 
 
-def _present(window: Window, request: Request, query: VectorQuery | None) -> _Indexes:
-    """The present indexes. They catch up here, which must not happen inside of a transaction."""
-    text = window.present_lane()
-    text.prepare(through=window.place.moment.seq)
+def _present(window: Window, request: Request, text: PresentTextLane, query: VectorQuery | None) -> _Indexes:
+    """The present indexes."""
     vector = None if query is None else window.present_vectors(query, text.indexed)
     return _Indexes(_lanes(request, text, vector), text.indexed)
 

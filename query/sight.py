@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
@@ -22,6 +22,9 @@ from worlddb.query.records import Erasure
 from worlddb.query.scope import members_below, placings_at
 from worlddb.query.snapshot import Snapshot
 
+MOST_BODIES: Final = 64
+"""How many bodies are kept for as long as one read takes."""
+
 
 class Place(NamedTuple):
     """Where a view stands: its moment, and the world that is everything to it (the root, unless it is confined)."""
@@ -38,7 +41,7 @@ class Place(NamedTuple):
 class Sight:
     """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
 
-    __slots__ = ("_placings", "_snapshot", "place", "tables")
+    __slots__ = ("_bodies", "_placings", "_snapshot", "place", "tables")
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Sight:
         """``also_at``: of what is confined, show only what is inside at this moment too."""
         self._snapshot = snapshot
         self._placings: dict[int, list[EdgePlace]] = {}
+        self._bodies: dict[bytes, Body | None] = {}
         self.place = place
         self.tables: TableReads = snapshot.tables
         if place.is_confined:
@@ -64,8 +68,14 @@ class Sight:
         return None if self.place.is_confined else self._snapshot
 
     def body(self, row: VersionRow) -> Body | None:
-        """The body of a version, or ``None`` once erased."""
-        return self._snapshot.body(row)
+        """The body of a version, or ``None`` once erased. The first few are read once: a recall looks at its best hits
+        again."""
+        if row.body in self._bodies:
+            return self._bodies[row.body]
+        found = self._snapshot.body(row)
+        if len(self._bodies) < MOST_BODIES:
+            self._bodies[row.body] = found
+        return found
 
     def placings(self, node: int) -> list[EdgePlace]:
         """The edges by which worlds contain a node at the moment, in log order; looked up once."""

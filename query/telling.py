@@ -80,7 +80,7 @@ def _told(text: str, asked: Wanted) -> float:
     time = asked.time and _DATE.search(text) is not None
     if number < asked.number or time < asked.time:
         # To look at the words takes longest, and is left where signs tell as much.
-        words = frozenset(text.lower().translate(_WORDS_APART).split())
-        number = asked.number and (number or not words.isdisjoint(_NUMBERS))
-        time = asked.time and (time or not words.isdisjoint(_TIMES))
+        words = text.lower().translate(_WORDS_APART).split()
+        number = asked.number and (number or not _NUMBERS.isdisjoint(words))
+        time = asked.time and (time or not _TIMES.isdisjoint(words))
     return NUMBER_WEIGHT * number + TIME_WEIGHT * time

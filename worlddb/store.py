@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,8 @@ from worlddb.reconciler.lease import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
+MAX_THREADS: Final = 4
+"""How many searches of one handle are begun at a time beside what asks for them."""
 FEED_COMMITS: Final = 256
 """How many commits an index is fed from one read transaction."""
 
@@ -100,6 +103,13 @@ _OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.md
 """What another process may be making at this very moment."""
 
 
+def _threads() -> Executor | None:
+    """Threads for searches that are begun before they are needed; none where they would wait for one processor. They
+    are made with the first such search, and end with the handle."""
+    processors = os.cpu_count() or 1
+    return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
+
+
 def has_begun(env: Environment) -> bool:
     """True if a store is there; raises ``NotAStore`` if something else is."""
     with env.read() as txn:
@@ -119,6 +129,7 @@ class StoreReader:
             """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, StoreCreated)
         self.root = first.root
+        self._threads = _threads()
         self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self.chain_at)
 
     @contextmanager
@@ -152,7 +163,7 @@ class StoreReader:
     def text_lane(self) -> PresentTextLane:
         head = self.head()
         self.let_go_of_erased()
-        return PresentTextLane(self.text, head)
+        return PresentTextLane(self.text, head, self._threads)
 
     def let_go_of_erased(self) -> None:
         """What is held in memory may hold words, and vectors of words, that were erased."""

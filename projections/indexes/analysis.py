@@ -71,7 +71,8 @@ _UNSPACED: Final = re.compile(
     "\U0001b000-\U0001b16f"  # old Kana
     "]+"
 )
-_NO_WORDS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_LOWER_WORDS: Final = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(256))
+"""What each byte of a text in ASCII is for who looks for words: small letters, and spaces between them."""
 _WIDE: Final = re.compile("[^\x00-\x7f]+")
 _STEMMED_APART: Final = re.compile("[\u0370-\u052f\u0600-\u077f\u08a0-\u08ff\u1f00-\u1fff]")
 """Greek, Cyrillic, Arabic: what the stemmers beside the English one are for."""
@@ -155,8 +156,9 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
     text = text[:MAX_MATCH_CHARACTERS]
     if text.isascii():
         # Most texts. Stemming changes the ends of words, so that most need not be stemmed to be told apart.
-        every = dict.fromkeys(text.lower().translate(_NO_WORDS).split())
-        alike = [word for word in every if word[:2] in sought.beginnings and len(word) < MAX_TOKEN_BYTES]
+        every = text.encode().translate(_LOWER_WORDS).decode("latin-1").split()
+        begun = dict.fromkeys(word for word in every if word[:2] in sought.beginnings)
+        alike = [word for word in begun if len(word) < MAX_TOKEN_BYTES]
         found_stems = stem_analyzer(every=False).analyze(" ".join(alike))
         told = zip(alike, found_stems, strict=True)
         return [word for word, stem in told if stem in sought.stems or word in sought.words]

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
+from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import Term, query_terms
-from worlddb.projections.indexes.few_texts import SeenTexts
-from worlddb.projections.indexes.fields import Counts, Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.folder import damaged_files, locked, reset
+from worlddb.projections.indexes.searching import Begun, CorpusSearch, Mended, View, corpus_of
 from worlddb.projections.indexes.tail import Feed, Tail
 from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, best, told_as
+from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, told_as
 
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
@@ -29,9 +32,6 @@ PATIENCE_SECONDS: Final = 1.0
 """How long a search with a long tail waits for another process that has the lock, as long as that one gets on."""
 REBUILD_PATIENCE_SECONDS: Final = 30.0
 MENDING_ATTEMPTS: Final = 3
-
-View = TextView | SeenTexts
-"""What is searched: an index, or the few texts that were written since."""
 
 ChainAt = Callable[[int], bytes | None]
 """The log's chain hash at a sequence number; None if the log does not reach it."""
@@ -94,13 +94,34 @@ class TextFollower:
             with self._guard:
                 views = self._views(horizon, head)
             try:
-                return _searched(views, terms, limit=limit, through=horizon, nodes=nodes)
+                return CorpusSearch(views, terms, limit=limit, through=horizon, nodes=nodes).found()
             except IndexUnreadable:
                 self._mend(views, head)
         raise DamagedStore(
             f"the text index at {self._folder} cannot be read, not even after it was made anew",
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
+
+    def begin(
+        self,
+        terms: Sequence[Term],
+        *,
+        head: int,
+        limit: int,
+        through: int,
+        nodes: Collection[int] | None = None,
+        threads: Executor,
+    ) -> Begun:
+        """Begin in one of some threads what :meth:`find` does."""
+        again = partial(self.find, terms, head=head, limit=limit, through=through, nodes=nodes)
+        horizon = min(through, head)
+        with self._guard:
+            views = self._views(horizon, head)
+        try:
+            search = CorpusSearch(views, terms, limit=limit, through=horizon, nodes=nodes, threads=threads)
+        except IndexUnreadable:
+            return Ahead(None, again)
+        return Mended(search, again)
 
     def prepare(self, *, head: int, through: int) -> None:
         """Do now what a search up to ``through`` would have to do first: open the index, and catch up."""
@@ -111,11 +132,8 @@ class TextFollower:
         """The highest score that any document could reach; see :func:`worlddb.projections.indexes.fields.ceiling`."""
         with self._guard:
             views = self._views(min(through, head), head)
-        corpus: Counts | None = None
         try:
-            for view in views:
-                counts = view.counts(terms)
-                corpus = counts if corpus is None else corpus.plus(counts)
+            corpus = corpus_of(views, terms)
         except IndexUnreadable:
             return 0.0
         return 0.0 if corpus is None else ceiling(terms, corpus)
@@ -264,23 +282,3 @@ class TextFollower:
         # Commits differ in size by six orders of magnitude: aim the next step by what this one held.
         self._step = max(1, min(self._step * 2, self._step * BATCH_DOCUMENTS // max(1, taken)))
         return to
-
-
-def _searched(
-    views: Sequence[View],
-    terms: Sequence[Term],
-    *,
-    limit: int,
-    through: int,
-    nodes: Collection[int] | None,
-) -> list[TextHit]:
-    if len(views) == 1:
-        return views[0].find(terms, limit=limit, through=through, nodes=nodes)
-    # A word that is common in the index would be a rarity in a tail of three documents, or the reverse: both are
-    # weighed by the corpus as a whole, or what was written last would be found last.
-    corpus: Counts | None = None
-    for view in views:
-        counts = view.counts(terms)
-        corpus = counts if corpus is None else corpus.plus(counts)
-    found = (view.find(terms, limit=limit, through=through, nodes=nodes, corpus=corpus) for view in views)
-    return best((hit for hits in found for hit in hits), limit)

@@ -10,8 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from typing import Final
 
+from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import GRAMS, NAME, PLAIN, STEM, Term, analyze, grams
 from worlddb.projections.indexes.fields import BM25_K1, Counts, TextDocument, TextHit
 from worlddb.projections.indexes.view import best
@@ -101,6 +104,19 @@ class SeenTexts:
             if (through is None or seq <= through) and (nodes is None or node in nodes):
                 hits.append(TextHit(node, version, seq, score))
         return best(hits, limit)
+
+    def begin(
+        self,
+        terms: Sequence[Term],
+        *,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+        corpus: Counts | None = None,
+        threads: Executor | None = None,
+    ) -> Ahead[list[TextHit]]:
+        """As :meth:`find`, which whoever asks for the hits does: there is little to do, and all of it in Python."""
+        return Ahead(None, partial(self.find, terms, limit=limit, through=through, nodes=nodes, corpus=corpus))
 
     def _saturated(self, token: _Token) -> Iterator[tuple[int, float]]:
         """The texts that a token stands in, and how much it says there: by how often it does, for the text's length."""

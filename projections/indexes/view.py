@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
+from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import Term
 from worlddb.projections.indexes.fields import (
     NODE,
@@ -60,6 +63,7 @@ class TextView:
         self.marker = marker
         self.stamp = stamp
         self._searcher = searcher
+        self._counted: tuple[Sequence[Term], Counts] | None = None
 
     @property
     def count(self) -> int:
@@ -77,8 +81,14 @@ class TextView:
         Raises:
             IndexUnreadable: the folder is damaged.
         """
+        # Asked for again by who has searched, with the very same terms.
+        known = self._counted
+        if known is not None and known[0] is terms:
+            return known[1]
         with told_as(IndexUnreadable):
-            return count_terms(self._searcher, terms)
+            found = count_terms(self._searcher, terms)
+        self._counted = terms, found
+        return found
 
     def find(
         self,
@@ -97,20 +107,34 @@ class TextView:
         Raises:
             IndexUnreadable: the folder is damaged.
         """
+        return self.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus).found()
+
+    def begin(
+        self,
+        terms: Sequence[Term],
+        *,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+        corpus: Counts | None = None,
+        threads: Executor | None = None,
+    ) -> BegunSearch | Ahead[list[TextHit]]:
+        """As :meth:`find`, begun in one of some threads, if they are given.
+
+        Raises:
+            IndexUnreadable: the folder is damaged; so does asking what was found.
+        """
         if not terms or limit < 1 or (nodes is not None and not nodes):
-            return []
+            return Ahead(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
             through = None
         with told_as(IndexUnreadable):
             scale: dict[Term, float] = {}
             if corpus is not None:
-                here = count_terms(self._searcher, terms)
+                here = self.counts(terms)
                 scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
             query = to_query(terms, through=through, nodes=nodes, scale=scale)
-            found = self._fetch(query, min(limit, self._searcher.num_docs))
-            scores = (-score for score, _ in found)
-            ordered = sorted(zip(scores, *self._columns(found, SEQ, NODE, VERSION), strict=True))[:limit]
-        return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
+            return BegunSearch(self._searcher, query, limit, threads)
 
     def held(self, documents: Iterable[TextDocument]) -> set[tuple[int, int]]:
         """Which nodes and versions are here, of those nodes that the documents belong to."""
@@ -121,21 +145,47 @@ class TextView:
             return set()
         query = Query.term_set_query(schema(), NODE, nodes)
         found = self._searcher.search(query, max(1, self._searcher.num_docs), count=False).hits
-        return set(zip(*self._columns(found, NODE, VERSION), strict=True))
+        return set(zip(*_columns(self._searcher, found, NODE, VERSION), strict=True))
 
-    def _fetch(self, query: Query, limit: int) -> list[tuple[float, DocAddress]]:
+
+class BegunSearch:
+    """A search of one commit of an index. Only Tantivy's part of it runs in another thread: to change between threads
+    that both run Python costs more than it gains."""
+
+    def __init__(self, searcher: Searcher, query: Query, limit: int, threads: Executor | None) -> None:
+        self._searcher = searcher
+        self._query = query
+        self._limit = min(limit, searcher.num_docs)
+        self._most = limit
+        self._first = Ahead(threads, partial(searcher.search, query, self._limit + TIE_ROOM, count=False))
+
+    def found(self) -> list[TextHit]:
+        """The hits, as :meth:`TextView.find` gives them."""
+        with told_as(IndexUnreadable):
+            found = self._fetched()
+            scores = (-score for score, _ in found)
+            ordered = sorted(zip(scores, *_columns(self._searcher, found, SEQ, NODE, VERSION), strict=True))
+        return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered[: self._most]]
+
+    def settle(self) -> None:
+        """See that it goes on no more."""
+        self._first.settle()
+
+    def _fetched(self) -> list[tuple[float, DocAddress]]:
         """The best hits, and all that tie with the last of them, so that the cut can follow the log's order."""
+        limit = self._limit
         fetch = limit + TIE_ROOM
-        while True:
-            hits: list[tuple[float, DocAddress]] = self._searcher.search(query, fetch, count=False).hits
-            if len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit:
-                return hits
+        hits: list[tuple[float, DocAddress]] = self._first.found().hits
+        while not (len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit):
             fetch = limit + 8 * (fetch - limit)
+            hits = self._searcher.search(self._query, fetch, count=False).hits
+        return hits
 
-    def _columns(self, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
-        addresses = [address for _, address in found]
-        # Every document that can be found has all of these whole numbers.
-        return [cast("list[int]", self._searcher.fast_field_values(field, addresses)) for field in fields]
+
+def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
+    addresses = [address for _, address in found]
+    # Every document that can be found has all of these whole numbers.
+    return [cast("list[int]", searcher.fast_field_values(field, addresses)) for field in fields]
 
 
 def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:

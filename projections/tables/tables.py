@@ -8,6 +8,7 @@ from itertools import repeat
 from worlddb.log.model.hashing import edge_end
 from worlddb.log.model.trie import Trie
 from worlddb.projections.tables.among import among
+from worlddb.projections.tables.decoding import edge_place, edge_row, node_row, outgoing_edge, version_row
 from worlddb.projections.tables.held import Footing, Standing, TrieNodes
 from worlddb.projections.tables.known import edges_known
 from worlddb.projections.tables.overlay import Pair, Table
@@ -87,7 +88,7 @@ class Tables(WholeTables):
             stored = self.nodes.get(U64.pack(node))
             if stored is None:
                 raise missing_row(f"node {node}")
-            row = NodeRow._make(NODE.unpack(stored))
+            row = node_row(NODE.unpack(stored))
             if self.writing:
                 self._cache.nodes[node] = row
         return row
@@ -105,7 +106,7 @@ class Tables(WholeTables):
             stored = self._versions.get(VERSION_KEY.pack(node, version))
             if stored is None:
                 raise missing_row(f"version {version} of node {node}")
-            row = VersionRow._make(VERSION.unpack(stored))
+            row = version_row(VERSION.unpack(stored))
             if self.writing:
                 self._cache.versions[node, version] = row
         return row
@@ -200,10 +201,14 @@ class Tables(WholeTables):
         return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
 
     def edge(self, place: EdgePlace) -> EdgeRow:
-        stored = self.out.get(EDGE_KEY.pack(*place))
+        return self._edge_at(EDGE_KEY.pack(*place), place)
+
+    def _edge_at(self, key: bytes, place: EdgePlace) -> EdgeRow:
+        """The row of an edge by its key in ``out``."""
+        stored = self.out.get(key)
         if stored is None:
             raise missing_row(f"edge {place.edge} from node {place.source}")
-        return EdgeRow._make(EDGE.unpack(stored))
+        return edge_row(EDGE.unpack(stored))
 
     def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
         self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
@@ -230,22 +235,21 @@ class Tables(WholeTables):
         fresh = node >= self.first_new_node and code is not None and not after
         pairs = self._group(self.out, node, code, after, fresh=fresh)
         if known_by == LIVE:
-            return map(_outgoing, pairs)
-        return edges_known(self.out, node, code, pairs, _outgoing, known_by)
+            return map(outgoing_edge, pairs)
+        return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
 
     def between(
         self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         """Edges of a type from any of some nodes to any of others, written up to commit ``known_by``. The rows of edges
         to other nodes are not decoded."""
-        out = self.out
-        for source in sources:
-            for pair in out.scan(EDGE_PREFIX.pack(source, code)):
+        for group in self.out.scan_each(EDGE_PREFIX.pack(source, code) for source in sources):
+            for pair in group:
                 target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
                 if seq > known_by:
                     break
                 if target in targets:
-                    yield _outgoing(pair)
+                    yield outgoing_edge(pair)
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
@@ -266,12 +270,13 @@ class Tables(WholeTables):
         to commit ``known_after``."""
 
         def decode(pair: Pair) -> tuple[EdgePlace, EdgeRow] | None:
-            source, unlinked = U64_U64.unpack(pair[1])
-            if unlinked <= known_after:
+            key, value = pair
+            if U64_U64.unpack(value)[1] <= known_after:
                 return None
-            _, edge_code, number = EDGE_KEY.unpack(pair[0])
-            place = EdgePlace(source, edge_code, number)
-            return place, self.edge(place)
+            # The key in ``out`` is this one, but for the node that it begins with.
+            there = value[: U64.size] + key[U64.size :]
+            place = edge_place(EDGE_KEY.unpack(there))
+            return place, self._edge_at(there, place)
 
         return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
 
@@ -366,8 +371,3 @@ def _first_uses(table: Table, digest: bytes, nodes: Sequence[int] | None) -> Ite
     pairs = table.scan(digest) if nodes is None else among(table, digest, nodes)
     for key, value in pairs:
         yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")
-
-
-def _outgoing(pair: Pair) -> tuple[EdgePlace, EdgeRow]:
-    """A pair of ``out`` as an edge."""
-    return EdgePlace._make(EDGE_KEY.unpack(pair[0])), EdgeRow._make(EDGE.unpack(pair[1]))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from concurrent.futures import Executor
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.indexes.searching import Begun
 from worlddb.projections.indexes.text import TextIndex
 from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
@@ -29,6 +31,9 @@ class TextLane(Protocol):
 
     indexed: int
 
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """Say that this is going to be searched, so that it may be begun beside other work."""
+
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         """The best documents of commits up to ``through``, best first, ties in log order."""
 
@@ -36,15 +41,45 @@ class TextLane(Protocol):
         """The highest score that any document could reach by its words."""
 
 
-class PresentTextLane:
-    """The index on disk, and what it has not applied yet as a tail."""
+class _Asked(NamedTuple):
+    """What a search is asked for."""
 
-    def __init__(self, follower: TextFollower, head: int) -> None:
+    text: str
+    limit: int
+    through: int
+    nodes: Collection[int] | None
+
+
+class PresentTextLane:
+    """The index on disk, and what it has not applied yet as a tail. Whoever has begun a search closes the lane."""
+
+    def __init__(self, follower: TextFollower, head: int, threads: Executor | None) -> None:
         self._follower = follower
         self.indexed = head
+        self._threads = threads
+        self._begun: tuple[_Asked, Begun] | None = None
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """As :class:`TextLane` has it, in another thread. One search at a time is begun; the next takes its place."""
+        self.close()
+        if self._threads is not None:
+            begun = self._follower.begin(
+                _terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes, threads=self._threads
+            )
+            self._begun = _Asked(text, limit, through, nodes), begun
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        begun = self._begun
+        if begun is not None and begun[0] == (text, limit, through, nodes):
+            self._begun = None
+            return begun[1].found()
         return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
+
+    def close(self) -> None:
+        """See that no search goes on that was begun."""
+        if self._begun is not None:
+            self._begun[1].settle()
+            self._begun = None
 
     def prepare(self, *, through: int) -> None:
         """Let the index catch up, which must not happen inside of a transaction."""
@@ -64,6 +99,9 @@ class ExactTextLane:
         self._index.apply(documents, Marker(b"", self.indexed, b""))
         # The first look is what makes the index ready for several threads.
         assert self._index.view is not None
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """Nothing: there is little to be searched."""
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         return self._index.search(text, limit=limit, through=through, nodes=nodes)

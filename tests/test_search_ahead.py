@@ -1,0 +1,115 @@
+"""Searches that are begun in another thread, before their hits are needed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from worlddb import Turn
+from worlddb.projections.indexes.ahead import Ahead
+from worlddb.projections.indexes.analysis import query_terms
+from worlddb.projections.indexes.fields import TextHit
+from worlddb.projections.indexes.searching import Mended
+from worlddb.projections.indexes.view import IndexUnreadable
+from worlddb.query.lanes.text import PresentTextLane
+from worlddb.query.records import Recall
+
+WAIT_SECONDS = 30.0
+HIT = TextHit(1, 1, 1, 0.5)
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def unreadable() -> list[TextHit]:
+    raise IndexUnreadable("cut short")
+
+
+def test_what_was_begun_is_found_and_what_it_raises_is_raised(threads: ThreadPoolExecutor) -> None:
+    assert Ahead(threads, lambda: 7).found() == 7
+    assert Ahead(None, lambda: 7).found() == 7
+    with pytest.raises(IndexUnreadable):
+        Ahead(threads, unreadable).found()
+    Ahead(threads, unreadable).settle()
+
+
+def test_where_no_thread_is_free_whoever_asks_searches(threads: ThreadPoolExecutor) -> None:
+    free = threading.Event()
+    busy = threads.submit(free.wait, WAIT_SECONDS)
+    try:
+        assert Ahead(threads, threading.get_ident).found() == threading.get_ident()
+        ran: list[int] = []
+        Ahead(threads, lambda: ran.append(1)).settle()
+    finally:
+        free.set()
+    assert busy.result(WAIT_SECONDS)
+    assert threads.submit(lambda: list(ran)).result(WAIT_SECONDS) == []
+
+
+def test_a_search_of_a_damaged_index_is_done_again() -> None:
+    assert Mended(Ahead(None, unreadable), lambda: [HIT]).found() == [HIT]
+    assert Mended(Ahead(None, lambda: [HIT]), unreadable).found() == [HIT]
+
+
+def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
+    tmp_path: Path, threads: ThreadPoolExecutor
+) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        texts = db._reader.text
+
+        def lane() -> PresentTextLane:
+            return PresentTextLane(texts, db.view().seq, threads)
+
+        def same(**asked: list[int]) -> bool:
+            begun, plain = lane(), lane()
+            through = begun.indexed
+            begun.begin("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
+            found = begun.search("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
+            other = plain.search("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
+            assert other == texts.find(query_terms("garden gate"), head=through, limit=5, nodes=asked.get("nodes"))
+            return found == other and bool(found)
+
+        for number in range(12):
+            db.create("Note", f"note {number}", content=f"the garden {'gate ' * (number % 3)}in spring")
+        assert same()
+        assert db.catch_up()
+        assert same()
+        db.create("Note", "late", content="the garden gate, at last")
+        assert same()
+        assert same(nodes=[2, 5, 13])
+        begun = lane()
+        begun.begin("garden", limit=5, through=begun.indexed)
+        # Another question than the one that was begun; what was begun is over when the lane is closed.
+        assert begun.search("gate", limit=5, through=begun.indexed)
+        begun.close()
+        assert (
+            texts.begin(
+                query_terms("nothing like it"), head=begun.indexed, limit=5, through=begun.indexed, threads=threads
+            ).found()
+            == []
+        )
+
+
+def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[Recall]] = []
+    for processors in (1, 8):
+        monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
+        with worlddb.open(tmp_path / "store") as db:
+            if not found:
+                said = [Turn(text=f"The garden gate number {number} creaks.") for number in range(30)]
+                db.ingest(said, conversation="c", session="s")
+                db.embed()
+            view = db.view(valid="2100-01-01")
+            found.append([view.recall("Which gate creaks in the garden?", k=3, group=group) for group in (None, 2)])
+            assert (db._reader.text_lane()._threads is None) == (processors == 1)
+    assert found[0] == found[1]
+    assert found[0][0].hits
