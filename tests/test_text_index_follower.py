@@ -236,8 +236,9 @@ def test_a_folder_that_cannot_be_written_slows_reads_and_does_not_fail_them(tmp_
     log.add(*["boston"] * 600)
     assert len(seqs(texts, log, "boston")) == 600
     assert not texts.catch_up(log.head)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(UnavailableError, match="permissions") as caught:
         texts.rebuild(log.head)
+    assert caught.type is UnavailableError, "no other process has it, so that waiting is of no use"
     assert texts.status() == Status(0, 0)
 
 

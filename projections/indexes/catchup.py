@@ -23,7 +23,7 @@ from worlddb.projections.indexes.folder import damaged_files, locked, reset
 from worlddb.projections.indexes.searching import Begun, CorpusSearch, Mended, View, corpus_of
 from worlddb.projections.indexes.tail import Feed, Tail
 from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, TextView, told_as
+from worlddb.projections.indexes.view import IndexLocked, IndexUnreadable, IndexUnwritable, TextView, told_as
 
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.
@@ -171,16 +171,21 @@ class TextFollower:
             try:
                 with locked(self._folder, REBUILD_PATIENCE_SECONDS), told_as(IndexUnwritable):
                     reset(self._folder)
-            except IndexUnwritable as error:
+            except IndexLocked as error:
                 raise WriterBusy(
                     f"the text index at {self._folder} could not be locked: {error}",
                     "Try again when the other process is done",
                 ) from error
+            except IndexUnwritable as error:
+                raise self._unwritable(f": {error}") from error
             if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS, progress=progress):
-                raise UnavailableError(
-                    f"the text index at {self._folder} could not be written",
-                    "Check the disk's space and permissions; searches work meanwhile, more slowly",
-                )
+                raise self._unwritable("")
+
+    def _unwritable(self, why: str) -> UnavailableError:
+        return UnavailableError(
+            f"the text index at {self._folder} could not be written{why}",
+            "Check the disk's space and permissions; searches work meanwhile, more slowly",
+        )
 
     def status(self) -> Status:
         """The checkpoint of the index on disk and how many documents it holds; zeros if it is of no use."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.projections.indexes.fields import read_marker, register_analyzers, schema
-from worlddb.projections.indexes.view import IndexUnreadable, IndexUnwritable, Stamp, TextView, told_as
+from worlddb.projections.indexes.view import IndexLocked, IndexUnreadable, IndexUnwritable, Stamp, TextView, told_as
 
 if TYPE_CHECKING:
     from tantivy import Index, IndexWriter
@@ -111,7 +111,8 @@ def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
     """Alone among the processes that write the index of a folder.
 
     Raises:
-        IndexUnwritable: another one has the lock, or there can be none here.
+        IndexLocked: another one has the lock.
+        IndexUnwritable: there can be no lock here.
     """
     from filelock import FileLock, Timeout
 
@@ -119,7 +120,9 @@ def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-    except (Timeout, OSError) as error:
+    except Timeout as error:
+        raise IndexLocked(str(error)) from error
+    except OSError as error:
         raise IndexUnwritable(str(error)) from error
     try:
         yield

@@ -38,6 +38,10 @@ class IndexUnwritable(Exception):
     """The index cannot be written now: locked, disk full, or its folder went away. Never leaves this room."""
 
 
+class IndexLocked(IndexUnwritable):
+    """Another process is writing the index. Never leaves this room."""
+
+
 class IndexUnreadable(Exception):
     """The index turned out to be damaged. Never leaves this room."""
 
