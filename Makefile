@@ -18,8 +18,8 @@ SEED ?=
 SEEDS ?=
 TESTS ?=
 
-# The environment is the project's own, whatever else is active in the caller's shell.
-unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
+# The environment is the project's own, whatever else is active in the caller's shell; an optimised Python asserts nothing.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONOPTIMIZE
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,6 +91,12 @@ def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: 
         answer = json.loads(call(db, "remember", {"text": "x", extra: "mallory"}, world=mine))
         assert answer["error"]["code"] == "input"
     assert db.view().get(secret["id"]) is not None
+
+
+def test_a_python_that_leaves_out_docstrings_tells_a_model_the_same() -> None:
+    program = "import json; from worlddb.tools.agents import definitions; print(json.dumps(definitions()))"
+    bare = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, timeout=180, check=True)
+    assert json.loads(bare.stdout) == definitions()
 
 
 def test_the_definitions_are_what_is_checked(db: Database) -> None:

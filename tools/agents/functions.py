@@ -31,7 +31,7 @@ Id = Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$")]
 
 
 class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Keep one statement for later conversations, such as a fact, a wish or a decision."""
+    """What a model may say to :func:`remember`."""
 
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
     about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
@@ -40,7 +40,7 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Find what was remembered that answers a question. Only what is true at the time that is asked about is found."""
+    """What a model may say to :func:`recall`."""
 
     query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
@@ -48,7 +48,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Say that a statement is not true any more. It is not found from then on, and stays in the record of the past."""
+    """What a model may say to :func:`forget`."""
 
     id: Annotated[Id, Meta(description="The statement's id, as recall gave it.")]
     why: Annotated[str, Meta(max_length=2_000, description="The reason, kept with it.")] = ""
@@ -125,6 +125,7 @@ class Tool(NamedTuple):
     """A function as a model sees it, and what runs it."""
 
     name: str
+    description: str
     arguments: type[msgspec.Struct]
     run: Callable[..., Any]
 
@@ -138,14 +139,29 @@ class Tool(NamedTuple):
 
     def definition(self) -> dict[str, Any]:
         """As the field ``tools`` of OpenAI's chat completions, and of what speaks like them, wants it."""
-        told = {"name": self.name, "description": self.arguments.__doc__, "parameters": self.schema()}
+        told = {"name": self.name, "description": self.description, "parameters": self.schema()}
         return {"type": "function", "function": told}
 
 
 TOOLS: Final = (
-    Tool("remember", Remember, remember),
-    Tool("recall", Recall, recall),
-    Tool("forget", Forget, forget),
+    Tool(
+        "remember",
+        "Keep one statement for later conversations, such as a fact, a wish or a decision.",
+        Remember,
+        remember,
+    ),
+    Tool(
+        "recall",
+        "Find what was remembered that answers a question. Only what is true at the time that is asked about is found.",
+        Recall,
+        recall,
+    ),
+    Tool(
+        "forget",
+        "Say that a statement is not true any more. It is not found from then on, and stays in the record of the past.",
+        Forget,
+        forget,
+    ),
 )
 
 
