@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from worlddb.query.candidates import Gate, Passed
-from worlddb.query.competing import newest_first, with_superseded
+from worlddb.query.competing import asks_for_change, newest_first, with_superseded
 from worlddb.query.fusion import CONVEX
 from worlddb.query.groups import Grouped, grouped
 from worlddb.query.lanes.text import TextLane
@@ -98,7 +98,7 @@ def _find(window: Window, snapshot: Sight, request: Request, question: Question,
     gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
     found = _ranked(snapshot, gate, request, question, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
-    if request.choice.earlier:
+    if request.choice.earlier and asks_for_change(request.text):
         before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
         ranked = with_superseded(snapshot, before, ranked, request.k)
     return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])

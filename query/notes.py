@@ -49,7 +49,7 @@ def noted(spec: Spec, choice: Choice, *, then: bool, at_present: bool) -> str:
     """What is to be known of an answer: of what it is shown, what it leaves out that held ``then``, by which statistics
     it was ranked, and which rewrites are missing."""
     told = (
-        _EARLIER if choice.earlier else "",
+        _EARLIER if choice.earlier and not choice.include_superseded else "",
         _THEN if then else "",
         _STATISTICS if at_present else "",
         rewrites_unseen(spec),

@@ -56,7 +56,8 @@ class Choice(NamedTuple):
     include_superseded: bool = False
     period: Period | None = None
     earlier: bool = False
-    """What was valid before is shown with what is valid now, and may be what answers."""
+    """What was valid before is shown with what is valid now, and may be what answers; with ``include_superseded`` all
+    versions, with the one that is valid now or else the newest."""
 
     def seen(self, tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
         """The version of a world that may be shown, if there is one; of a period the newest."""
@@ -88,13 +89,17 @@ class Choice(NamedTuple):
     @property
     def is_of_several(self) -> bool:
         """True if several versions of one world may be shown: those that were valid one after another in a span, or
-        before the one that is valid now."""
+        before the one that is valid now, or all."""
         return self.earlier or (self.period is not None and not self.period.throughout)
 
     def each(self, tables: TableReads, node: int, moment: Moment) -> Iterator[SeenVersion]:
-        """All versions of a world that may be shown, newest first; :meth:`seen` is the first of them."""
+        """All versions of a world that may be shown: :meth:`seen`, then the others, newest first."""
         if self.earlier:
-            if self.seen(tables, node, moment) is not None:
+            shown = self.seen(tables, node, moment)
+            if shown is not None and self.include_superseded:
+                yield shown
+                yield from (seen for seen in versions_as_of(tables, node, moment.seq) if seen.number != shown.number)
+            elif shown is not None:
                 until_now = Period(Interval(ALWAYS, moment.valid + 1), throughout=False)
                 yield from versions_in(tables, node, moment, until_now)
         elif self.is_of_several:

@@ -116,6 +116,54 @@ def test_what_was_superseded_follows_what_took_its_place_where_a_question_asks_f
     assert refs(db.view().recall("Where did the office use to be? It changed", include_superseded=False)) == facts[2:]
 
 
+QUESTIONS = (
+    "Where is the office?",
+    "Where did the office use to be? It changed",
+    "Ulm",
+    "the office in Rome",
+    "previously",
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_who_asks_for_what_was_superseded_is_shown_all_that_the_default_shows_and_the_rest(
+    db: Database, question: str, exact: bool
+) -> None:
+    """It showed ended worlds, but no earlier version, and less than a question for change is shown without asking."""
+    facts = [db.create("Fact", "", content="The office is in Ulm", valid_from="2020-01-01").ref]
+    for year, town in (("2021", "Graz"), ("2022", "Linz")):
+        facts.append(db.create("Fact", "", content=f"Now it is {town}", valid_from=year + "-01-01").ref)
+        db.link(facts[-1], "supersedes", facts[-2], valid_from=year + "-01-01")
+    moved = db.create("Fact", "", content="the office in Rome", valid_from="2019-01-01").ref
+    db.revise(moved, content="a warehouse", valid_from="2021-01-01")
+    db.revise(moved, content="a workshop", valid_from="2020-06-01")
+    gone = db.create("Fact", "", content="the office in Ulm had a garden", valid_from="2019-01-01").ref
+    db.revise(gone, content="no garden", valid_from="2020-01-01")
+    db.retire(gone, at="2021-01-01")
+    db.embed()
+    default, included = (db.view().recall(question, exact=exact, include_superseded=way) for way in (None, True))
+    both = [{(hit.ref, hit.version): hit for hit in found.hits} for found in (default, included)]
+    assert both[0].keys() <= both[1].keys()
+    for key, hit in both[0].items():
+        assert all(other in both[1][key].others for other in hit.others)
+    assert set(refs(included)) == {*facts, moved, gone}
+    told = {hit.ref: [hit.content, *(other.content for other in hit.others)] for hit in included.hits}
+    assert told[moved] == ["a workshop", "a warehouse", "the office in Rome"], "also what was corrected to hold never"
+    assert told[gone] == ["no garden", "the office in Ulm had a garden"]
+    assert "asks for change" not in included.note
+
+
+def test_an_earlier_version_is_found_by_its_words_if_what_was_superseded_is_asked_for(db: Database) -> None:
+    sarah = db.create("Person", "Sarah", content="lives in Boston", valid_from="2020-01-01").ref
+    db.revise(sarah, content="lives in Berlin", valid_from="2023-01-01")
+    assert db.view().recall("Boston", lanes=["text"]).hits == ()
+    (hit,) = db.view().recall("Boston", lanes=["text"], include_superseded=True).hits
+    assert (hit.content, [other.content for other in hit.others]) == ("lives in Berlin", ["lives in Boston"])
+    then = db.view(seq=db.head().seq - 1)
+    assert then.recall("Boston", include_superseded=True).hits[0].others == (), "it was not known yet"
+
+
 def test_a_question_about_a_past_time_is_told_that_something_else_held_then(db: Database) -> None:
     lisbon = db.create("Fact", "", content="Mara lives in Lisbon", valid_from="2022-01-01").ref
     porto = db.create("Fact", "", content="Mara lives in Porto", valid_from="2023-09-01").ref
