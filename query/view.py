@@ -278,9 +278,9 @@ class View(Queryable, Ruled, Traced):
 
         Args:
             group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
-            include_superseded: also what is valid no longer: worlds that have ended, and of each world all versions, those
-                that are not shown themselves under ``others``. By default the earlier versions of what is valid, and
-                what it superseded, if the question asks for change ("used to", "previously").
+            include_superseded: also what is valid no longer: worlds that have ended, and of each world all versions,
+                those that are not shown themselves under ``others``. By default the earlier versions of what is valid,
+                and what it superseded, if the question asks for change ("used to", "previously").
             exact: rank by precisely what the view sees, as a store with the same history would.
             lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
             fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, paper §4.3) or ``combmax`` (the stronger).
