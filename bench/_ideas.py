@@ -9,12 +9,11 @@ import argparse
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
-from worlddb.query import finding, ranking, recall
+from worlddb.query import finding, ranking, recall, second_look
 
 
 def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
@@ -27,9 +26,9 @@ def _no_times(*_: Any) -> tuple[()]:
     return ()
 
 
-def _in_their_order(snapshot: Any, question: str, ranked: Any, k: int) -> list[Any]:
-    """The first hits as they are."""
-    return list(islice(ranked, k))
+def _as_they_are(snapshot: Any, question: str, first: list[Any], later: float) -> list[Any]:
+    """The first hits, with nothing added."""
+    return first
 
 
 def _all_of_it(question: str, names: Any) -> str:
@@ -50,7 +49,7 @@ def _as_ranked(sight: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[An
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, ranking, "followers", _nothing_lent),
     "without times": partial(patch.object, ranking, "spans", _no_times),
-    "without the second look": partial(patch.object, finding, "looked_at_again", _in_their_order),
+    "without the second look": partial(patch.object, second_look, "_looked_at", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
     "without the newest first": partial(patch.object, finding, "newest_first", _as_ranked),

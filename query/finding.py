@@ -28,7 +28,7 @@ from worlddb.query.ranking import (
     fused,
 )
 from worlddb.query.request import MAX_K, Request
-from worlddb.query.second_look import looked_at_again
+from worlddb.query.second_look import all_looked_at_again, looked_at_again
 from worlddb.query.sight import Sight
 from worlddb.query.unify import Classes
 from worlddb.query.window import Window
@@ -117,10 +117,10 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = fused(snapshot, gate, lanes, question, k, request.fusion)
-    if request.group is not None:
-        return Found(list(best), names)
     if request.fusion != CONVEX:
-        return Found(list(islice(best, k)), names)
+        return Found(list(best if request.group is not None else islice(best, k)), names)
+    if request.group is not None:
+        return Found(all_looked_at_again(snapshot, request.text, best, k), names)
     return Found(looked_at_again(snapshot, request.text, best, k)[:k], names)
 
 

@@ -79,7 +79,7 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         "before": "after a turn that fits",
         NEWER: "newer than a hit that it contradicts",
         SUPERSEDED: "superseded by the hit before it",
-        "told": "tells a number or a time, which fits the question",
+        "told": "tells a number, a time, an age or a price, which fits the question",
         EDGE: "joined by an edge to a hit",
     }
     speaking = {lane for lane, part in found.parts.items() if part >= _TOLD_FROM.get(lane, part)}

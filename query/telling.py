@@ -1,4 +1,5 @@
-"""What a text tells by its form: a number or a time where one is asked for, or nothing but another question.
+"""What a text tells by its form: a number, a time, an age or a price where one is asked for, or nothing but another
+question.
 
 "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which is
 nearer. A thing is told before it is talked about, so of the turns of a session the earlier have a little more. All of
@@ -12,8 +13,11 @@ from typing import Final, NamedTuple
 
 NUMBER_WEIGHT: Final = 0.05
 TIME_WEIGHT: Final = 0.03
+AGE_WEIGHT: Final = 0.15
+MONEY_WEIGHT: Final = 0.1
 ASKS_WEIGHT: Final = 0.02
 LATER_WEIGHT: Final = 0.0025
+LATER_IN_GROUPS: Final = 0.005
 """Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
 MAX_CHARACTERS: Final = 3_000
 """How far into a text a number or a time is looked for."""
@@ -29,6 +33,32 @@ _ASKS_TIME: Final = re.compile(
     r"|most recent)\b",
     re.I,
 )
+_ASKS_AGE: Final = re.compile(
+    r"\bhow old\b|\bages?\b|\bolder\b|\byounger\b|\bhow many years (?:old|will|would|am|is|are|older|younger)\b"
+    r"|\bborn\b|\bbirthday\b",
+    re.I,
+)
+_ASKS_MONEY: Final = re.compile(
+    r"\bhow much (?:money|cash)\b|\b(?:price|costs?|budget|salary|worth)\b"
+    r"|\bhow much\b.*\b(?:pa(?:y|id)|spen[dt]|spending|saved?|raised?|earn(?:ed)?|ma(?:k|d)e|charged?|owed?|rent"
+    r"|donated?|sell|sold|cheaper|expensive|discount)\b",
+    re.I,
+)
+_YEARS: Final = (
+    r"(?:\d{1,3}|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+    r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
+)
+_AGE: Final = re.compile(
+    rf"\bturn(?:ed|ing|s)? (?:the big )?{_YEARS}\b(?! ?[%$€£])|\b{_YEARS}[ -]years?[ -]old\b"
+    rf"|\b(?:(?:i|he|she|who)(?:['’][ms]| am| is| was)|aged?(?: of)?|just) {_YEARS}\b"
+    r"(?! ?[%/:.,]?\d| ?%| ?-| (?:percent|minutes|hours|days|weeks|months|miles|km|kg|pounds|dollars|euros|feet|of)\b)"
+    r"|\bin (?:my|his|her|their) (?:early |mid[ -]|late )?"
+    r"(?:\d0s|twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
+    rf"|\b{_YEARS}(?:st|nd|rd|th) birthday\b|\b(?:was|were) born\b",
+    re.I,
+)
+"""How an age is told; a number alone seldom is one."""
+_MONEY: Final = re.compile(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
 _DIGIT: Final = re.compile(r"\d")
 _DATE: Final = re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)
 _NUMBER_WORDS: Final = """
@@ -49,28 +79,35 @@ _WORDS_APART: Final = str.maketrans({code: " " for code in range(128) if not chr
 
 
 class Wanted(NamedTuple):
-    """What an answer has to tell, as far as the words of a question say: a number, a time, both or neither."""
+    """What an answer has to tell, as far as the words of a question say."""
 
-    number: bool
-    time: bool
+    number: bool = False
+    time: bool = False
+    age: bool = False
+    money: bool = False
 
 
-NOTHING: Final = Wanted(number=False, time=False)
+NOTHING: Final = Wanted()
 """What is wanted by a text that asks nothing."""
 
 
 def wanted(question: str) -> Wanted:
     """What an answer to a question has to tell."""
-    return Wanted(_ASKS_NUMBER.search(question) is not None, _ASKS_TIME.search(question) is not None)
+    return Wanted(
+        number=_ASKS_NUMBER.search(question) is not None,
+        time=_ASKS_TIME.search(question) is not None,
+        age=_ASKS_AGE.search(question) is not None,
+        money=_ASKS_MONEY.search(question) is not None,
+    )
 
 
-def by_form(text: str, place: int, asked: Wanted) -> dict[str, float]:
+def by_form(text: str, place: int, asked: Wanted, later: float = LATER_WEIGHT) -> dict[str, float]:
     """What a text's form adds to its score, or takes from it, by reason; ``place`` counts the turns before it
-    (see :func:`worlddb.query.conversation.places`)."""
+    (see :func:`worlddb.query.conversation.places`), each of which takes ``later`` away."""
     parts = {
         "told": _told(text[:MAX_CHARACTERS], asked) if any(asked) else 0.0,
         "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
-        "later": -LATER_WEIGHT * place,
+        "later": -later * place,
     }
     return {reason: part for reason, part in parts.items() if part}
 
@@ -83,4 +120,6 @@ def _told(text: str, asked: Wanted) -> float:
         words = text.lower().translate(_WORDS_APART).split()
         number = asked.number and (number or not _NUMBERS.isdisjoint(words))
         time = asked.time and (time or not _TIMES.isdisjoint(words))
-    return NUMBER_WEIGHT * number + TIME_WEIGHT * time
+    age = asked.age and _AGE.search(text) is not None
+    money = asked.money and _MONEY.search(text) is not None
+    return NUMBER_WEIGHT * number + TIME_WEIGHT * time + AGE_WEIGHT * age + MONEY_WEIGHT * money

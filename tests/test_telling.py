@@ -13,7 +13,19 @@ import worlddb
 from worlddb import Database, ManualClock, Turn
 from worlddb.query.conversation import FIRST_PLACES
 from worlddb.query.dates import spans, without_times
-from worlddb.query.telling import ASKS_WEIGHT, LATER_WEIGHT, NUMBER_WEIGHT, TIME_WEIGHT, Wanted, by_form, wanted
+from worlddb.query.telling import (
+    AGE_WEIGHT,
+    ASKS_WEIGHT,
+    LATER_IN_GROUPS,
+    LATER_WEIGHT,
+    MONEY_WEIGHT,
+    NOTHING,
+    NUMBER_WEIGHT,
+    TIME_WEIGHT,
+    Wanted,
+    by_form,
+    wanted,
+)
 
 NOON = worlddb.parse_time("2024-06-01T12:00:00Z")
 
@@ -27,42 +39,80 @@ def db(tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
-        ("How much did the lamp cost?", Wanted(number=True, time=False)),
-        ("When did I buy the lamp?", Wanted(number=False, time=True)),
+        ("How many lamps did I buy?", Wanted(number=True)),
+        ("How much did the lamp cost?", Wanted(number=True, money=True)),
+        ("How much water do the ferns get?", Wanted(number=True)),
+        ("How much did we pay for the ferry?", Wanted(number=True, money=True)),
+        ("When did I buy the lamp?", Wanted(time=True)),
         ("How many days ago did I buy it?", Wanted(number=True, time=True)),
-        ("Which lamp did I buy?", Wanted(number=False, time=False)),
+        ("How old is my sister?", Wanted(number=True, age=True)),
+        ("Who is the older of my cousins?", Wanted(age=True)),
+        ("Which lamp did I buy?", NOTHING),
+        ("", NOTHING),
     ],
 )
-def test_the_words_of_a_question_say_whether_a_number_or_a_time_is_wanted(question: str, asked: Wanted) -> None:
+def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, asked: Wanted) -> None:
     assert wanted(question) == asked
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("It cost 40 euros", NUMBER_WEIGHT),
+        ("It cost 40 euros", NUMBER_WEIGHT + MONEY_WEIGHT),
+        ("It was $1,200 with the shade", NUMBER_WEIGHT + MONEY_WEIGHT),
         ("I have three of them", NUMBER_WEIGHT),
         ("I bought it on Monday.", TIME_WEIGHT),
         ("We met on the 14th", NUMBER_WEIGHT + TIME_WEIGHT),
         ("Bought two weeks ago!", NUMBER_WEIGHT + TIME_WEIGHT),
+        ("I just turned 32", NUMBER_WEIGHT + AGE_WEIGHT),
+        ("My niece is seven and a half", NUMBER_WEIGHT),
+        ("a 78-year-old gardener", NUMBER_WEIGHT + TIME_WEIGHT + AGE_WEIGHT),
+        ("She's in her early forties, I guess", AGE_WEIGHT),
+        ("I'm 40 minutes late", NUMBER_WEIGHT),
+        ("It turned 5% cheaper", NUMBER_WEIGHT),
         ("It was cheap", 0.0),
         ("", 0.0),
     ],
 )
-def test_a_text_tells_a_number_or_a_time_by_its_words(text: str, told: float) -> None:
-    assert by_form(text, 0, Wanted(number=True, time=True)).get("told", 0.0) == pytest.approx(told)
-    assert "told" not in by_form(text, 0, Wanted(number=False, time=False))
+def test_a_text_tells_a_number_a_time_an_age_or_a_price_by_its_words(text: str, told: float) -> None:
+    assert by_form(text, 0, Wanted(number=True, time=True, age=True, money=True)).get("told", 0.0) == pytest.approx(
+        told
+    )
+    assert "told" not in by_form(text, 0, NOTHING)
 
 
-@given(st.text(max_size=200), st.integers(0, FIRST_PLACES), st.booleans(), st.booleans())
+@given(st.text(max_size=200), st.integers(0, FIRST_PLACES), st.booleans(), st.booleans(), st.booleans(), st.booleans())
 def test_form_decides_little_and_each_of_its_reasons_has_one_sign(
-    text: str, place: int, number: bool, time: bool
+    text: str, place: int, number: bool, time: bool, age: bool, money: bool
 ) -> None:
-    parts = by_form(text, place, Wanted(number, time))
-    assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT
+    parts = by_form(text, place, Wanted(number, time, age, money))
+    assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT + AGE_WEIGHT + MONEY_WEIGHT
     assert parts.get("asks", -ASKS_WEIGHT) == -ASKS_WEIGHT
     assert parts.get("later", 0.0) == pytest.approx(-LATER_WEIGHT * place)
     assert all(parts.values())
+
+
+def test_sessions_are_ranked_by_what_their_turns_tell_too(db: Database) -> None:
+    db.ingest([Turn(text="What does a lamp from the market cost?", speaker="user")], session="asks")
+    db.ingest([Turn(text="The lamp from the market was 40 euros", speaker="user")], session="tells")
+    db.embed()
+    view = db.view()
+    tells, asks = view.recall("How much was the lamp from the market?", k=2, group=1).groups
+    assert (tells.name, asks.name) == ("tells", "asks")
+    assert tells.hits[0].scores["told"] == NUMBER_WEIGHT
+    assert asks.hits[0].scores["asks"] == -ASKS_WEIGHT
+
+
+def test_what_a_session_begins_with_counts_more_where_sessions_are_asked_for(db: Database) -> None:
+    db.ingest([Turn(text="Good morning"), Turn(text="The kettle whistles")], session="late")
+    db.ingest([Turn(text="The kettle whistles"), Turn(text="Good morning")], session="early")
+    db.embed()
+    view = db.view()
+    early, late = view.recall("Does the kettle whistle?", k=2, group=1).groups
+    assert (early.name, late.name) == ("early", "late")
+    assert late.hits[0].scores["later"] == -LATER_IN_GROUPS
+    turns = [hit for hit in view.recall("Does the kettle whistle?", k=4).hits if "kettle" in hit.content]
+    assert [hit.scores.get("later") for hit in turns] == [None, -LATER_WEIGHT]
 
 
 def test_of_two_turns_that_come_close_the_one_that_tells_the_number_is_first(db: Database) -> None:
@@ -72,7 +122,7 @@ def test_of_two_turns_that_come_close_the_one_that_tells_the_number_is_first(db:
     view = db.view()
     lovely, price = view.recall("How much was the lamp from the market?", k=2).hits[::-1]
     assert "40" in price.content and price.scores["told"] == NUMBER_WEIGHT
-    assert "tells a number or a time" in price.reason and "told" not in lovely.scores
+    assert "tells a number, a time" in price.reason and "told" not in lovely.scores
     assert price.score == pytest.approx(sum(price.scores.values()), abs=1e-5)
     assert all("told" not in hit.scores for hit in view.recall("What about the lamp?", k=2).hits)
 
