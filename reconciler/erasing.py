@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Cause
+from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.model.commit import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import FORBIDDEN, keyed
@@ -112,10 +112,13 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
         if target.node == ROOT_NODE:
             ctx.refuse("root_is_permanent", "The root world cannot be erased")
         blobs = found.blobs.get(target.node, [])
-        forbidden = sorted(_forbidden(ctx, blobs)) if command.forbid and not target.derived else []
+        bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
+        forbidden = sorted({_digest(ctx, text_of(body)) for body in bodies})
         if blobs:
             ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
             changed = True
+        if any(not body.content for body in bodies):
+            ctx.note("name_forbidden", lineage)
     if not changed:
         ctx.note("already_erased", named)
     return named
@@ -141,9 +144,11 @@ def _is_forbidden(ctx: Context, digest: bytes) -> bool:
     return ctx.tables.forbidden.get(digest) is not None or ctx.draft.log.carried.forbids(digest)
 
 
-def _forbidden(ctx: Context, blobs: list[Place]) -> set[bytes]:
-    texts = (body_at(ctx.draft.log, *place) for place in blobs)
-    return {_digest(ctx, text_of(body)) for body in texts if body is not None and text_of(body)}
+def forbidden_by(log: LmdbLog, target: Target, blobs: Sequence[Place]) -> list[Body]:
+    """The bodies of what is erased that may not be written again: by their contents, or by their names where there is
+    none. What was made of other texts may come again, of others."""
+    bodies = (body_at(log, *place) for place in blobs)
+    return [] if target.derived else [body for body in bodies if body is not None and text_of(body)]
 
 
 def _digest(ctx: Context, text: str) -> bytes:

@@ -52,6 +52,7 @@ NOTES = {
     "until_successor": "{first} holds until {others} begins, which takes the same place later",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
+    "name_forbidden": "{} had no content, so its name is what may not be written again, of whomever it is",
     "not_restored": "{} was erased and its text was left out; say revive=True if it may come back",
     "not_revived": "{} has ended and was left as it is; reassert it if it holds again",
     "known_by_reference": "{} lie outside of the bundle: they are known by reference until their own bundle comes",

@@ -11,7 +11,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler.commands import Erase
-from worlddb.reconciler.erasing import plan
+from worlddb.reconciler.erasing import forbidden_by, plan
 from worlddb.reconciler.stored import body_at, details_at
 
 
@@ -20,13 +20,16 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``worlds`` would be erased, which takes ``texts`` blobs; ``derived`` are those of them whose texts were made of
     others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs: they would
-    stay as they are.
+    stay as they are. With ``forbid``, ``contents_forbidden`` counts the contents that could not be written again, and
+    ``names_forbidden`` has the names that could not, of worlds that had no content.
     """
 
     worlds: tuple[str, ...]
     texts: int
     mentions: tuple[str, ...]
     derived: tuple[str, ...] = ()
+    contents_forbidden: int = 0
+    names_forbidden: tuple[str, ...] = ()
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
@@ -37,12 +40,20 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
     """
     found = plan(log, tables, commands)
     reached = {target.node: target for own in found.targets for target in own if found.blobs.get(target.node)}
+    bodies = [
+        body
+        for own, command in zip(found.targets, commands, strict=True)
+        for target in (own if command.forbid else ())
+        for body in forbidden_by(log, target, found.blobs.get(target.node, []))
+    ]
     mentioned = _mentions(log, tables, set(found.named), set(reached))
     return ErasurePlan(
         worlds=tuple(tables.node(node).lineage.hex() for node in reached),
         texts=sum(map(len, found.blobs.values())),
         mentions=tuple(tables.node(node).lineage.hex() for node in mentioned),
         derived=tuple(tables.node(node).lineage.hex() for node, target in reached.items() if target.derived),
+        contents_forbidden=len({body.content for body in bodies if body.content}),
+        names_forbidden=tuple(dict.fromkeys(body.name for body in bodies if not body.content)),
     )
 
 

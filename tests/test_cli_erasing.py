@@ -152,6 +152,59 @@ def test_a_name_of_several_worlds_erases_none_of_them_and_lists_all(run: Here, s
     assert [world["ref"] for world in done["receipt"]["worlds"]] == [second]
 
 
+def test_who_spoke_and_who_was_mentioned_under_one_name_are_told_apart_and_go_together_if_asked(
+    run: Here, tmp_path: Path
+) -> None:
+    chat = tmp_path / "chat.jsonl"
+    turns = [("Leah", "Hello, I lead it now."), ("Tom", "We should ask Leah about it.")]
+    chat.write_text("".join(json.dumps({"speaker": who, "text": text}) + "\n" for who, text in turns), "utf-8")
+    assert run("ingest", chat, "--entities").code == 0
+    before = run.json("head")
+    refused = run("erase", "Leah", "--turns", "--reason", "request 9", "--yes")
+    assert (refused.code, refused.error) == (2, "ambiguous_reference") and "none was erased" in refused.err
+    each = [line.split() for line in refused.err.splitlines() if line.startswith("    ")]
+    assert [line[line.index("erase") + 1 :][1:] for line in each] == [
+        "Entity Leah in chat, who spoke 1 turn".split(),
+        "Entity Leah in chat, mentioned in 1 turn".split(),
+    ]
+    assert "erase Leah --all" in refused.err and "--dry-run" in refused.err
+    plan = run.json("erase", "leah", "--all", "--dry-run")
+    refs = [line[line.index("erase") + 1] for line in each]
+    assert [ref[:12] for ref in plan["worlds"]] == refs
+    assert run.json("head") == before
+    done = run.json("erase", "Leah", "--all", "--turns", "--reason", "request 9", "--yes")
+    assert {world["ref"][:12] for world in done["receipt"]["worlds"]} > set(refs)
+    assert run("erase", "Leah", "--all", "--dry-run").error == "unknown_reference"
+
+
+def test_all_of_a_name_is_not_all_of_the_references_that_begin_so(run: Here, small: Small) -> None:
+    with worlddb.open(run.store, entropy=worlddb.SeededEntropy(7)) as db:
+        with db.batch() as tx:
+            for number in range(1000):
+                tx.create("Note", f"note {number}", resolve=False)
+        digits = [ref[:4] for ref in tx.receipt.refs]
+        common = next(four for four in digits if digits.count(four) > 1)
+        db.create("Note", common, resolve=False)
+        db.create("Note", common, resolve=False)
+    assert run("erase", common, "--all", "--dry-run").error == "ambiguous_reference"
+
+
+def test_what_may_not_be_written_again_is_said_before_and_after(run: Here, small: Small) -> None:
+    with worlddb.open(run.store) as db:
+        bare = db.create("Person", "Zoltan Fekete").ref
+        told = db.create("Fact", "the key", content="The key lies under the mat.").ref
+    plan = run("erase", bare, told, "--forbid", "--dry-run").out
+    assert "1 content; the names of these worlds may" in plan
+    assert "no content: the name Zoltan Fekete, whoever else has it" in plan
+    assert "may not be written again" not in run("erase", bare, told, "--dry-run").out
+    done = run.json("erase", bare, told, "--forbid", "--reason", "request 9", "--yes")
+    assert (done["contents_forbidden"], done["names_forbidden"]) == (1, ["Zoltan Fekete"])
+    assert {"code": "name_forbidden", "refs": [bare]}.items() <= done["notes"][0].items()
+    with worlddb.open(run.store) as db:
+        assert not db.create("Person", "Zoltan Fekete")
+        assert db.create("Fact", "the key")
+
+
 def test_a_receipt_that_would_replace_a_file_is_refused_with_a_remedy_that_works(run: Here, small: Small, tmp_path):
     (tmp_path / "receipt.json").write_text("{}")
     told = run("erase", small.lisbon, "--reason", "x", "--yes", "--receipt", tmp_path / "receipt.json")

@@ -22,12 +22,19 @@ class Erasing(Viewing):
     """What an open store says about erasures, before and after."""
 
     def erasure_plan(
-        self, refs: Any, *, turns: bool = False, everywhere: bool = False, derived: bool = True
+        self,
+        refs: Any,
+        *,
+        turns: bool = False,
+        everywhere: bool = False,
+        forbid: bool = False,
+        derived: bool = True,
     ) -> ErasurePlan:
         """What ``erase`` with these arguments would reach, and where the names would still occur. Writes nothing."""
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
-            Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, derived=derived) for ref in several
+            Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
+            for ref in several
         ]
         check(commands)
         with self._reader.snapshot() as snapshot:

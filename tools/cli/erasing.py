@@ -6,12 +6,13 @@ import json
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from worlddb import Database, ErasurePlan, InputError, View
+from worlddb import AmbiguousReference, Database, ErasurePlan, InputError, View, World
 from worlddb.tools.cli import arguments, stores, wire
 from worlddb.tools.cli.arguments import UsageError
 from worlddb.tools.cli.command import BUSY, DONE, NO, Command
@@ -26,6 +27,9 @@ def _erase_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--reason",
         help="the reference under which it is done, such as a request's number; it stays (not asked for by --dry-run)",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="of a name that several worlds have, all of them, valid or not"
     )
     parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
     parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
@@ -52,8 +56,10 @@ def _erase(args: Namespace, out: Output) -> int:
         raise UsageError("The following argument is required: --reason", "Give the reference under which it is done")
     with stores.existing(args, author=args.author) as db:
         view = db.view()
-        refs = list(dict.fromkeys(stores.only_world_of(view, text) for text in args.refs))
-        plan = db.erasure_plan(refs, turns=args.turns, everywhere=args.everywhere, derived=not args.keep_derived)
+        refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
+        plan = db.erasure_plan(
+            refs, turns=args.turns, everywhere=args.everywhere, forbid=args.forbid, derived=not args.keep_derived
+        )
         others = _others(view, refs, plan)
         if args.dry_run:
             out.answer(_planned(plan, others), lambda page: _write_plan(page, db, plan, others))
@@ -79,10 +85,12 @@ def _erase(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             for note in receipt.notes:
-                page.line((f"note: {note}", "dim"))
+                if note.code != "name_forbidden":  # Told below, by the names.
+                    page.line((f"note: {note}", "dim"))
             if told is not None:
                 _write_erased(page, told, len(plan.derived))
                 _hint(out, args, receipt.seq)
+            _write_forbidden(page, plan)
             _write_others(page, db, others)
             _write_mentions(page, db, plan)
             if not finished:
@@ -92,6 +100,38 @@ def _erase(args: Namespace, out: Output) -> int:
         document = {"receipt": told, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
         out.answer(document, write)
     return DONE if finished else BUSY
+
+
+def _named(view: View, text: str, args: Namespace) -> list[str]:
+    """The worlds that a person named to be erased: one, or with ``--all`` as many as have the name.
+
+    Raises:
+        AmbiguousReference: several have it, and ``--all`` was not said; it says what to type for each and for all.
+    """
+    found = stores.worlds_of(view, text)
+    if len(found) == 1 or args.all:
+        return [world.ref for world in found]
+    again = f"{stores.repeated(args)} erase"
+    listed = "".join(
+        f"\n    {again} {stores.described(view, world)}{_roles(view, world)}" for world in found[:_SHOWN]
+    )
+    listed += f"\n    and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    raise AmbiguousReference(
+        f"{text!r} fits several worlds, and none was erased. Each by itself:{listed}",
+        f"Give one of these references, or all with: {again} {shlex.quote(text)} --all"
+        " (and --dry-run first, to see what would go)",
+        candidates=[world.ref for world in found],
+    )
+
+
+def _roles(view: View, world: World) -> str:
+    """What an import made of a world: who speaks, and who is spoken of; of one name they are two worlds."""
+    told = Counter(
+        str(edge.properties.get("role"))
+        for edge in view.edges(world.ref, type="refers_to", direction="in", include_superseded=True)
+    )
+    spoke = f", who spoke {counted(told['speaker'], 'turn')}" if told["speaker"] else ""
+    return spoke + (f", mentioned in {counted(told['mention'], 'turn')}" if told["mention"] else "")
 
 
 @contextmanager
@@ -140,6 +180,8 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
         "derived": list(plan.derived),
         "texts": plan.texts,
         "mentions": list(plan.mentions),
+        "contents_forbidden": plan.contents_forbidden,
+        "names_forbidden": list(plan.names_forbidden),
         "identities": others,
     }
 
@@ -172,8 +214,23 @@ def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, s
     if derived:
         page.line((f"and {counted(len(derived), 'world')} with what was made of these texts:", "warn"))
         _write_list(page, view, plan.derived)
+    _write_forbidden(page, plan)
     _write_others(page, db, others)
     _write_mentions(page, db, plan)
+
+
+def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
+    """Contents may not come back, but names may; where there is no content, the name may not."""
+    if plan.contents_forbidden:
+        told = counted(plan.contents_forbidden, "content")
+        page.line(("may not be written again: ", "warn"), f"{told}; the names of these worlds may")
+    if plan.names_forbidden:
+        names = ", ".join(one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
+        more = f" and {len(plan.names_forbidden) - _SHOWN:,} more" if len(plan.names_forbidden) > _SHOWN else ""
+        page.line(
+            ("may not be written again, since there was no content: ", "warn"),
+            f"the name {names}{more}, whoever else has it",
+        )
 
 
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
@@ -256,6 +313,7 @@ COMMANDS = (
                 "what would go, and who still mentions him",
             ),
             ('erase "Tom Okafor" --reason "request 114" --turns', "asks first; he, and every turn that he spoke"),
+            ('erase "Tom Okafor" --all --dry-run', "where several worlds have the name: who speaks, who is mentioned"),
             ('erase 3fa9c2d1 --reason "request 114" --forbid --yes --receipt 114.json', "keep the receipt"),
         ),
     ),

@@ -142,23 +142,27 @@ def world_of(view: View, text: str) -> str:
         raise UnknownReference(error.message, LOOK_FOR_IT) from None
     except AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
-        listed = "".join(f"\n    {_described(view, world)}" for world in candidates if world is not None)
+        listed = "".join(f"\n    {described(view, world)}" for world in candidates if world is not None)
         raise AmbiguousReference(f"{text!r} fits several worlds:{listed}", error.remedy, **error.details) from None
 
 
-def only_world_of(view: View, text: str) -> str:
-    """As :func:`world_of`, but a name that several worlds have fits several even if only one of them is valid."""
-    ref = world_of(view, text)
-    others = [world for world in view.find(name=text, include_superseded=True) if world.ref != ref]
-    if others and not ref.startswith(text.strip().lower()):
-        found = [view.get(ref, include_superseded=True), *others[:_SHOWN]]
-        listed = "".join(f"\n    {_described(view, world)}" for world in found if world is not None)
-        raise AmbiguousReference(
-            f"{text!r} fits several worlds:{listed}",
-            "Give the reference of one of them, or those of all",
-            candidates=[world.ref for world in found if world is not None],
-        )
-    return ref
+def worlds_of(view: View, text: str) -> list[World]:
+    """As :func:`world_of`, but of a name all worlds that have it, also those that are valid no more.
+
+    Raises:
+        UnknownReference: nothing in the view is called so.
+        AmbiguousReference: it is the beginning of several references.
+    """
+    digits = text.strip().lower()
+    try:
+        ref = world_of(view, text)
+    except AmbiguousReference as error:
+        if any(candidate.startswith(digits) for candidate in error.details["candidates"]):
+            raise
+        return view.find(name=text, include_superseded=True)
+    only = view.get(ref, include_superseded=True)
+    named = [] if ref.startswith(digits) else view.find(name=text, include_superseded=True)
+    return list({world.ref: world for world in (only, *named) if world is not None}.values())
 
 
 def why_empty(view: View) -> tuple[str, ...]:
@@ -205,6 +209,6 @@ def path_of(view: View, ref: str) -> list[str]:
     return names[:-1][::-1]
 
 
-def _described(view: View, world: World) -> str:
+def described(view: View, world: World) -> str:
     where = " / ".join(path_of(view, world.ref))
     return f"{short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
