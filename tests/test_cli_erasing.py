@@ -164,8 +164,8 @@ def test_who_spoke_and_who_was_mentioned_under_one_name_are_told_apart_and_go_to
     assert (refused.code, refused.error) == (2, "ambiguous_reference") and "none was erased" in refused.err
     each = [line.split() for line in refused.err.splitlines() if line.startswith("    ")]
     assert [line[line.index("erase") + 1 :][1:] for line in each] == [
-        "Entity Leah in chat, who spoke 1 turn".split(),
-        "Entity Leah in chat, mentioned in 1 turn".split(),
+        ["Entity", "Leah", "in", "chat,", "who", "spoke", "1", "turn"],
+        ["Entity", "Leah", "in", "chat,", "mentioned", "in", "1", "turn"],
     ]
     assert "erase Leah --all" in refused.err and "--dry-run" in refused.err
     plan = run.json("erase", "leah", "--all", "--dry-run")

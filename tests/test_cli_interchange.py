@@ -117,3 +117,26 @@ def test_no_file_that_a_command_writes_replaces_one_of_the_store(run, small):
         assert (told.code, told.error) == (2, "input"), words
         assert "lies inside the store" in told.err
     assert run("verify", "--deep").code == 0
+
+
+@pytest.mark.parametrize("ending", ["", ".zst"])
+def test_what_was_exported_and_is_taken_in_the_wrong_way_is_told_the_right_one(ending, run, tmp_path, capsys):
+    lines, bundle = tmp_path / f"all.jsonl{ending}", tmp_path / f"all.bundle{ending}"
+    assert run("export", "--format", "jsonl", "--out", lines).code == 0
+    assert run("export", "--out", bundle).code == 0
+    other = Here(capsys, tmp_path / "other")
+    for words in (("ingest", lines), ("ingest", lines, "--format", "jsonl"), ("import", lines)):
+        told = other(*words)
+        assert told.code == 2 and "an export" in told.err and "worlddb export --out FILE" in told.err, words
+        assert "keeps identifiers" in told.err
+    for words in (("ingest", bundle), ("ingest", bundle, "--format", "jsonl")):
+        told = other(*words)
+        assert (told.code, told.error) == (2, "malformed_file") and "`worlddb import FILE`" in told.err, words
+    assert not other.store.exists()
+    assert other("import", bundle).code == 0
+
+
+def test_a_conversation_that_speaks_of_exports_is_still_one(run, tmp_path, capsys):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"speaker": "Ann", "text": "worlddb-bundle 1 is what it begins with"}\n', "utf-8")
+    assert run("ingest", chat).code == 0

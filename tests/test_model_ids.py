@@ -16,7 +16,7 @@ from worlddb.log.model import codec, errors, hashing
 from worlddb.log.model.blobs import Details
 from worlddb.log.model.hashing import digest
 from worlddb.log.model.ids import parse_hex, short
-from worlddb.log.model.limits import MAX_RECORD_BYTES, MAX_RECORD_DEPTH, checked_number
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_RECORD_BYTES, MAX_RECORD_DEPTH, checked_number
 from worlddb.log.model.plain import checked_record
 
 TAGS = [
@@ -88,6 +88,16 @@ def test_a_number_that_is_not_whole_or_lies_outside_is_an_error(number: Any) -> 
     assert checked_number(10, "k", 0, 10) == 10
     with pytest.raises(InputError, match="k is"):
         checked_number(number, "k", 0, 10)
+
+
+@pytest.mark.parametrize(("lowest", "told"), [(-(2**63), "a whole number,"), (0, "from 0 up"), (1, "from 1 up")])
+def test_the_bounds_of_64_bits_are_told_in_words(lowest: int, told: str) -> None:
+    for number in (2**70, "5"):
+        with pytest.raises(InputError) as raised:
+            checked_number(number, "seq", lowest, HIGHEST_SEQ)
+        assert told in raised.value.remedy and "9,223" not in str(raised.value)
+    with pytest.raises(InputError, match="Give 0 to 10"):
+        checked_number(11, "k", 0, 10)
 
 
 records = st.dictionaries(

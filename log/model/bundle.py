@@ -20,6 +20,8 @@ BUNDLE_FORMAT: Final = 1
 MAGIC: Final = b"worlddb-bundle 1\n"
 """The first bytes of every bundle of this format, before compression."""
 MAGIC_STEM: Final = b"worlddb-bundle "
+LINES_STEM: Final = b'{"kind":"export"'
+"""What an export in JSON Lines begins with, which is no bundle."""
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="frame"):

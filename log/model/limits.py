@@ -44,10 +44,18 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
         InputError: it is not an ``int``, or lies outside.
     """
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {lowest:,} to {highest:,}")
+        raise InputError(f"{what} is {type(number).__name__}, not a whole number", f"Give {_between(lowest, highest)}")
     if not lowest <= number <= highest:
-        raise InputError(f"{what} is {number!r:.80}", f"Give {lowest:,} to {highest:,}")
+        raise InputError(f"{what} is {number!r:.80}", f"Give {_between(lowest, highest)}")
     return number
+
+
+def _between(lowest: int, highest: int) -> str:
+    """The bounds in words. Those of 64 bits say nothing to a person, and nobody comes near them by counting."""
+    if highest < HIGHEST_SEQ:
+        return f"{lowest:,} to {highest:,}"
+    kind = "a whole number" if lowest <= -HIGHEST_SEQ else f"a whole number from {lowest:,} up"
+    return f"{kind}, of no more than 18 digits"
 
 
 def checked_amount(value: object, what: str) -> float:

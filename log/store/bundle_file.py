@@ -20,7 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO, Final, cast
 
 from worlddb.log.model import codec
-from worlddb.log.model.bundle import BUNDLE_FORMAT, MAGIC, MAGIC_STEM, AnyFrame, EndFrame, decode_frame
+from worlddb.log.model.bundle import BUNDLE_FORMAT, LINES_STEM, MAGIC, MAGIC_STEM, AnyFrame, EndFrame, decode_frame
 from worlddb.log.model.errors import InputError, InvalidBundle, LimitExceeded, NewerFormat, UnavailableError
 from worlddb.log.model.hashing import BUNDLE, GENESIS, digest
 from worlddb.log.model.ids import HASH_BYTES
@@ -147,6 +147,13 @@ class BundleReader:
         if self._damage and MAGIC.startswith(found):
             # A decompressor that is given the beginning of a frame hands out nothing, and does not complain.
             raise self.failed(f"its compressed data ends after {len(found)} bytes of content: it is cut short")
+        if found.startswith(LINES_STEM):
+            raise InvalidBundle(
+                f"{self.name} is an export in JSON Lines, and not a bundle",
+                "JSON Lines are for other programs. Export a bundle with `worlddb export --out FILE`, which keeps"
+                " identifiers, versions and edges",
+                file=self.name,
+            )
         begins = f"it begins with {found!r}" if found else "it is empty"
         raise InvalidBundle(
             f"{self.name} is not a bundle: {begins}",

@@ -112,9 +112,7 @@ def _named(view: View, text: str, args: Namespace) -> list[str]:
     if len(found) == 1 or args.all:
         return [world.ref for world in found]
     again = f"{stores.repeated(args)} erase"
-    listed = "".join(
-        f"\n    {again} {stores.described(view, world)}{_roles(view, world)}" for world in found[:_SHOWN]
-    )
+    listed = "".join(f"\n    {again} {stores.described(view, world)}{_roles(view, world)}" for world in found[:_SHOWN])
     listed += f"\n    and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     raise AmbiguousReference(
         f"{text!r} fits several worlds, and none was erased. Each by itself:{listed}",

@@ -20,6 +20,9 @@ from worlddb.tools.importers.malformed import Place, malformed, shown
 
 AUTO: Final = "auto"
 
+_BUNDLE: Final = b"worlddb-bundle "
+_EXPORTED_LINES: Final = b'{"kind":"export","format":"worlddb-jsonl'
+"""What the files begin with that `worlddb export` writes: they hold worlds, not conversations."""
 _HEAD_BYTES: Final = 1 << 20
 _SPACE: Final = b" \t\r\n"
 _SHOWN_FIELDS: Final = 5
@@ -76,10 +79,8 @@ def format_of(path: Path, name: str = AUTO) -> Format:
             if each.name == name:
                 return each
         raise InputError(f"There is no format {name!r}", f"Formats are {AUTO} and {_listed()}")
-    with files.opened(path) as stream:
-        begun = stream.read(_HEAD_BYTES)
-        is_whole = not stream.read(1)
-    head = begun.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+    head, is_whole = _head(path)
+    _refuse_export(path, head)
     for each in FORMATS:
         if each.recognises(head):
             return each
@@ -89,6 +90,31 @@ def format_of(path: Path, name: str = AUTO) -> Format:
             return each
     told = f"it is in none of the known formats, but holds {_held(head, is_whole)}" if head else "it is empty"
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
+
+
+def _head(path: Path) -> tuple[bytes, bool]:
+    """The first megabyte of a file without byte order mark and leading blanks, and whether that is all of it."""
+    with files.opened(path) as stream:
+        begun = stream.read(_HEAD_BYTES)
+        is_whole = not stream.read(1)
+    return begun.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE), is_whole
+
+
+def _refuse_export(path: Path, head: bytes) -> None:
+    """Say how worlds that were exported come into a store: as what they were, not as a conversation about them."""
+    if head.startswith(_BUNDLE):
+        raise malformed(
+            Place(path),
+            "it is a bundle, which holds worlds of a store and no conversation",
+            "Take it in with `worlddb import FILE`, which keeps identifiers, versions and edges",
+        )
+    if head.startswith(_EXPORTED_LINES):
+        raise malformed(
+            Place(path),
+            "it is an export of a store in JSON Lines, which are for other programs",
+            "Export a bundle (`worlddb export --out FILE`) and take that in with `worlddb import FILE`, which keeps"
+            " identifiers, versions and edges",
+        )
 
 
 def _held(head: bytes, is_whole: bool) -> str:
@@ -146,6 +172,8 @@ def load(
             :func:`format_of` and the format's ``load``.
     """
     found = format_of(path, format)
+    if format == jsonlines.NAME:
+        _refuse_export(path, _head(path)[0])
     if found.load_as is not None:
         return found, found.load_as(path, heard, reading)
     if reading.conversation is not None:
