@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from worlddb.log.model.interval import Interval
 from worlddb.projections.tables.asof import SeenVersion, edge_seen
@@ -23,21 +22,6 @@ SUPERSEDED: Final = "superseded"
 _SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
 _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
-
-_CHANGE: Final = re.compile(
-    r"\b(?:used\s+to|formerly|former|originally|initially|over\s+time|no\s+longer|any\s?more|in\s+the\s+past|at\s+first"
-    r"|chang(?:ed?|es|ing)|evolved?|switch(?:ed|ing)\s+(?:from|to)|before\s+(?:that|this|now)"
-    r"|previous(?:ly)?(?!\s+(?:conversation|chat|discussion|session|message|talk|answer|question)))\b"
-    # "What did I use to clean it?" asks for a means, "Where did she use to live?" for what was.
-    r"|(?:\A\W*|\b(?:where|when|who|how|why)\b[^.?!]{0,40}?\s)did(?:n['’]t)?\s+(?:\w+\s+){1,4}use\s+to\b"
-    r"|\bbefore\s*\?\s*\Z",
-    re.I,
-)
-
-
-def asks_for_change(text: Any) -> bool:
-    """True if a question, in English, asks what was before or whether it changed ("used to", "previously")."""
-    return isinstance(text, str) and _CHANGE.search(text) is not None
 
 
 def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:

@@ -19,7 +19,7 @@ from worlddb.projections.tables.lookup import NOTHING_YET, find_edge
 from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, identity, records, stats
 from worlddb.query.bookmarks import bookmarks_known
-from worlddb.query.competing import asks_for_change
+from worlddb.query.change import asks_for_change
 from worlddb.query.conflicts import conflicts_of
 from worlddb.query.edges import Asked, edges_of
 from worlddb.query.find import Wanted, find
