@@ -12,6 +12,7 @@ from worlddb.projections.tables.blocks import UNNAMED_TYPES
 from worlddb.projections.tables.names import NO_TYPE, type_digest
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.projections.tables.tables import Tables
+from worlddb.reconciler.stored import details_at
 
 HOPS: Final = 2
 
@@ -22,9 +23,13 @@ MAX_EDGES: Final = 64
 """A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
 
 LABELLED_TYPES: Final = frozenset({"Scope", "Namespace", "Item", "Document", "Section", "Paragraph"})
-"""Types whose names are keys and titles: two that are spelled alike are two, such as the users "anna" and "anne"."""
+"""Types of which tools make worlds whose names are keys and titles: two that are spelled alike are two, such as the
+users "anna" and "anne"."""
+MADE_BY_TOOLS: Final = frozenset({"file", "channel"})
+"""What the provenance of such worlds names, one of them at least: the file, or the channel that they came by."""
 
-_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES | LABELLED_TYPES)) | {NO_TYPE}
+_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES)) | {NO_TYPE}
+_LABELLED: Final = frozenset(map(type_digest, LABELLED_TYPES))
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 
@@ -71,6 +76,18 @@ def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
                 further.append(end)
         frontier = further
     return sorted(node for node in reached if _is_somebody(tables, node))
+
+
+def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
+    """True for a world that a tool made so that something has a place: its name is a key or a title, and nobody's.
+
+    The type alone does not say so, for anybody may have worlds of it; where it came from does.
+    """
+    first = tables.version(node, 1)
+    if first.type not in _LABELLED:
+        return False
+    details = details_at(log, first.seq, first.details)
+    return details is not None and not MADE_BY_TOOLS.isdisjoint(details.source)
 
 
 def _ends(tables: Tables, node: int) -> list[int]:

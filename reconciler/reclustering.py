@@ -23,7 +23,7 @@ from worlddb.reconciler.classes import class_of
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.lease import background_lease
-from worlddb.reconciler.neighbourhood import neighbourhood, news
+from worlddb.reconciler.neighbourhood import is_label, neighbourhood, news
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.resolver import Candidate, Held, considered, scope_of
 from worlddb.reconciler.resolving.verdict import Ambiguous, Resolved, Tiebreaker, judge
@@ -135,7 +135,7 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         if body is None:
             continue
         names = (body.name, *ctx.aliases(node))
-        if not _names_somebody(names):
+        if not _names_somebody(names) or is_label(ctx.draft.log, ctx.tables, node):
             continue
         setting = setting_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
@@ -144,7 +144,11 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         held = considered(ctx, candidate, thresholds, near, every=every)
         found = held.considered
         one = class_of(ctx, node) if found else {}
-        settled = frozenset(each.node for each in found if each.node in one or is_settled(ctx, node, each.node))
+        settled = frozenset(
+            each.node
+            for each in found
+            if each.node in one or is_settled(ctx, node, each.node) or is_label(ctx.draft.log, ctx.tables, each.node)
+        )
         yield Look(ctx.lineage(node), held, setting, settled)
 
 

@@ -18,6 +18,7 @@ from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import reclustering
 from worlddb.reconciler.lease import background_lease
 from worlddb.reconciler.neighbourhood import LABELLED_TYPES, MAX_EDGES, neighbourhood
+from worlddb.tools.importers.run import ingest_files
 
 
 class Topics:
@@ -58,17 +59,38 @@ def test_who_became_alike_after_both_were_there_is_proposed_by_the_work_in_the_b
         assert redecided.differing == () and redecided.undecidable == ()
 
 
+@pytest.mark.parametrize("made_by", ["file", "channel"])
 @pytest.mark.parametrize("labelled", sorted(LABELLED_TYPES))
-def test_keys_and_titles_that_are_spelled_alike_are_two(labelled: str) -> None:
+def test_keys_and_titles_that_a_tool_made_and_that_are_spelled_alike_are_two(labelled: str, made_by: str) -> None:
     """The scopes of the users anna and anne were proposed to be one, and so were the headings "Heron" and "Herons"."""
     with new_store() as db:
         for name in ("user:anna", "user:anne"):
-            db.create(labelled, name, resolve=False)
-            db.create("Entity", name, resolve=False)
+            db.create(labelled, name, resolve=False, source={made_by: "notes.md"})
+            db.create("Entity", name, resolve=False, source={made_by: "notes.md"})
         assert db.recluster().looked_at == 2
         assert pairs(db) == [("user:anne", "user:anna")]
         people = [world.ref for world in db.view().find(type="Entity")]
         assert {proposal.source for proposal in db.proposals()} <= {*people}
+
+
+@pytest.mark.parametrize("labelled", sorted(LABELLED_TYPES))
+def test_a_callers_own_worlds_of_these_types_are_looked_at_and_never_taken_for_a_tools(labelled: str) -> None:
+    with new_store() as db:
+        db.create(labelled, "Marguerite Duval", resolve=False, source={"file": "notes.md"})
+        assert db.recluster().looked_at == 0
+        db.create(labelled, "Marguerite Duvall", resolve=False)
+        assert (db.recluster().looked_at, pairs(db)) == (1, [])
+        db.create(labelled, "Margueritte Duvall", resolve=False, source={"author": "Ann"})
+        assert db.recluster().looked_at == 1
+        assert pairs(db) == [("Margueritte Duvall", "Marguerite Duvall")]
+
+
+def test_what_the_importer_of_documents_makes_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "birds.md").write_text("# Birds\n\n## Heron\n\nA wader.\n\n## Herons\n\nSeveral waders.\n", "utf-8")
+    with new_store() as db:
+        ingest_files(db, tmp_path / "birds.md")
+        assert [world.name for world in db.view().find(type="Section")] == ["Heron", "Herons"]
+        assert (db.recluster().looked_at, pairs(db)) == (0, [])
 
 
 def test_nothing_is_written_where_nothing_is_found_and_what_was_looked_at_is_not_looked_at_again() -> None:

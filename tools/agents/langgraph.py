@@ -217,7 +217,9 @@ class WorldDBStore(BaseStore):
         where = self._world
         for depth, name in enumerate((_ROOT, *namespace)):
             key = _keyed(self._world, *namespace[:depth])
-            where = tx.create(NAMESPACE, name, key=key, world=where, resolve=False, revive=True)
+            where = tx.create(
+                NAMESPACE, name, key=key, world=where, resolve=False, source={"channel": _ROOT}, revive=True
+            )
         return where
 
 
