@@ -24,6 +24,7 @@ from worlddb.reconciler.succession import note_conflicts_left
 if TYPE_CHECKING:
     from worlddb.reconciler.erasing import Plan
     from worlddb.reconciler.importing import Arrival
+    from worlddb.reconciler.ways import Ways
 
 SAME_AS = "same_as"
 MAX_CHAIN = 64
@@ -47,6 +48,8 @@ class Context(Reading):
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
+        self.ways: Ways | None = None
+        """Containment as it was read once, where nothing is written."""
         self._depth = 0
 
     # -- what a handler may do

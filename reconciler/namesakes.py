@@ -7,6 +7,7 @@ and how many they are cannot be told from the time that it takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -42,6 +43,8 @@ class Inside:
         """True if a world is inside."""
         if self.world in (ROOT_NODE, node):
             return True
+        if ctx.ways is not None:
+            return ctx.ways.lead(node, self.world)
         if node not in self._places:
             self._look(ctx, node)
         return self._places[node]
@@ -88,11 +91,17 @@ class Inside:
 
 def _near_in(ctx: Context, world: int) -> set[int]:
     found, pending = {world}, [world]
+    members = partial(members_of, ctx) if ctx.ways is None else ctx.ways.members
     for around_it in pending:
-        for _, row in ctx.tables.outgoing(around_it, CONTAINS_CODE):
+        for node in members(around_it):
             if len(found) > MAX_WALKED:
                 return found
-            if row.unlinked == LIVE and row.target not in found:
-                found.add(row.target)
-                pending.append(row.target)
+            if node not in found:
+                found.add(node)
+                pending.append(node)
     return found
+
+
+def members_of(ctx: Context, world: int) -> Iterator[int]:
+    """The members of a world, in log order."""
+    return (row.target for _, row in ctx.tables.outgoing(world, CONTAINS_CODE) if row.unlinked == LIVE)

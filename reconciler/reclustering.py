@@ -8,6 +8,7 @@ else: vectors are made after the texts, so that whoever was new could not be com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model import codec
@@ -23,12 +24,14 @@ from worlddb.reconciler.classes import class_of
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Draft, FreshNonces
 from worlddb.reconciler.lease import background_lease
+from worlddb.reconciler.namesakes import members_of
 from worlddb.reconciler.neighbourhood import is_label, neighbourhood, news
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.resolver import Candidate, Held, considered, scope_of
 from worlddb.reconciler.resolving.verdict import Ambiguous, Resolved, Tiebreaker, judge
 from worlddb.reconciler.staging import is_settled
 from worlddb.reconciler.tuning import Setting, setting_for
+from worlddb.reconciler.ways import Ways
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
@@ -126,6 +129,7 @@ def _look(writer: Writer, meaning: Meaning | None, after: int, head: int, *, eve
         nonces = FreshNonces(writer.entropy)
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
         ctx = Context(draft, writer.ontology, b"")
+        ctx.ways = Ways(ctx.containers, partial(members_of, ctx))
         return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
 
 

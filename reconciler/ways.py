@@ -1,0 +1,74 @@
+"""Which worlds contain which, while nothing is written: ways up are remembered, so that they are walked once.
+
+Worlds that each have one container are kept as paths, so that of two on one path it is told by their places which
+contains the other. A chain of thousands of worlds is one path; where worlds have several containers, paths part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
+from typing import Final
+
+MOST_KEPT: Final = 64
+"""The members of a world are kept if they are not more: in a deep structure most worlds have few."""
+
+
+class _Path:
+    """Worlds of which each but the first is in the one before it, and in no other. ``above`` contain the first."""
+
+    def __init__(self, above: Sequence[int]) -> None:
+        self.above = above
+        self.length = 0
+
+
+class Ways:
+    """Containment as ``containers`` and ``members`` tell it, which have to answer the same as long as this is used."""
+
+    def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
+        self._containers = containers
+        self._members = members
+        self._places: dict[int, tuple[_Path, int]] = {}
+        self._known: dict[int, list[int]] = {}
+
+    def members(self, world: int) -> Iterable[int]:
+        """The members of a world; of one that has few they are read once."""
+        known = self._known.get(world)
+        if known is None:
+            rest = iter(self._members(world))
+            known = list(islice(rest, MOST_KEPT + 1))
+            if len(known) > MOST_KEPT:
+                return chain(known, rest)
+            self._known[world] = known
+        return known
+
+    def lead(self, node: int, world: int) -> bool:
+        """True if a world contains another, directly or through others, or is it."""
+        pending, passed = [node], set[_Path]()
+        while pending:
+            path, place = self._place(pending.pop())
+            there = self._places.get(world)
+            if there is not None and there[0] is path and there[1] <= place:
+                return True
+            if path not in passed:
+                passed.add(path)
+                pending.extend(path.above)
+        return False
+
+    def _place(self, node: int) -> tuple[_Path, int]:
+        """The path of a world and its place on it, counted from above."""
+        walked: list[int] = []
+        above: Sequence[int] = (node,)
+        while len(above) == 1 and above[0] not in self._places:
+            walked.append(above[0])
+            above = self._containers(above[0])
+        if walked:
+            known = self._places.get(above[0]) if len(above) == 1 else None
+            if known is not None and known[1] + 1 == known[0].length:
+                path = known[0]
+            else:
+                path = _Path(above)
+            for here in reversed(walked):
+                self._places[here] = (path, path.length)
+                path.length += 1
+        return self._places[node]
