@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from worlddb.query.candidates import Gate, Passed
-from worlddb.query.competing import asks_for_change, newest_first, with_superseded
+from worlddb.query.change import asks_for_change
+from worlddb.query.competing import newest_first, with_superseded
 from worlddb.query.fusion import CONVEX
 from worlddb.query.groups import Grouped, grouped
 from worlddb.query.lanes.text import TextLane
