@@ -146,17 +146,6 @@ def test_a_full_disk_and_one_without_room_for_a_second_file_are_told(
         assert code in {symptom.code for symptom in place.room(store)}
 
 
-def test_a_file_that_may_not_be_written_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    access = os.access
-
-    def read_only(path: Any, mode: int) -> bool:
-        return access(path, mode) and not (Path(path).name == "data.mdb" and mode & os.W_OK)
-
-    monkeypatch.setattr(os, "access", read_only)
-    symptom = found(store)["no_permission"]
-    assert symptom.wrong and symptom.where.endswith("data.mdb") and "not write" in symptom.what
-
-
 def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_not(store: Path) -> None:
     for name in (".new-abcd", ".check-999999999-x", f".check-{os.getpid()}-x", ".scrub"):
         (store / name).mkdir()

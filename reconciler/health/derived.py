@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +26,7 @@ from worlddb.projections.tables.vectors import spaces
 from worlddb.reconciler.embedders.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding import pending
 from worlddb.reconciler.health.installation import lacking, missing_extra
+from worlddb.reconciler.health.place import is_ours
 from worlddb.reconciler.health.symptom import Symptom, on
 from worlddb.reconciler.ontology import Ontology
 from worlddb.reconciler.spaces import space_in_use
@@ -104,6 +107,7 @@ def text_index(env: Environment) -> Iterator[Symptom]:
     folder = env.folder / INDEX_FOLDER / "text"
     if stamp_of(folder) is None:
         return  # None yet; the first search makes it.
+    _must_be_ours(folder)
     damaged = damaged_files(folder)
     if damaged:
         yield _index_damaged(
@@ -122,11 +126,23 @@ def vector_indexes(env: Environment) -> Iterator[Symptom]:
         folder = env.folder / INDEX_FOLDER / f"vectors-{number}"
         if vector_base.stamp_of(folder) is None:
             continue  # A short list of vectors needs none.
+        _must_be_ours(folder)
         base = vector_base.load(folder)
         if base is None:
             yield _index_damaged(env.folder, folder, "It cannot be read", "vectors")
         else:
             yield from _behind(env, folder, base.marker, "vectors")
+
+
+def _must_be_ours(folder: Path) -> None:
+    """Somebody who may not open an index, for which its folder is written to, cannot say that it is damaged.
+
+    Raises:
+        PermissionError: there is such a file.
+    """
+    for file in sorted(folder.iterdir()):
+        if not is_ours(file):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
 
 
 def _index_damaged(store: Path, folder: Path, what: str, name: str) -> Symptom:

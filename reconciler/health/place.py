@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from worlddb.log.store.durable import NEW_PREFIX
-from worlddb.log.store.environment import INDEX_FOLDER
+from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER
 from worlddb.log.store.lock import HOLDER_FILE, LOCK_FILE
 from worlddb.log.store.processes import runs
 from worlddb.log.store.shared import DATA_FILE, LMDB_LOCK_FILE, REWRITE_FOLDER
@@ -105,21 +105,43 @@ def room(folder: Path) -> Iterator[Symptom]:
 
 def permissions(folder: Path) -> Iterator[Symptom]:
     """May this user read and write what is there."""
-    names = (DATA_FILE, LMDB_LOCK_FILE, LOCK_FILE, HOLDER_FILE, LEASE_FILE, INDEX_FOLDER)
+    names = (DATA_FILE, LMDB_LOCK_FILE, LOCK_FILE, HOLDER_FILE, LEASE_FILE)
     for path in (folder, *(folder / name for name in names if (folder / name).exists())):
-        needed = os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0)
-        if os.access(path, needed):
-            continue
-        reads = os.access(path, os.R_OK)
-        yield Symptom(
-            "no_permission",
-            True,
-            str(path),
-            f"This user may {'read it but not write to it' if reads else 'not read it'}",
-            "Nothing can be written, and readers, too, have to enter themselves in the lock file",
-            "Let the user who runs the programs own the directory, or run them as the one who does",
-            f"sudo chown -R $(id -un) {quoted(folder)}",
-        )
+        if not is_ours(path):
+            yield _not_ours(folder, path, 1)
+    for name in (INDEX_FOLDER, SNAPSHOT_FOLDER):
+        lacking = [path for path in _tree(folder / name) if not is_ours(path)]
+        if lacking:
+            yield _not_ours(folder, lacking[0], len(lacking))
+
+
+def _tree(top: Path) -> Iterator[Path]:
+    """A folder that may be there, with all that can be seen in it, in the order of the names."""
+    if top.exists():
+        yield top
+    for inside, folders, files in os.walk(top):
+        folders.sort()
+        yield from (Path(inside) / name for name in sorted((*folders, *files)))
+
+
+def is_ours(path: Path) -> bool:
+    """May it be read and written; what another process has deleted meanwhile is no matter."""
+    needed = os.R_OK | os.W_OK | (os.X_OK if os.path.isdir(path) else 0)
+    return os.access(path, needed) or not os.path.lexists(path)
+
+
+def _not_ours(folder: Path, path: Path, count: int) -> Symptom:
+    reads = os.access(path, os.R_OK)
+    others = f", and {count - 1:,} more beside it" if count > 1 else ""
+    return Symptom(
+        "no_permission",
+        True,
+        str(path),
+        f"This user may {'read it but not write to it' if reads else 'not read it'}{others}",
+        "Writes, reads or searches fail or are slow: readers, too, enter themselves in a file, and indexes are kept up",
+        "Let the user who runs the programs own the directory, or run them as the one who does",
+        f"sudo chown -R $(id -un) {quoted(folder)}",
+    )
 
 
 def leftovers(folder: Path) -> Iterator[Symptom]:

@@ -1,0 +1,86 @@
+"""What the doctor says of files that the user may not read or write, as some of another user's are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from worlddb import Symptom
+from worlddb.reconciler.health import installation
+
+Hide = Callable[..., None]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    with worlddb.open(tmp_path / "memory") as db:
+        db.create("Note", "kept", content="the heron is patient")
+        db.rebuild("text")
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def forbidden(monkeypatch: pytest.MonkeyPatch) -> Hide:
+    """Lets files of some names be no more read or written, whoever runs the tests: root may do everything."""
+    access = os.access
+
+    def hide(mode: int, *names: str) -> None:
+        def asked(path: Any, wanted: int) -> bool:
+            return access(path, wanted) and not (Path(path).name in names and mode & wanted)
+
+        monkeypatch.setattr(os, "access", asked)
+
+    return hide
+
+
+def found(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
+    monkeypatch.setattr(installation, "CHECKS", ())
+    return list(worlddb.diagnose(store).symptoms)
+
+
+def test_a_file_that_may_not_be_written_is_told(store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbidden(os.W_OK, "data.mdb")
+    (symptom,) = (each for each in found(store, monkeypatch) if each.code == "no_permission")
+    assert symptom.wrong and symptom.where.endswith("data.mdb") and "not write" in symptom.what
+
+
+@pytest.mark.parametrize(("mode", "what"), [(os.R_OK, "not read it"), (os.W_OK, "read it but not write to it")])
+def test_files_of_an_index_that_another_user_made_are_told_and_not_called_damaged(
+    mode: int, what: str, store: Path, forbidden: Hide, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sudo worlddb recall`` makes some; Tantivy opens no index in whose folder it may not lock a file."""
+    forbidden(mode, "meta.json", "text.lock")
+    told = found(store, monkeypatch)
+    (symptom,) = (each for each in told if each.code == "no_permission")
+    assert (Path(symptom.where).name, symptom.wrong) == ("text.lock", True)
+    assert symptom.what == f"This user may {what}, and 1 more beside it"
+    assert all(each.code != "index_damaged" for each in told)
+    assert any("'text index' could not be made" in each.what for each in told)
+
+
+def test_what_another_process_deletes_meanwhile_is_no_missing_permission(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+
+    def merged_away(path: Any, wanted: int) -> bool:
+        if Path(path).suffix == ".fast":
+            Path(path).unlink(missing_ok=True)
+        return access(path, wanted)
+
+    monkeypatch.setattr(os, "access", merged_away)
+    assert all(each.code != "no_permission" for each in found(store, monkeypatch))
+
+
+def test_a_file_that_only_its_owner_may_read_is_told_to_others(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meta = store / "indexes" / "text" / "meta.json"
+    meta.chmod(0)
+    if os.access(meta, os.R_OK):
+        pytest.skip("this user may read everything")
+    told = {each.code: each for each in found(store, monkeypatch)}
+    assert told["no_permission"].where == str(meta) and "index_damaged" not in told
