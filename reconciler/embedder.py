@@ -103,10 +103,11 @@ def centred_units(given: Vectors, mean: Vectors) -> Vectors:
     import numpy as np
 
     silent = ~given.any(axis=1)
-    centred = given - mean
+    # In 64 bits, which hold the square of any number of 32, the largest and the smallest.
+    centred = given.astype(np.float64) - mean
     centred[silent] = 0.0
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)
-    return np.asarray(centred / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
+    return np.asarray(centred / np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
 
 
 def mean_of(embedder: Embedder) -> Vectors:

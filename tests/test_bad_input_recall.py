@@ -99,7 +99,21 @@ def test_a_world_that_is_not_there_is_a_typed_error(db: Database, world: Any) ->
 
 
 @pytest.mark.parametrize(
-    "values", [[], [1.0], [1.0] * 7, [1.0] * 9, [math.nan] * 8, [math.inf] * 8, [0.0] * 8, ["a"] * 8, [None] * 8, 5]
+    "values",
+    [
+        [],
+        [1.0],
+        [1.0] * 7,
+        [1.0] * 9,
+        [math.nan] * 8,
+        [math.inf] * 8,
+        [1e39] * 8,
+        [0.0] * 8,
+        [1e-39] * 8,
+        ["a"] * 8,
+        [None] * 8,
+        5,
+    ],
 )
 def test_a_vector_that_cannot_be_compared_is_a_typed_error(db: Database, values: Any) -> None:
     with pytest.raises(InputError) as told:

@@ -64,6 +64,13 @@ def test_an_adapter_of_nothing_is_refused(make: Callable[[], object]) -> None:
         make()
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-15, 1.0, 1e30])
+def test_a_vector_keeps_its_direction_however_long_or_short_it_is(scale: float) -> None:
+    model = worlddb.CallableEmbedder(lambda texts: [[3 * scale, 4 * scale] for _ in texts], "scaled/1", dimension=2)
+    (found,) = unit_vectors(model, np.zeros(2, dtype=np.float32), ["a"], query=False)
+    assert found == pytest.approx([0.6, 0.8])
+
+
 # -- packages that may be there
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Self
 
@@ -20,6 +19,9 @@ from worlddb.query.request import MAX_K
 
 DEFAULT_K: Final = 10
 _SHOWN_CHARACTERS: Final = 60
+_LARGEST: Final = 3.4028235e38
+_SMALLEST: Final = 1.2e-38
+"""Between these lie the numbers that 32 bits hold in full, as vectors are compared in them."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -285,10 +287,10 @@ def _numbers(given: Iterable[float]) -> tuple[float, ...]:
 def _check_vector(vector: tuple[float, ...]) -> None:
     if not 1 <= len(vector) <= MAX_DIMENSION:
         raise InputError(f"vector has {len(vector):,} numbers", f"Give 1 to {MAX_DIMENSION:,}")
-    wrong = next((place for place, number in enumerate(vector) if not math.isfinite(number)), None)
+    wrong = next((place for place, number in enumerate(vector) if not abs(number) <= _LARGEST), None)
     if wrong is not None:
-        raise InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers")
-    if not any(vector):
+        raise InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers, as 32 bits hold them")
+    if all(abs(number) < _SMALLEST for number in vector):
         raise InputError("vector is zero everywhere, so that nothing is near it", "Give one that has a direction")
 
 
