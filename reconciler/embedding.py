@@ -171,7 +171,9 @@ def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
     import numpy as np
 
     check_model(space, embedder)
-    found: Vectors = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=True)[0]
+    # Half a character, as a command line may hand it over, is in no stored text, and models raise on it.
+    whole = text.encode(errors="replace").decode()
+    found: Vectors = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [whole], query=True)[0]
     return found
 
 

@@ -42,6 +42,10 @@ def test_seeds_come_before_a_text_and_a_text_before_a_vector_and_the_plan_says_s
     assert view.query(text="green", vector=[1.0]).run().stages[0].note == "vector was not looked at: a text comes first"
     assert view.query().run().refs == (one, other)
     assert view.query(seeds=[]).run().refs == ()
+    pooled = view.query(seeds=[one], text="green", vector=[1.0], composed="mean").run()
+    assert pooled.stages[0].note == "text, vector and composed were not looked at: seeds come first"
+    everything = view.query(composed="mean").run().stages[0].note
+    assert everything == "composed was not looked at: there is no text and no vector to compare with"
 
 
 def test_a_start_by_text_keeps_the_order_and_the_scores_of_a_recall(db: Database) -> None:
@@ -361,7 +365,7 @@ def test_a_subgraph_prints_explains_itself_and_comes_back_from_json_as_it_was(db
         assert again == each and again.to_json() == each.to_json() and str(again) == str(each)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, b"\xff", '{"nodes": 3}'])
-def test_json_that_is_no_subgraph_is_a_typed_error(text: str | bytes) -> None:
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, b"\xff", '{"nodes": 3}', None])
+def test_json_that_is_no_subgraph_is_a_typed_error(text: Any) -> None:
     with pytest.raises(InputError, match="no subgraph"):
         worlddb.Subgraph.from_json(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -132,12 +134,19 @@ def test_a_query_prints_as_a_person_would_say_it() -> None:
         ('{"at":{"valid":"soon"}}', "$.at.valid"),
         ('{"superseded":1}', "$.superseded"),
         (b"\xff", "no query"),
+        (None, "no query"),
     ],
 )
-def test_json_that_is_no_query_is_told_with_the_place(text: str | bytes, place: str) -> None:
+def test_json_that_is_no_query_is_told_with_the_place(text: Any, place: str) -> None:
     with pytest.raises(InputError) as raised:
         Query.from_json(text)
     assert place in raised.value.message
+
+
+@pytest.mark.parametrize("half", [{"text": "a\ud800"}, {"seeds": "\ud800"}, {"world": "\ud800"}], ids=str)
+def test_half_a_character_has_no_json(half: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="not valid Unicode"):
+        Query.of(**half).to_json()
 
 
 def test_an_equal_query_has_the_same_answer_wherever_it_was_made() -> None:

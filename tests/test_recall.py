@@ -215,6 +215,11 @@ def test_any_text_is_a_question(db: Database, text: str) -> None:
     assert len(db.view().recall(text, k=3, exact=True)) <= 5
 
 
+def test_half_a_character_takes_no_lane_away(db: Database) -> None:
+    answer = db.view().recall("dog\ud800")
+    assert not answer.unavailable and {"text", "vector"} <= set(answer.lanes)
+
+
 class Silent:
     """A model that has stopped."""
 

@@ -63,7 +63,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError, TypeError) as error:
             raise InputError(f"That is no subgraph: {error}", "Write it with Subgraph.to_json") from None
 
     def explain(self) -> str:

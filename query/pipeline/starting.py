@@ -20,12 +20,12 @@ from worlddb.query.request import Request
 from worlddb.query.unify import Classes
 from worlddb.query.window import Window
 
-_SKIPPED: Final = {
-    ("seeds", 1): "{} was not looked at: seeds come first",
-    ("seeds", 2): "{} were not looked at: seeds come first",
-    ("text", 1): "{} was not looked at: a text comes first",
+_CHOSEN: Final = {
+    "seeds": "seeds come first",
+    "text": "a text comes first",
+    "everything": "there is no text and no vector to compare with",
 }
-"""What the planner says of what else was given, by what it chose and how much it passed over."""
+"""Why the planner passed over what else was given, by what it chose."""
 
 
 class Ranked(NamedTuple):
@@ -50,7 +50,7 @@ def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
 def begin(start: Start, found: Ranked, selection: Selection) -> str:
     """Fill a selection with the start set; what a reader of the explanation should know of it."""
     ground = selection.ground
-    notes = [_SKIPPED[start.chosen, len(start.ignored)].format(" and ".join(start.ignored))] if start.ignored else []
+    notes = [_passed_over(start)] if start.ignored else []
     if start.chosen == "seeds":
         notes += _from_seeds(start.seeds or (), selection)
     else:
@@ -60,6 +60,13 @@ def begin(start: Start, found: Ranked, selection: Selection) -> str:
             if seen is not None:
                 selection.add(node, seen)
     return "; ".join(notes)
+
+
+def _passed_over(start: Start) -> str:
+    """What the planner says of what else was given."""
+    *others, last = start.ignored
+    which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
+    return f"{which} not looked at: {_CHOSEN[start.chosen]}"
 
 
 def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:

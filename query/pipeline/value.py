@@ -63,7 +63,10 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     def ignored(self) -> tuple[str, ...]:
         """What was given besides, and is not looked at."""
         given = {"text": self.text is not None, "vector": self.vector is not None}
-        return tuple(name for name, is_given in given.items() if is_given and name != self.chosen)
+        passed_over = [name for name, is_given in given.items() if is_given and name != self.chosen]
+        # How an interior is pooled matters to what is compared with it.
+        is_compared = self.chosen in ("text", "vector")
+        return (*passed_over, *(["composed"] if self.composed is not None and not is_compared else []))
 
     def __str__(self) -> str:
         where = "" if self.world is None else f" in {self.world[:MAX_SHOWN_DIGITS]}"
@@ -249,8 +252,18 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return changed
 
     def to_json(self) -> str:
-        """The query as one line of JSON; what is at its default is left out."""
-        return msgspec.json.encode(self).decode()
+        """The query as one line of JSON; what is at its default is left out.
+
+        Raises:
+            InputError: a text in it has no UTF-8 form (a lone surrogate).
+        """
+        try:
+            return msgspec.json.encode(self).decode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"A text of the query is not valid Unicode: {error.reason}",
+                "Decode the bytes with errors='replace' or correct them at their source",
+            ) from None
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Query:
@@ -261,7 +274,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except (msgspec.DecodeError, UnicodeError, TypeError) as error:
             raise InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
 
     def __str__(self) -> str:
