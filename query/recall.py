@@ -21,6 +21,7 @@ from worlddb.query.ranking import ENTITY, NOBODY, TEXT, VECTOR, Lanes, Question
 from worlddb.query.request import Request, check
 from worlddb.query.scope import Scope, members_below
 from worlddb.query.sight import Sight
+from worlddb.query.snapshot import NO_SPACE, Space
 from worlddb.query.speakers import without_names
 from worlddb.query.weakness import asks_something, is_weak
 from worlddb.query.window import Window
@@ -76,9 +77,10 @@ def _found(window: Window, request: Request, text: PresentTextLane | None) -> re
     seq, exact = window.place.moment.seq, text is None
     question = _question(window, request)
     query, unavailable = _as_vector(window, request, question, exact=exact)
+    space = window.reader.space_at(seq) if query is None and text is None else None
     present = None if text is None else _present(window, request, text, query)
     with window.sight() as snapshot:
-        indexes = present or _exact(window, snapshot, request, query)
+        indexes = present or _exact(window, snapshot, request, query, space)
         found = find_best(window, snapshot, request, question, indexes.lanes)
         hits, groups = _shown(window, snapshot, request, found)
         searched = partial(_searched, window, snapshot, request)
@@ -96,7 +98,7 @@ def _found(window: Window, request: Request, text: PresentTextLane | None) -> re
         lanes=found.lanes,
         note=noted(window.spec, request.choice, then=then, at_present=at_present),
         unavailable=unavailable,
-        pending=window.reader.pending_vectors(query.space) if query is not None and not exact else indexes.pending,
+        pending=indexes.pending if present is None else _pending(window, request, query),
         space=query.name if query is not None and VECTOR in found.lanes else "",
         left_out=left_out,
         weak=weak,
@@ -146,12 +148,26 @@ def _present(window: Window, request: Request, text: PresentTextLane, query: Vec
     return _Indexes(_lanes(request, text, vector), text.indexed)
 
 
-def _exact(window: Window, snapshot: Sight, request: Request, query: VectorQuery | None) -> _Indexes:
-    """Scratch indexes of precisely what is seen."""
+def _pending(window: Window, request: Request, query: VectorQuery | None) -> int:
+    """How many texts of the store have no vector, if meaning is asked for, whether it could be compared or not."""
+    if VECTOR not in request.lanes:
+        return 0
+    return window.reader.pending_vectors(None if query is None else query.space)
+
+
+def _exact(
+    window: Window, snapshot: Sight, request: Request, query: VectorQuery | None, space: Space | None = None
+) -> _Indexes:
+    """Scratch indexes of precisely what is seen. Without a query as a vector, ``space`` is the one that it should be
+    of, if there is one."""
     text = window.exact_lane(snapshot, request.choice)
-    if query is None:
+    if VECTOR not in request.lanes:
         return _Indexes(_lanes(request, text, None), text.indexed)
-    seen = window.exact_vectors(snapshot, query, request.choice)
+    if query is None:
+        of = space or NO_SPACE
+        waiting = window.exact_vectors(snapshot, of.number, of.dimension, request.choice).pending
+        return _Indexes(_lanes(request, text, None), text.indexed, waiting)
+    seen = window.exact_vectors(snapshot, query.space, query.dimension, request.choice)
     if not len(seen.vectors):
         return _Indexes(_lanes(request, text, None), text.indexed, seen.pending, NO_VECTORS)
     return _Indexes(_lanes(request, text, ExactVectorLane(seen, query)), text.indexed, seen.pending)

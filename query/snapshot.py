@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
@@ -52,6 +52,10 @@ class Space(NamedTuple):
     model: str
 
 
+NO_SPACE: Final = Space(0, 1, "")
+"""Where no text has been embedded: no vector is of it, and spaces are counted from 1."""
+
+
 class Reader(Protocol):
     """Opens short read transactions on a store, and its indexes."""
 
@@ -88,5 +92,5 @@ class Reader(Protocol):
         """The vector index of the query's space, up to the store's ``head``; with ``before``, of the worlds that have
         lower numbers."""
 
-    def pending_vectors(self, space: int) -> int:
-        """How many texts have no vector in a space yet; counted up to a bound."""
+    def pending_vectors(self, space: int | None) -> int:
+        """How many texts have no vector in a space yet, or in the one that answers; counted up to a bound."""

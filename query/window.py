@@ -82,12 +82,12 @@ class Window:
                 self._exact_lanes[choice] = lane
         return lane
 
-    def exact_vectors(self, snapshot: Sight, query: VectorQuery, choice: Choice) -> SeenVectors:
+    def exact_vectors(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> SeenVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
-        key = (query.space, choice)
+        key = (space, choice)
         seen = self._exact_vectors.get(key)
         if seen is None:
-            seen = SeenVectors(snapshot, query.space, query.dimension, choice)
+            seen = SeenVectors(snapshot, space, dimension, choice)
             if self.place.is_confined and choice.period is None:
                 self._exact_vectors[key] = seen
         return seen

@@ -123,6 +123,26 @@ def test_what_has_no_vector_yet_is_found_by_its_words_and_counted(db: Database) 
     assert db.view().recall("hedgehog", k=1).pending == 0
 
 
+@pytest.mark.parametrize("options", [{}, {"exact": True}], ids=str)
+def test_what_waits_for_a_vector_is_counted_also_where_meaning_cannot_be_compared(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        home = db.create("Topic", "home").ref
+        for number in range(3):
+            db.create("Fact", f"fact {number}", content="the dog is ill", world=home if number else None)
+        assert db.view().recall("sick dog", **options).pending == 3
+        assert db.view(world=home).recall("sick dog", **options).pending == 2
+        assert db.view().recall("sick dog", lanes=["text"], **options).pending == 0
+        db.embed()
+        assert db.view().recall("sick dog", **options).pending == 0
+        db.create("Fact", "late", content="and so is the cat", world=home)
+    with worlddb.open(tmp_path / "store", embedder=None) as db:
+        answer = db.view().recall("sick dog", **options)
+        assert (answer.pending, list(answer.unavailable)) == (1, ["vector"])
+        assert db.view(world=home).recall("sick dog", **options).pending == 1
+
+
 def test_a_new_version_is_found_by_its_own_meaning_alone(db: Database) -> None:
     made = db.create("Fact", "plan", content="We travel to the seaside by train")
     db.embed()

@@ -38,7 +38,7 @@ class VectorReader(StoreReader):
         self._models = models
         self._vectors: dict[int, VectorFollower] = {}
         self._composed: dict[tuple[int, str], ComposedFollower] = {}
-        self._pending: dict[int, tuple[Head, int]] = {}
+        self._pending: dict[int | None, tuple[Head, int]] = {}
         self.told_of_pending: Callable[[], None] = _nobody
         """Called by a read that finds texts without vectors, which another process may have written."""
         super().__init__(env)
@@ -83,16 +83,22 @@ class VectorReader(StoreReader):
             return [] if then is None else [then]
         return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]
 
-    def pending_vectors(self, space: int) -> int:
-        """How many texts have no vector in a space yet; counted up to :data:`MAX_PENDING`, and once for each head."""
+    def pending_vectors(self, space: int | None) -> int:
+        """How many texts have no vector in a space yet, or in the one that answers; all of them if there is none.
+
+        Counted up to :data:`MAX_PENDING`, and once for each head. Where nothing was compared by meaning, whoever embeds
+        is not told: that a question finds no model does not bring one.
+        """
         with self.snapshot() as snapshot:
-            head = snapshot.log.head()
+            log, tables = snapshot.log, snapshot.tables
+            head = log.head()
             at, waiting = self._pending.get(space, (EMPTY_HEAD, 0))
             if at != head:
-                found = next((each for each in all_spaces(snapshot.log, snapshot.tables) if each.number == space), None)
-                waiting = sum(1 for _ in islice(pending(snapshot.log, snapshot.tables, found), MAX_PENDING))
+                spaces = (each for each in all_spaces(log, tables) if each.number == space)
+                found = space_in_use(log, tables) if space is None else next(spaces, None)
+                waiting = sum(1 for _ in islice(pending(log, tables, found), MAX_PENDING))
                 self._pending[space] = head, waiting
-        if waiting:
+        if waiting and space is not None:
             self.told_of_pending()
         return waiting
 

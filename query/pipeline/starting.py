@@ -128,7 +128,7 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
         top = sight.place.top
         inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
         if lane is None:
-            seen = window.exact_vectors(sight, query, choice)
+            seen = window.exact_vectors(sight, query.space, query.dimension, choice)
             if not len(seen.vectors):
                 return Ranked({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)

@@ -28,7 +28,7 @@ def _of_vectors(answer: Recall, in_one_world: bool) -> Iterator[str]:
         return
     for lane, why in answer.unavailable.items():
         yield f"Not searched by meaning, only by words and names ({lane}: {why})"
-    if answer.pending:
+    if answer.pending and not answer.unavailable:
         waiting = "One memory" if answer.pending == 1 else f"{answer.pending:,} memories"
         have = "has" if answer.pending == 1 else "have"
         yield f"{waiting} of this store {have} no vector yet: found by words and names only for now"
