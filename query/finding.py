@@ -110,7 +110,7 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else depth_for(k)
     text, vector, entity = lanes
-    if text is not None and vector is None and not request.neighbours:
+    if text is not None and vector is None and not entity and not request.neighbours:
         worded = partial(by_words, text, request.text, seq)
         return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:

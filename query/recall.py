@@ -107,7 +107,7 @@ def _found(window: Window, request: Request, text: PresentTextLane | None) -> re
 
 def _question(window: Window, request: Request) -> Question:
     """What is asked, and about whom, unless it is compared by words alone."""
-    if VECTOR not in request.lanes and TEXT in request.lanes:
+    if set(request.lanes) == {TEXT}:
         return Question(request.text, request.asked, NOBODY, request.text, request.neighbours)
     with window.sight() as snapshot:
         named = entities_named(snapshot, request.text, window.spec.identity_types)
@@ -117,7 +117,7 @@ def _question(window: Window, request: Request) -> Question:
 def _about(request: Request) -> str:
     """What of a request is compared: where evidence is added up, for groups all but the times that it names, which are
     evidence of their own. Among turns, "three weeks ago" also brings near the one that tells a time."""
-    by_several = VECTOR in request.lanes and request.lanes != (VECTOR,) and request.fusion == CONVEX
+    by_several = len(set(request.lanes)) > 1 and request.fusion == CONVEX
     return without_times(request.text) if request.group is not None and by_several else request.text
 
 

@@ -64,7 +64,7 @@ def test_a_recall_for_people_shows_conflicts_and_on_request_the_reasons(run, sma
     shown = run("recall", "dogs", "allowed").out
     assert "Dogs are allowed in the office." in shown
     assert shown.count("contradicted by") == 2
-    assert "found by" not in shown
+    assert "found by  " not in shown
     explained = run("recall", "Lisbon", "--valid", "2024-06-01", "--explain").out
     assert "found by  text: lisbon; score" in explained
     assert "source    a.txt" in explained

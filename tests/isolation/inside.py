@@ -237,7 +237,7 @@ class Inside:
         index.apply(sorted(documents, key=lambda each: (each.seq, each.node)), Marker(b"", self.view.seq, b""))
         refs = self.names.refs
         for query in QUERIES:
-            answer = self.view.recall(query)
+            answer = self.view.recall(query, lanes=["text"])
             assert (answer.exact, answer.indexed, answer.note) == (True, self.view.seq, "")
             found = [(hit.ref, hit.score, hit.world) for hit in answer]
             scored = [(hit.node, hit.score) for hit in index.search(query, limit=10)]
@@ -246,9 +246,12 @@ class Inside:
                 for number, score in newest_first(self.reads, self.inside - {self.top}, scored)[:10]
             ]
             assert found == expected
-            assert self.view.recall(query, exact=True) == answer
+            assert self.view.recall(query, lanes=["text"], exact=True) == answer
         everything = {refs[number] for number in self.inside}
         for query in QUERIES:
+            every = self.view.recall(query)
+            assert {hit.ref for hit in every} <= everything and every.lanes == ("text", "entity")
+            assert self.view.recall(query, exact=True) == every
             assert {hit.ref for hit in self.view.recall(query, neighbours=5)} <= everything
         self.groups(QUERIES[0])
         self.spans(QUERIES[0])
