@@ -144,7 +144,7 @@ def test_json_that_is_no_query_is_told_with_the_place(text: Any, place: str) -> 
 
 
 @pytest.mark.parametrize("half", [{"text": "a\ud800"}, {"seeds": "\ud800"}, {"world": "\ud800"}], ids=str)
-def test_half_a_character_has_no_json(half: dict[str, str]) -> None:
+def test_half_a_character_has_no_json(half: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="not valid Unicode"):
         Query.of(**half).to_json()
 
