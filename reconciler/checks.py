@@ -70,6 +70,7 @@ def _create(command: cmd.Create) -> None:
     if command.scope is not None:
         _ref(command.scope, "scope")
     _flag(command.revive, "revive")
+    _flag(command.anew, "anew")
 
 
 def checked_resolve(value: object) -> None:

@@ -36,7 +36,8 @@ class Create(Command, frozen=True, kw_only=True):
 
     ``resolve`` says which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``).
     They can only stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a
-    text come back to a world whose texts were erased.
+    text come back to a world whose texts were erased. ``anew`` hands the key on if its world has ended by now: to
+    another one, which is made.
     """
 
     CODE: ClassVar[str] = "create"
@@ -52,6 +53,7 @@ class Create(Command, frozen=True, kw_only=True):
     resolve: bool | str = True
     revive: bool = False
     scope: Ref | None = None
+    anew: bool = False
 
 
 class Revise(Command, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage
+from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.interval import Interval, checked_interval
 from worlddb.log.model.times import FOREVER
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 SAME_AS = "same_as"
 MAX_CHAIN = 64
 """How deep handlers may chain writes before the command is refused."""
+
+
+class Keyed(NamedTuple):
+    """What a key stands for: a lineage, its node if it is there, and the last one before it that has ended, if any."""
+
+    lineage: Lineage
+    node: int | None
+    ended: bytes
 
 
 class Context(Reading):
@@ -243,6 +251,23 @@ class Context(Reading):
         if isinstance(key, KnownKey):
             return Lineage(key.stands_for)
         return keyed_lineage(self.secret, key.encode())
+
+    def keyed_world(self, key: str | KnownKey, *, anew: bool, revive: bool) -> Keyed:
+        """What a caller's key stands for: the last one that was begun under it, or with ``anew`` one that is to be, if
+        that has ended by now. What was erased does not come back by this, unless ``revive`` says so."""
+        lineage, ended = self.lineage_of(key), b""
+        node = self.tables.node_of(lineage)
+        while node is not None and self._is_over(node):
+            following = next_keyed_lineage(self.secret, lineage)
+            known = self.tables.node_of(following)
+            if known is None and not (anew and (revive or self.body(node) is not None)):
+                break
+            lineage, node, ended = following, known, lineage
+        return Keyed(lineage, node, ended)
+
+    def _is_over(self, node: int) -> bool:
+        row = self.tables.node(node)
+        return bool(row.ended) and self.tables.version(node, row.versions).valid_to <= self.now
 
     def _write(self, edge: HandledEdge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
         ends = self._ends(edge)

@@ -48,6 +48,7 @@ NOTES = {
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
+    "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "until_successor": "{first} holds until {others} begins, which takes the same place later",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",

@@ -174,8 +174,10 @@ def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequenc
     """Whom a new world may already be; what comes of it can only be proposals."""
     if not isinstance(command, cmd.Create) or not command.resolve:
         return ()
-    if command.key is not None and ctx.tables.node_of(ctx.lineage_of(command.key)) is not None:
-        return ()
+    if command.key is not None:
+        known = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
+        if known.node is not None:
+            return ()
     if command.resolve == "all":
         home = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
         setting = setting_for(ctx, resolving, command.type, home)

@@ -28,10 +28,11 @@ def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Ma
     if command.key is None:
         lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
     else:
-        lineage = ctx.lineage_of(command.key)
-        existing = ctx.tables.node_of(lineage)
+        lineage, existing, ended = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
         if existing is not None:
             return _found_again(ctx, command, existing, details)
+        if ended:
+            ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
     refuse_forbidden(ctx, command.name, command.content, *command.aliases)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.test_docs import FENCE, text_of
-from worlddb import Database
+from worlddb import Database, InputError
 from worlddb.tools.agents import call, definitions, forget, recall, remember
 
 
@@ -24,6 +24,28 @@ from worlddb.tools.agents import call, definitions, forget, recall, remember
 def db(tmp_path: Path) -> Iterator[Database]:
     with worlddb.open(tmp_path / "store", author="the program") as opened:
         yield opened
+
+
+def test_whom_something_is_remembered_about_begins_anew_after_it_was_forgotten(db: Database) -> None:
+    def about(text: str) -> str:
+        made = remember(db, text, about="Ana")["id"]
+        return db.view().edges(made, type="refers_to", direction="out")[0].target
+
+    old = about("Ana lives in Lisbon.")
+    forget(db, old)
+    new = about("Ana is the new neighbour.")
+    assert new != old and about("Ana has a dog.") == new
+    assert [world.ref for world in db.view().find(name="Ana")] == [new]
+
+
+def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database) -> None:
+    now = remember(db, "Ana lives in Lisbon.", since="2020-01-01")["id"]
+    coming = remember(db, "Ana lives in Porto.", since="2999-01-01", replaces=now)["id"]
+    other = remember(db, "Ana lives in Braga.", replaces=coming)["id"]
+    assert [world.ref for world in db.view().find(type="Fact")] == [now]
+    assert [world.ref for world in db.view(valid="2999-02-01").find(type="Fact")] == [other]
+    with pytest.raises(InputError, match=f"not true by then: {other} took its place"):
+        remember(db, "Ana lives in Faro.", since="2999-03-01", replaces=now)
 
 
 def test_what_is_remembered_is_recalled_replaced_and_forgotten(db: Database) -> None:

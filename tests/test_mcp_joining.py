@@ -106,6 +106,28 @@ def test_a_purged_scope_begins_anew_with_its_entries(db: worlddb.Database) -> No
     assert entries(db) == ["Rex"] and db.view().get(edges(db, again, "refers_to")[0]) is not None
 
 
+def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worlddb.Database) -> None:
+    """The memory referred to an entry that nobody is shown, without a word of it."""
+    desk = Desk(db)
+    given = {"user_id": "ada", "about": ["Rex"]}
+    first = call(desk, "memory_write", text="Rex limps.", **given)
+    (old,) = edges(db, first["id"], "refers_to")
+    call(desk, "memory_retire", id=old, why="he died")
+    key = {"idempotency_key": "k1"}
+    second = call(desk, "memory_write", text="Rex is the name of the new dog.", **given, **key)
+    (new,) = edges(db, second["id"], "refers_to")
+    assert new != old and f"{old} was retired before, so {new} was begun under its name" in second["notes"]
+    third = call(desk, "memory_write", text="Rex likes cheese.", **given)
+    assert edges(db, third["id"], "refers_to") == [new] and third["notes"] == []
+    assert entries(db) == ["Rex"] and edges(db, first["id"], "refers_to") == [old]
+    call(desk, "memory_retire", id=new)
+    head = db.head()
+    assert call(desk, "memory_write", text="Rex is the name of the new dog.", **given, **key) == second
+    assert db.head() == head, "the same call with its key is one, whatever was retired since"
+    (last,) = edges(db, write(desk, "Rex is a cat.", about=["Rex"]), "refers_to")
+    assert last not in (old, new) and db.redecide().differing == () and db.verify(deep=True).ok
+
+
 def test_a_call_that_is_sent_again_with_its_key_is_one(db: worlddb.Database) -> None:
     desk = Desk(db)
     other = write(desk, "Rex is well.")

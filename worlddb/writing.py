@@ -33,12 +33,14 @@ class Writing(Setting):
         why: str = "",
         resolve: bool | str = "exact",
         revive: bool = False,
+        anew: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
         """Make a world inside ``world`` (default: the root).
 
         A ``key`` finds the same world again: an unchanged text changes nothing, a changed one is a revision. A world
-        whose texts were erased stays so, unless ``revive`` says that this text may come back.
+        whose texts were erased stays so, unless ``revive`` says that this text may come back, and one that has ended
+        is left as it is, unless ``anew`` says that another one is to begin under its key.
 
         ``resolve`` says how worlds of the same type and scope are found that this may be: "exact" by equal names, "all"
         also by names that are spelled or sound alike, ``False`` not at all. They are proposed, never merged unasked.
@@ -56,6 +58,7 @@ class Writing(Setting):
             why=why,
             resolve=True if resolve == "exact" else resolve,
             revive=revive,
+            anew=anew,
         )
         return self._execute([command], idempotency_key)
 

@@ -84,6 +84,11 @@ def keyed_lineage(secret: bytes, key: bytes) -> Lineage:
     return Lineage(keyed(secret, KEYED_LINEAGE, key)[:LINEAGE_BYTES])
 
 
+def next_keyed_lineage(secret: bytes, ended: bytes) -> Lineage:
+    """The lineage that a key stands for after the one that it stood for has ended, if it is handed on."""
+    return Lineage(keyed(secret, KEYED_LINEAGE, b"", ended)[:LINEAGE_BYTES])
+
+
 def world_hash(body: bytes, members_root: bytes, edges_root: bytes, t_create: int) -> bytes:
     """``world = H(body, members_root, edges_root, t_create)``: paper equation 2 in two steps."""
     return blake3(

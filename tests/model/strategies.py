@@ -154,6 +154,7 @@ create = recipe(
         "source": records,
         "resolve": st.booleans(),
         "revive": st.booleans(),
+        "anew": st.booleans(),
         **TIMES,
         **WHY,
     },

@@ -50,10 +50,13 @@ class OfWorlds(Tuning):
         why: str = "",
         resolve: bool = True,
         revive: bool = False,
+        anew: bool = False,
     ) -> int:
         inside = ROOT if world is None else self.world(world)
         twin = self._twin(type, name, aliases, inside) if resolve else None
-        if key is not None and key in self.state.keys:
+        before = self.state.keys.get(key or "")
+        handed_on = anew and before is not None and self._is_over(before, revive)
+        if key is not None and before is not None and not handed_on:
             texts = Texts(type, name, content, aliases)
             return self._found_again(self.state.keys[key], texts, valid_from, valid_to, source, why, revive)
         start = self.now if valid_from is None else valid_from
@@ -65,10 +68,16 @@ class OfWorlds(Tuning):
         self.state.worlds[made] = World(self.now, (version,), tuple(aliases), len(aliases))
         if key is not None:
             self.state.keys[key] = made
+        if handed_on and before is not None:
+            self.note("begun_anew", made, before)
         self.write("contains", inside, made, start=start)
         if twin is not None:
             self.stage(made, twin[0], evidence={"tier": "exact", "name": twin[1], "score": 1.0})
         return made
+
+    def _is_over(self, number: int, revive: bool) -> bool:
+        known = self.state.worlds[number]
+        return known.ended and known.newest.end <= self.now and (revive or known.newest.erasure is None)
 
     def _twin(self, type_name: str, name: str, aliases: tuple[str, ...], inside: int) -> tuple[int, str] | None:
         """The earliest open world of the type inside the scope that has the name; failing that, the next alias."""

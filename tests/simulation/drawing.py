@@ -100,6 +100,7 @@ class Drawing:
             source=lambda: rng.choice(SAYS),
             resolve=lambda: rng.random() < 0.5,
             revive=lambda: rng.random() < 0.5,
+            anew=lambda: rng.random() < 0.5,
         )
         needed = {"type": rng.choice(KINDS), "name": rng.choice(NAMES), "content": self._text()}
         return Recipe("create", needed | optional | self._times() | self._why())

@@ -83,7 +83,8 @@ def remember(
         made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
         if about:
             key = msgspec.json.encode([_KEYED, about]).decode()
-            named = tx.create("Entity", about, key=key, world=world, valid_from=_EVER, source=source, resolve="all")
+            given = {"key": key, "world": world, "source": source, "valid_from": _EVER}
+            named = tx.create("Entity", about, **given, resolve="all", anew=True)
             tx.link(made, "refers_to", named, valid_from=since)
         if replaced is not None:
             tx.link(made, "supersedes", replaced, valid_from=since)
@@ -227,9 +228,10 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     if not holds_no_more(view, found, since):
         return found.ref, since
     now = heirs(view, found.ref)
+    ended = f"{found.ref} is not true {'any more' if holds_no_more(view, found) else 'by then'}"
     if not now:
-        raise InputError(f"{found.ref} is not true any more, and nothing holds in its place", "Leave out replaces")
-    raise InputError(f"{found.ref} is not true any more: {now[0].ref} took its place", f"Replace {now[0].ref}")
+        raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
+    raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
 
 
 def _seen(db: Database, ref: str, world: Any) -> str:

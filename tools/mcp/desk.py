@@ -180,9 +180,11 @@ class Desk:
                 return
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
-        """Whom or what memories of a scope are about, in a batch: made at its first mention there, and resolved."""
+        """Whom or what memories of a scope are about, in a batch: made at its first mention there, and resolved. After
+        one that was retired, another begins."""
         inside = msgspec.json.encode((*key, name)).decode()
-        return tx.create(ENTRY, name, key=inside, world=scope, valid_from=_BEGINNING, resolve="all", source=source)
+        given = {"key": inside, "world": scope, "source": source, "valid_from": _BEGINNING}
+        return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
     def inside(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
         """The memories in some scopes, or all that the server sees; each once, in log order of a scope."""

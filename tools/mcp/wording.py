@@ -29,6 +29,7 @@ _REFUSED: Final = {
     "rejected_before": "Amend one of them first, if something new is known",
 }
 _NOTES: Final = {
+    "begun_anew": "{others} was retired before, so {first} was begun under its name",
     "conflict_left": "{first} ends, so it contradicts {others} no more, which goes on to hold. If what takes its place"
     " contradicts that too, say so with memory_write and contradicts",
     "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
