@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.model.stores import day, new_store
-from worlddb import InputError
+from worlddb import InputError, Receipt
 
 
 def test_a_key_whose_world_has_ended_is_handed_on_if_the_caller_says_so() -> None:
@@ -57,10 +57,15 @@ def test_one_that_begins_anew_is_looked_for_among_those_of_its_name() -> None:
 
 def test_one_call_with_its_key_is_one_whatever_ended_since() -> None:
     with new_store() as db:
-        given = {"key": "rex", "anew": True, "idempotency_key": "call 1"}
-        first = db.create("Entity", "Rex", valid_from=day(-9), **given)
+
+        def create() -> Receipt:
+            made = db.create("Entity", "Rex", key="rex", valid_from=day(-9), anew=True, idempotency_key="call 1")
+            assert isinstance(made, Receipt)
+            return made
+
+        first = create()
         db.retire(first, at=day(-1))
-        assert db.create("Entity", "Rex", valid_from=day(-9), **given) == first
+        assert create() == first
 
 
 def test_what_is_no_flag_is_told() -> None:
