@@ -107,7 +107,7 @@ class ConfinedTables:
         return ((place, row) for place, row in found if self._shows(place, row))
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
         found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))

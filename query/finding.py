@@ -20,6 +20,7 @@ from worlddb.query.ranking import (
     LANES,
     TEXT,
     VECTOR,
+    WIDE_ALONE,
     Lanes,
     Question,
     Ranked,
@@ -114,7 +115,7 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
         worded = partial(by_words, text, request.text, seq)
         return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
-        near = partial(by_meaning, vector)
+        near = partial(by_meaning, vector, wide=WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
     best = fused(snapshot, gate, lanes, question, k, request.fusion)

@@ -26,6 +26,11 @@ VECTOR: Final = "vector"
 ENTITY: Final = "entity"
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; whatever more refers to tells little."""
+WIDE: Final = 2
+"""For how many times as many hits vectors are searched as are looked at in a world: of those that lie deep in its list
+a graph misses more than of the first."""
+WIDE_ALONE: Final = 4
+"""As much where no other lane is asked, which looks at half as many."""
 _PER_NODE: Final = 4
 """How many versions of each world are looked at where its score by words is looked up."""
 LANES: Final = (TEXT, VECTOR, ENTITY)
@@ -87,11 +92,14 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     proposed: dict[str, list[Passed]] = {
         lane: [] for lane, asked in ((TEXT, text), (VECTOR, vector)) if asked is not None
     }
-    # By meaning first: what is searched by words may have been begun before, beside this.
+    # By meaning first, and beside it what is searched by words.
     if vector is not None:
+        if text is not None:
+            text.begin(question.about, limit=depth, through=moment.seq, nodes=gate.members)
 
         def propose(lane: VectorLane) -> list[Passed]:
-            return list(islice(gate.passing(partial(by_meaning, lane), depth, 2 * depth), depth))
+            near = partial(by_meaning, lane, wide=1 if gate.is_open else WIDE)
+            return list(islice(gate.passing(near, depth, 2 * depth), depth))
 
         if fusion == CONVEX:
             vector, proposed[VECTOR] = proposed_by_meaning(vector, question.text, propose)
@@ -145,9 +153,9 @@ def by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collect
     return lane.search(text, limit=limit, through=through, nodes=nodes)
 
 
-def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None) -> Sequence[Proposed]:
-    """The best hits of the vector lane."""
-    return lane.search(limit=limit, nodes=nodes)
+def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1) -> Sequence[Proposed]:
+    """The best hits of the vector lane, which looks for ``wide`` times as many where it may choose among all."""
+    return lane.search(limit=wide * limit if nodes is None else limit, nodes=nodes)[:limit]
 
 
 def _evidence(

@@ -219,5 +219,7 @@ def _searched(window: Window, snapshot: Sight, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
     moment, top = snapshot.place
     inside = searched_world(window, snapshot, request)
-    members = None if inside == top else members_below(snapshot.tables, inside, moment, _COUNTED)
-    return snapshot.population() if members is None else len(members)
+    if inside == top:
+        return snapshot.population()
+    members = snapshot.members_known(inside) or members_below(snapshot.tables, inside, moment, _COUNTED)
+    return snapshot.population() if members is None or len(members) > _COUNTED else len(members)

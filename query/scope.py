@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.asof import Moment, edge_seen
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow
@@ -71,29 +73,76 @@ class Scope:
         return False
 
 
+class Stretch(NamedTuple):
+    """The valid times, half-open, at which the same edges are in force."""
+
+    start: int
+    end: int
+
+    def holds(self, valid: int) -> bool:
+        """True if a valid time is one of them."""
+        return self.start <= valid < self.end
+
+    def around(self, valid: int, start: int, end: int) -> Stretch:
+        """Those around ``valid`` at which an edge is in force that is so from ``start`` to ``end``, or is not."""
+        first, beyond = self
+        for bound in (start, end):
+            if bound <= valid:
+                first = max(first, bound)
+            else:
+                beyond = min(beyond, bound)
+        return Stretch(first, beyond)
+
+    def within(self, other: Stretch) -> Stretch:
+        """Those that are both here and there."""
+        return Stretch(max(self.start, other.start), min(self.end, other.end))
+
+
+ALL_TIMES: Final = Stretch(ALWAYS, FOREVER)
+
+
 class Inhabitants:
-    """The nodes inside a world at a moment, listed as far as is asked; who asks for more goes on where it stopped."""
+    """The nodes inside a world at a moment, listed as far as is asked; who asks for more goes on where it stopped.
+
+    ``stretch`` has the valid times at which they are the same, as far as they are listed; ``None`` if that cannot be
+    told, since an end of an edge was moved after the moment's commit.
+    """
 
     def __init__(self, tables: TableReads, world: int, moment: Moment) -> None:
         self._tables = tables
-        self._moment = moment
-        self._found: set[int] = set()
-        self._pending = [world]
+        self.moment = moment
+        self.found: set[int] = set()
+        self.stretch: Stretch | None = ALL_TIMES
+        self._next = [world]
         self._edges: Iterator[tuple[EdgePlace, EdgeRow]] = iter(())
 
     def listed(self, limit: int | None = None) -> set[int] | None:
         """All of them, or ``None`` if there are more than ``limit``."""
-        tables, moment, found = self._tables, self._moment, self._found
+        tables, moment, found = self._tables, self.moment, self.found
         while True:
             for place, row in self._edges:
+                self._note(row)
                 if row.target not in found and edge_seen(tables, place, row, moment):
                     found.add(row.target)
-                    self._pending.append(row.target)
+                    self._next.append(row.target)
                     if limit is not None and len(found) > limit:
                         return None
-            if not self._pending:
+            if not self._next:
                 return found
-            self._edges = tables.outgoing(self._pending.pop(), CONTAINS_CODE, known_by=moment.seq)
+            # Level by level and in order: neighbours in a table are found together.
+            level, self._next = sorted(self._next), []
+            self._edges = tables.between(level, CONTAINS_CODE, None, known_by=moment.seq)
+
+    def _note(self, row: EdgeRow) -> None:
+        """Of an edge that is known at the moment, in force or not, when that may change."""
+        seq, valid = self.moment
+        stretch = self.stretch
+        if stretch is None or row.unlinked <= seq:
+            return
+        if row.closed > seq:
+            self.stretch = None
+        elif row.valid_from > stretch.start or row.valid_to < stretch.end:
+            self.stretch = stretch.around(valid, row.valid_from, row.valid_to)
 
 
 def members_below(tables: TableReads, world: int, moment: Moment, limit: int | None = None) -> set[int] | None:

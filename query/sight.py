@@ -9,6 +9,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.commit import Header
 from worlddb.log.model.events import NONE
+from worlddb.projections.indexes.nodes import Nodes
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.asof import Moment, nodes_known
 from worlddb.projections.tables.reading import TableReads
@@ -18,8 +19,9 @@ from worlddb.projections.tables.tunings import Tuning, tunings_holding, tunings_
 from worlddb.projections.tables.vectors import vector_place
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
+from worlddb.query.interiors import Interiors
 from worlddb.query.records import Erasure
-from worlddb.query.scope import members_below, placings_at
+from worlddb.query.scope import Inhabitants, members_below, placings_at
 from worlddb.query.snapshot import Snapshot
 
 MOST_BODIES: Final = 64
@@ -41,7 +43,7 @@ class Place(NamedTuple):
 class Sight:
     """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
 
-    __slots__ = ("_bodies", "_placings", "_snapshot", "place", "tables")
+    __slots__ = ("_bodies", "_interiors", "_placings", "_snapshot", "place", "tables")
 
     def __init__(
         self,
@@ -50,10 +52,13 @@ class Sight:
         known: dict[int, bool] | None = None,
         *,
         also_at: Moment | None = None,
+        interiors: Interiors | None = None,
     ) -> None:
-        """``also_at``: of what is confined, show only what is inside at this moment too."""
+        """``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
+        whole store, and of use to nobody who sees a part of it."""
         self._snapshot = snapshot
         self._placings: dict[int, list[EdgePlace]] = {}
+        self._interiors = None if place.is_confined else interiors
         self._bodies: dict[bytes, Body | None] = {}
         self.place = place
         self.tables: TableReads = snapshot.tables
@@ -83,6 +88,14 @@ class Sight:
         if found is None:
             found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
         return found
+
+    def members_known(self, world: int) -> Nodes | None:
+        """Who lies inside a world at the moment, if that is known from a read before."""
+        return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
+
+    def keep_members(self, world: int, listed: Inhabitants) -> Nodes:
+        """Who was listed as inside a world, for this read and those that follow."""
+        return Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
 
     def details(self, seq: int, position: int) -> Details:
         """The details that a command left in a commit; empty ones if it left none or they were erased."""

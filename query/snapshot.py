@@ -15,6 +15,7 @@ from worlddb.projections.tables.tables import Tables
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.composed import ComposedFollower
+    from worlddb.query.interiors import Interiors
     from worlddb.query.lanes.text import PresentTextLane
     from worlddb.query.lanes.vector import VectorLane, VectorQuery
 
@@ -58,6 +59,9 @@ NO_SPACE: Final = Space(0, 1, "")
 
 class Reader(Protocol):
     """Opens short read transactions on a store, and its indexes."""
+
+    interiors: Interiors
+    """Who lies inside worlds that were asked about before."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A snapshot for the length of one call."""

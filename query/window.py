@@ -55,7 +55,8 @@ class Window:
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
-            yield Sight(snapshot, self.place, self._inside, also_at=self._also_at)
+            interiors = self.reader.interiors
+            yield Sight(snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors)
 
     def present_lane(self) -> PresentTextLane:
         """The text index of the whole store, up to its head."""

@@ -12,6 +12,7 @@ import worlddb
 from worlddb import Database
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.query import candidates
+from worlddb.query.interiors import Interiors
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.period import Choice
 from worlddb.query.scope import Inhabitants, members_below
@@ -44,6 +45,11 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
         yield opened
 
 
+def forget(db: Database) -> None:
+    """Who lies inside of worlds that were asked about before."""
+    db._reader.interiors = Interiors()
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_found_in_a_world_does_not_hang_on_how_its_members_are_told(
     db: Database, shape: str, monkeypatch: pytest.MonkeyPatch
@@ -52,6 +58,11 @@ def test_what_is_found_in_a_world_does_not_hang_on_how_its_members_are_told(
     for way, (small, for_a_hit) in WAYS.items():
         monkeypatch.setattr(candidates, "SMALL_WORLD", small)
         monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", for_a_hit)
+        forget(db)
+        found[way] = db.view().recall("What did the garden look like in spring?", world="Garden", k=12, **SHAPES[shape])
+    forget(db)
+    monkeypatch.setattr(candidates, "SMALL_WORLD", 1_000)
+    for way in ("listed", "known from before"):
         found[way] = db.view().recall("What did the garden look like in spring?", world="Garden", k=12, **SHAPES[shape])
     first = found["listed at once"]
     assert len(first.groups or first.hits) >= (2 if shape == "groups" else 12)
@@ -73,9 +84,11 @@ def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_a
 
     monkeypatch.setattr(PresentTextLane, "search", counted)
     monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
+    forget(db)
     db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
     listed, asked[:] = list(asked), []
     monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    forget(db)
     db.view().recall("the garden in spring, day", world="Garden", k=12, lanes=["text"])
     assert listed[-1] == (64, True)
     assert not any(among for _, among in asked)
@@ -102,6 +115,7 @@ def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
     """As a query by a vector takes them, that sees identities as one: the first hits may be all of one."""
     monkeypatch.setattr(candidates, "SMALL_WORLD", 3)
     monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
+    forget(db)
     view, asked = db.view(), list[int]()
     with view._sight() as sight:
         world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))

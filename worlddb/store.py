@@ -23,6 +23,7 @@ from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
 from worlddb.projections.tables.supposed import described, identity_of, refuse_supposed
 from worlddb.projections.tables.tables import Tables
+from worlddb.query.interiors import Interiors
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot
 from worlddb.reconciler.lease import LEASE_FILE
@@ -129,6 +130,7 @@ class StoreReader:
             """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, StoreCreated)
         self.root = first.root
+        self.interiors = Interiors()
         self._threads = _threads()
         self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self.chain_at)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.store.durable import sync_file, sync_folder
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.nodes import Nodes
 from worlddb.projections.indexes.vector_rows import CHUNK, VectorHit
 from worlddb.projections.indexes.vector_search import Searched, new_index
 
@@ -46,6 +47,7 @@ class Base:
         self._nodes = rows[:, 0]
         self._order = order
         self._vectors = Searched(rows, index)
+        self._placed: tuple[Nodes, Numbers] | None = None
 
     @property
     def count(self) -> int:
@@ -74,6 +76,13 @@ class Base:
         if before is not None:
             earlier = int(np.searchsorted(self._nodes, before, side="left", sorter=self._order))
         return self.search(query, limit, None if earlier == self.count else self._order[:earlier])
+
+    def places_of_members(self, members: Nodes) -> Numbers:
+        """As :meth:`places_of_nodes`, of worlds that are asked about again and again."""
+        placed = self._placed
+        if placed is None or placed[0] is not members:
+            self._placed = placed = members, self.places_of_nodes(members.in_order)
+        return placed[1]
 
     def places_of_nodes(self, nodes: Numbers) -> Numbers:
         """The places of all vectors of some worlds (given in order)."""

@@ -55,6 +55,7 @@ class Searched:
         self.is_graph = hasattr(index, "hnsw")
         self._list = import_module("faiss").downcast_index(index.storage) if self.is_graph else index
         self._rows = _rows_of(self._list)
+        self._passing: tuple[Numbers, Any] | None = None
 
     @property
     def count(self) -> int:
@@ -75,7 +76,7 @@ class Searched:
             return []
         if selected is not None and not by_graph and passing <= GATHERED_SHARE * self.count:
             return self._best(self.scores(query, selected), np.asarray(selected), limit)
-        selector = None if selected is None else _bitmap(selected, self.count)
+        selector = None if selected is None else self._selector(selected)
         fetch = limit + TIE_ROOM
         while True:
             scores, places = self._fetched(query, fetch, selector, passing, by_graph)
@@ -112,6 +113,13 @@ class Searched:
             scores, places = index.search(query[None, :], min(limit, self.count), params=parameters)
         held = places[0] >= 0
         return scores[0][held], places[0][held]
+
+    def _selector(self, selected: Numbers) -> Any:
+        """Lets the selected places pass; kept for who asks again with the very same, as in a world."""
+        passing = self._passing
+        if passing is None or passing[0] is not selected:
+            self._passing = passing = selected, _bitmap(selected, self.count)
+        return passing[1]
 
     def _wide(self, passing: int, limit: int) -> int:
         """How many candidates a search of the graph keeps: as many times more as vectors do not pass."""

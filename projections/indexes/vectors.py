@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.nodes import Nodes, in_order
 from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
 from worlddb.projections.indexes.vector_rows import (
     STATEMENT_BONUS,
@@ -72,19 +73,18 @@ class VectorFollower:
         """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
         of those worlds alone; with ``before``, of worlds with lower numbers than that. A version that has several
         vectors may be found several times. A text that is nothing but statements is nearer by ``stating``."""
-        import numpy as np
-
         query = extended(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
             return []
         base, tail = self._level(head)
-        wanted = None if nodes is None else np.array(sorted(nodes), dtype=np.int64)
+        wanted = None if nodes is None else in_order(nodes)
         hits: list[VectorHit] = []
         if base is not None:
             if wanted is None:
                 hits.extend(base.search_before(query, limit, before))
             else:
-                hits.extend(base.search(query, limit, base.places_of_nodes(wanted)))
+                places = base.places_of_members(nodes) if isinstance(nodes, Nodes) else base.places_of_nodes(wanted)
+                hits.extend(base.search(query, limit, places))
         if not len(tail):
             return hits
         hits.extend(tail.search(query, limit, wanted, before))

@@ -120,7 +120,8 @@ class Table:
             return
         with self._txn.cursor() as cursor:
             for within in map(self._first.__add__, prefixes):
-                if cursor.set_range(within):
+                # Most nodes have no edge of a type, and to begin with the next pair would cost more than this look.
+                if cursor.set_range(within) and cursor.key().startswith(within):  # type: ignore[union-attr]
                     yield _under(within, cursor.iternext())  # type: ignore[arg-type]
 
     def stored(self, prefix: bytes) -> list[Pair]:

@@ -74,7 +74,7 @@ class TableReads(Protocol):
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]: ...
 
     def incoming(

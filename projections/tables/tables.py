@@ -239,16 +239,16 @@ class Tables(WholeTables):
         return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
 
     def between(
-        self, sources: Iterable[int], code: int, targets: Set[int], *, known_by: int = LIVE
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges of a type from any of some nodes to any of others, written up to commit ``known_by``. The rows of edges
-        to other nodes are not decoded."""
+        """Edges of a type from any of some nodes to any of others, or to any at all, written up to commit ``known_by``.
+        The rows of edges to other nodes are not decoded."""
         for group in self.out.scan_each(EDGE_PREFIX.pack(source, code) for source in sources):
             for pair in group:
                 target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
                 if seq > known_by:
                     break
-                if target in targets:
+                if targets is None or target in targets:
                     yield outgoing_edge(pair)
 
     def live_targets(self, node: int, code: int) -> list[int]:

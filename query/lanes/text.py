@@ -60,13 +60,16 @@ class PresentTextLane:
         self._begun: tuple[_Asked, Begun] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
-        """As :class:`TextLane` has it, in another thread. One search at a time is begun; the next takes its place."""
+        """As :class:`TextLane` has it, in another thread. One search at a time is begun; another takes its place."""
+        asked = _Asked(text, limit, through, nodes)
+        if self._begun is not None and self._begun[0] == asked:
+            return
         self.close()
         if self._threads is not None:
             begun = self._follower.begin(
                 _terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes, threads=self._threads
             )
-            self._begun = _Asked(text, limit, through, nodes), begun
+            self._begun = asked, begun
 
     def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
         begun = self._begun

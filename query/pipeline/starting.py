@@ -14,7 +14,7 @@ from worlddb.query.naming import named_node
 from worlddb.query.period import Choice
 from worlddb.query.pipeline.operators import Selection
 from worlddb.query.pipeline.value import Start
-from worlddb.query.ranking import by_meaning
+from worlddb.query.ranking import WIDE_ALONE, by_meaning
 from worlddb.query.recall import NO_VECTORS, recall
 from worlddb.query.request import Request
 from worlddb.query.unify import Classes
@@ -132,7 +132,7 @@ def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
             if not len(seen.vectors):
                 return Ranked({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)
-        passing = Gate(sight, inside, choice).passing(partial(by_meaning, lane), start.k)
+        passing = Gate(sight, inside, choice).passing(partial(by_meaning, lane, wide=WIDE_ALONE), start.k)
         classes = Classes(sight, window.spec) if window.unify else None
         new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
         scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}

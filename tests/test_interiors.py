@@ -1,0 +1,151 @@
+"""Who lies inside a world is kept from one read to the next, and is always what a list made anew would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlddb
+from worlddb import Database, View
+from worlddb.query import candidates, interiors
+from worlddb.query.scope import Inhabitants, Stretch, members_below
+
+TIMES = ("2020-01-01", "2024-06-01", "2030-01-01")
+"""Of views, and of what begins and ends between them."""
+BOUNDS = ("2019-01-01", "2022-01-01", "2027-01-01", None)
+
+
+class Unlisted(Inhabitants):
+    """Of a world that nobody has to list."""
+
+    def listed(self, limit: int | None = None) -> set[int] | None:
+        raise AssertionError("it is known who is inside")
+
+
+def known_and_right(view: View, node: int) -> bool:
+    """True if the members of a world were known, which they must be rightly; they are listed and kept if not."""
+    with view._sight() as sight:
+        known = sight.members_known(node)
+        exact = members_below(sight.tables, node, view.moment)
+        assert exact is not None
+        if known is None:
+            listed = Inhabitants(sight.tables, node, view.moment)
+            listed.listed()
+            assert sight.keep_members(node, listed).nodes == exact
+        else:
+            assert known.nodes == exact
+            assert known.in_order.tolist() == sorted(exact)
+        return known is not None
+
+
+def grown(db: Database, worlds: list[str], random: Random) -> None:
+    """One random change of what contains what."""
+    step, one, other = random.random(), random.choice(worlds), random.choice(worlds)
+    start, end = random.choice(BOUNDS), random.choice(BOUNDS)
+    try:
+        if step < 0.4:
+            worlds.append(db.create("World", f"world {len(worlds)}", world=one).ref)
+        elif step < 0.6:
+            db.link(one, "contains", other, valid_from=start, valid_to=end)
+        elif step < 0.7:
+            db.move(one, other)
+        elif step < 0.9:
+            edges = [edge.ref for edge in db.view(valid=random.choice(TIMES)).edges(one, type="contains")]
+            if edges:
+                db.unlink(random.choice(edges))
+        else:
+            db.retire(one, at=random.choice(TIMES))
+    except worlddb.InputError:
+        pass  # A span that ends before it begins.
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=6, deadline=None)
+def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_since(seed: int) -> None:
+    random = Random(seed)
+    with TemporaryDirectory() as folder, worlddb.open(Path(folder) / "store") as db:
+        worlds = [db.create("World", f"world {number}").ref for number in range(3)]
+        known = 0
+        for _ in range(30):
+            grown(db, worlds, random)
+            views = [db.view(valid=valid) for valid in TIMES]
+            views.append(db.view(valid=TIMES[0], seq=random.randint(4, views[0].seq)))
+            for ref in worlds[:3]:
+                with views[0]._sight() as sight:
+                    node = sight.tables.node_of(bytes.fromhex(ref))
+                assert node is not None
+                known += sum(known_and_right(view, node) for view in views)
+        assert known > 20
+
+
+def test_a_world_that_grows_is_not_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        garden = db.create("World", "Garden").ref
+        shed = db.create("World", "Shed").ref
+        db.create("Note", "rake", content="A rake leans in the shed.", world=shed)
+        for number in range(4):
+            db.create("Note", f"bed {number}", content=f"The garden bed {number} in spring.", world=garden)
+
+        def found() -> set[str]:
+            return {hit.name for hit in db.view().recall("garden bed rake in spring", world=garden).hits}
+
+        assert found() == {f"bed {number}" for number in range(4)}
+        monkeypatch.setattr(candidates, "Inhabitants", Unlisted)
+        assert found() == {f"bed {number}" for number in range(4)}
+        db.create("Note", "bed 4", content="The garden bed 4 in spring.", world=garden)
+        assert "bed 4" in found()
+        monkeypatch.undo()
+        edge = db.link(garden, "contains", shed).refs[0]
+        assert "rake" in found()
+        db.unlink(edge)
+        assert "rake" not in found()
+
+
+def test_a_part_of_the_store_shares_nothing_of_what_the_whole_knows(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        outer = db.create("World", "Outer").ref
+        inner = db.create("World", "Inner", world=outer).ref
+        outside = db.create("Note", "outside").ref
+        db.link(inner, "contains", outside)
+        whole = db.view()
+        with whole._sight() as sight:
+            node = sight.tables.node_of(bytes.fromhex(inner))
+        assert node is not None
+        assert not known_and_right(whole, node)
+        assert known_and_right(whole, node)
+        with db.view(world=outer)._sight() as sight:
+            assert sight.members_known(node) is None
+
+
+def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interiors, "MAX_WORLDS", 2)
+    monkeypatch.setattr(interiors, "MAX_COMMITS", 1)
+    with worlddb.open(tmp_path / "store") as db:
+        refs = [db.create("World", f"world {number}").ref for number in range(3)]
+        with db.view()._sight() as sight:
+            nodes = [sight.tables.node_of(bytes.fromhex(ref)) for ref in refs]
+        first, second, third = (node for node in nodes if node is not None)
+        view = db.view()
+        assert [known_and_right(view, node) for node in (first, second, first, third, first, second)] == [
+            *(False, False, True, False, True, False)
+        ]
+        db.create("Note", "one")
+        assert known_and_right(db.view(), second)
+        db.create("Note", "two")
+        db.create("Note", "three")
+        assert not known_and_right(db.view(), second)
+
+
+def test_a_stretch_ends_where_an_edge_begins_or_ends() -> None:
+    every = Stretch(0, 100)
+    assert every.around(50, 20, 80) == Stretch(20, 80)
+    assert every.around(50, 60, 80) == Stretch(0, 60)
+    assert every.around(50, 20, 50) == Stretch(50, 100)
+    assert every.around(20, 20, 100).holds(20)
+    assert not every.around(50, 20, 80).holds(80)
+    assert Stretch(10, 60).within(Stretch(20, 90)) == Stretch(20, 60)
