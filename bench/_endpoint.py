@@ -1,7 +1,7 @@
 """A language model behind an endpoint that the user names, which speaks OpenAI's or Anthropic's interface.
 
-One request at a time, each with a time limit, over the standard library. Nothing of WorldDB needs a model; this is for
-the benchmark that measures what one makes of what was recalled.
+One request at a time, each with a time limit, and no redirects: the key goes to the endpoint and to nobody else.
+Nothing of WorldDB needs a model; this is for the benchmark that measures what one makes of what was recalled.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from http.client import HTTPException
+from http import HTTPStatus
 from time import sleep
-from typing import Any, Final, Literal, NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from typing import Any, Final, NamedTuple, NoReturn
 
 from worlddb import InputError, UnavailableError
+from worlddb.reconciler.embedders.posting import Reply, Unanswered, address_of, post
 
-Interface = Literal["openai", "anthropic"]
 INTERFACES: Final = ("openai", "anthropic")
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 ATTEMPTS: Final = 3
@@ -79,30 +76,22 @@ class Endpoint(NamedTuple):
     def _post(self, prompt: str, most_tokens: int) -> bytes:
         said = {"model": self.model, "max_tokens": most_tokens, "temperature": 0.0}
         said["messages"] = [{"role": "user", "content": prompt}]
-        path, headers = _PATHS[self.interface], _headers(self.interface, self.key)
-        request = Request(self.url.rstrip("/") + path, json.dumps(said).encode(), headers)
+        path, headers, seconds = _PATHS[self.interface], _headers(self.interface, self.key), self.timeout_seconds
+        to, body = address_of(self.url), json.dumps(said).encode()
         try:
-            with urlopen(request, timeout=self.timeout_seconds) as answer:
-                held: bytes = answer.read(MAX_ANSWER_BYTES + 1)
-        except HTTPError as error:
-            with error:
-                told = error.read(_SHOWN).decode(errors="replace")
-            self._turned_away(error.code, told)
-        except (URLError, HTTPException, OSError) as error:
-            reason = getattr(error, "reason", None) or error
-            told = (
-                f"{self!r} did not answer within {self.timeout_seconds:g} s"
-                if _is_late(reason)
-                else f"{self!r}: {reason}"
-            )
+            reply = post(to, path, body, headers, seconds=seconds, most_bytes=MAX_ANSWER_BYTES)
+        except Unanswered as error:
+            told = f"{self!r} did not answer: {error}"
             raise EndpointUnavailable(told, "Check the address, or give it more time with --timeout") from None
-        if len(held) > MAX_ANSWER_BYTES:
-            raise EndpointMalformed(f"{self!r} answered with more than {MAX_ANSWER_BYTES:,} bytes", "Check the address")
-        return held
+        if reply.status != HTTPStatus.OK:
+            self._turned_away(reply)
+        return reply.body
 
-    def _turned_away(self, status: int, told: str) -> None:
-        said = f"{self!r} answered {status}: {told}"
-        if status in _TURNED_AWAY:
+    def _turned_away(self, reply: Reply) -> NoReturn:
+        told = reply.body.decode(errors="replace")
+        told = told.replace(self.key, "***") if self.key else told
+        said = f"{self!r} answered {reply.status}: {told[:_SHOWN]}"
+        if reply.status in _TURNED_AWAY:
             raise EndpointUnavailable(said, "Try again later; with --transcript it goes on where it stopped")
         raise EndpointRefused(said, "Check --endpoint, --interface, --model and the key")
 
@@ -131,18 +120,14 @@ _PATHS: Final = {"openai": "/chat/completions", "anthropic": "/messages"}
 def _headers(interface: str, key: str) -> Mapping[str, str]:
     sent = {"Content-Type": "application/json"}
     if interface == "anthropic":
-        return sent | {"x-api-key": key, "anthropic-version": _ANTHROPIC_VERSION}
-    return sent | {"Authorization": f"Bearer {key}"}
+        return sent | {"anthropic-version": _ANTHROPIC_VERSION} | ({"x-api-key": key} if key else {})
+    return sent | ({"Authorization": f"Bearer {key}"} if key else {})
 
 
 def _said(interface: str, answer: Any) -> Any:
     if interface == "anthropic":
         return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
     return answer["choices"][0]["message"]["content"]
-
-
-def _is_late(reason: object) -> bool:
-    return isinstance(reason, TimeoutError) or "timed out" in str(reason)
 
 
 def endpoint_of(
@@ -153,13 +138,18 @@ def endpoint_of(
     Raises:
         InputError: a part of it is missing or wrong, or the variable with the key is not set.
     """
-    if not url or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise InputError(f"The endpoint is {url!r}", "Give --endpoint, such as http://127.0.0.1:8000/v1")
+    if not url:
+        raise InputError("No endpoint was named", "Give --endpoint, such as http://127.0.0.1:8000/v1")
+    address_of(url)
     if not model:
         raise InputError("No model was named", "Give --model")
     key = os.environ.get(key_variable, "") if key_variable else ""
     if key_variable and not key:
         raise InputError(f"The environment variable {key_variable!r:.80} is not set", "Put the key there")
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(
+            f"The key in {key_variable!r:.80} has characters that no header may have", "Check it for line ends"
+        )
     if not 0 < timeout_seconds < float("inf"):
         raise InputError(f"The time limit is {timeout_seconds}", "Give seconds, more than 0")
     return Endpoint(url, model, interface, key, timeout_seconds)

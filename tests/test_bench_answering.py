@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +39,8 @@ def served(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             status, body = script(len(asked), said, self.headers)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
+            if status == 302:
+                self.send_header("Location", "/elsewhere")
             self.end_headers()
             self.wfile.write(body)
 
@@ -128,16 +130,56 @@ def test_an_answer_that_is_not_of_the_interface_is_a_typed_error(body: bytes) ->
 def test_silence_and_an_address_without_anybody_are_typed_errors_in_bounded_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(EndpointUnavailable, match=r"did not answer within 0\.05 s"):
+        with pytest.raises(EndpointUnavailable, match=r"longer than 0\.05 seconds"):
             model(url, timeout_seconds=0.05).ask("what?", most_tokens=7)
     with pytest.raises(EndpointUnavailable, match="refused"):
         model(url).ask("what?", most_tokens=7)
+
+
+def test_an_endpoint_that_says_a_little_now_and_then_is_left_too() -> None:
+    left = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        """Half an answer to each request, a byte at a time; for half a minute at most."""
+        for _ in range(3):
+            asker, _ = server.accept()
+            with asker, suppress(OSError):
+                asker.recv(65_536)
+                asker.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                for _ in range(100):
+                    asker.sendall(b" ")
+                    if left.wait(0.1):
+                        return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(30)
+        dripping = threading.Thread(target=drip, args=(server,))
+        dripping.start()
+        try:
+            with pytest.raises(EndpointUnavailable, match=r"longer than 0\.3 seconds"):
+                model(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_seconds=0.3).ask("what?", most_tokens=7)
+        finally:
+            left.set()
+            dripping.join(60)
+        assert not dripping.is_alive()
+
+
+def test_nobody_is_sent_elsewhere_with_the_key_and_no_message_has_it() -> None:
+    with served(lambda *_: (302, b"")) as (url, asked):
+        with pytest.raises(EndpointRefused, match="302"):
+            model(url).ask("what?", most_tokens=7)
+        assert len(asked) == 1
+    with served(lambda *_: (401, b"the key secret is wrong " + b"x" * 400)) as (url, _):
+        with pytest.raises(EndpointRefused, match=r"the key \*\*\* is wrong") as told:
+            model(url).ask("what?", most_tokens=7)
+        assert "secret" not in str(told.value)
 
 
 def test_an_endpoint_that_is_not_named_in_full_is_told_before_anything_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("A_KEY", "secret")
+    monkeypatch.setenv("TORN_KEY", "secret\n")
     assert endpoint_of("http://127.0.0.1/v1", "m", "openai", "A_KEY", 3).key == "secret"
     assert endpoint_of("http://127.0.0.1/v1", "m", "openai", None, 3).key == ""
     for url, name, variable, seconds in (
@@ -145,12 +187,15 @@ def test_an_endpoint_that_is_not_named_in_full_is_told_before_anything_is_asked(
         ("ftp://x", "m", "A_KEY", 3),
         ("http://", "m", "A_KEY", 3),
         ("http://x", None, "A_KEY", 3),
+        ("http://name:secret@x", "m", "A_KEY", 3),
         ("http://x", "m", "NO_SUCH_KEY", 3),
+        ("http://x", "m", "TORN_KEY", 3),
         ("http://x", "m", "A_KEY", 0),
         ("http://x", "m", "A_KEY", float("nan")),
     ):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as told:
             endpoint_of(url, name, "openai", variable, seconds)
+        assert "secret" not in str(told.value)
 
 
 class Scripted:
