@@ -18,6 +18,7 @@ import msgspec
 
 from bench._endpoint import INTERFACES, endpoint_of
 from bench._haystacks import ABSTAINING
+from bench._report import positive
 from worlddb import Hit, InputError, MalformedFile, format_time
 
 ANSWER_TOKENS: Final = 512
@@ -185,7 +186,7 @@ def add_arguments(arguments: argparse.ArgumentParser) -> None:
     half.add_argument("--judge-model", help="the model that judges (default: the one that answers)")
     half.add_argument("--key-variable", metavar="NAME", help="the environment variable with the key")
     half.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one request (default: 120)")
-    half.add_argument("--turns", type=int, default=50, help="how many recalled turns an answer is made from")
+    half.add_argument("--turns", type=positive, default=50, help="how many recalled turns an answer is made from")
     half.add_argument("--transcript", type=Path, metavar="FILE", help="keep each question that is done; go on from it")
 
 

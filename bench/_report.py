@@ -31,6 +31,14 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     return made
 
 
+def positive(text: str) -> int:
+    """A whole number from 1 on, as an argument: of nothing there is nothing to measure."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
 def ended(main: Callable[[], None]) -> None:
     """Run a program; bad input ends it with a line that says what was wrong, and no trace of the program."""
     try:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import worlddb
 from bench._floor import Floor
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, load, words
 from worlddb import Database
 
@@ -45,9 +45,13 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("--nodes", type=int, default=5_000, help="names in the store before the first write")
-    arguments.add_argument("--commits", type=int, default=500)
+    arguments.add_argument("--commits", type=positive, default=500)
     arguments.add_argument(
-        "--threads", type=int, nargs="+", metavar="N", help="compare both durabilities with these numbers of threads"
+        "--threads",
+        type=positive,
+        nargs="+",
+        metavar="N",
+        help="compare both durabilities with these numbers of threads",
     )
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()

@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import worlddb
-from bench._report import p50, p95, parser, report, rounded
+from bench._report import p50, p95, parser, positive, report, rounded
 from bench._workload import CONTENT_WORDS, load, open_seeded, words
 from worlddb.log.model.errors import RefusedError
 
@@ -54,15 +54,15 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=10_000)
+    arguments.add_argument("--nodes", type=positive, default=10_000)
     arguments.add_argument(
         "--small",
-        type=int,
+        type=positive,
         help="the size to compare with (default: 10,000, or a fifth if there are no more than that)",
     )
     arguments.add_argument("--edges", type=int, help="edges of the larger store (default: as many as nodes)")
     arguments.add_argument("--changes", type=int, default=10)
-    arguments.add_argument("--repeat", type=int, default=15)
+    arguments.add_argument("--repeat", type=positive, default=15)
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import worlddb
 from bench._haystacks import Record, load, texts
-from bench._report import ended, p50, p95, parser, percentile, report
+from bench._report import ended, p50, p95, parser, percentile, positive, report
 from worlddb import Database, Turn, View
 
 SHAPES: Final[dict[str, dict[str, Any]]] = {
@@ -71,8 +71,10 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LongMemEval's JSON, compressed or not")
-    arguments.add_argument("--turns", type=int, default=200_000, help="how many turns the store has (default: 200,000)")
-    arguments.add_argument("--questions", type=int, help="only the first so many questions")
+    arguments.add_argument(
+        "--turns", type=positive, default=200_000, help="how many turns the store has (default: 200,000)"
+    )
+    arguments.add_argument("--questions", type=positive, help="only the first so many questions")
     arguments.add_argument("--inside", action="store_true", help="ask inside worlds of several sizes too")
     arguments.add_argument("--store", type=Path, help="a folder to keep the store in")
     return arguments.parse_args()

@@ -24,7 +24,7 @@ from bench._arrival import by_arrival
 from bench._floor import Floor, same_pairs
 from bench._memory import AnonPeak
 from bench._recording import commits, recorded
-from bench._report import parser, report
+from bench._report import parser, positive, report
 from bench._workload import Loader, Mix, open_seeded
 from worlddb.log.store.shared import DATA_FILE
 
@@ -67,9 +67,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=20_000)
+    arguments.add_argument("--nodes", type=positive, default=20_000)
     arguments.add_argument("--edges", type=int, default=80_000)
-    arguments.add_argument("--batch", type=int, default=10_000, help="commands a commit")
+    arguments.add_argument("--batch", type=positive, default=10_000, help="commands a commit")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

@@ -26,7 +26,7 @@ import msgspec
 import worlddb
 from bench import _baselines
 from bench._ideas import add_argument, asked_as, variants
-from bench._report import ended, p50, p95, parser, report
+from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, InputError, View, embedder_named
 from worlddb.tools.importers import files, locomo
@@ -87,7 +87,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LoCoMo's JSON, compressed or not")
     arguments.add_argument("--lanes", nargs="+", choices=LANES, default=LANES)
-    arguments.add_argument("-k", type=int, default=10)
+    arguments.add_argument("-k", type=positive, default=10)
     add_argument(arguments)
     arguments.add_argument("--entities", action="store_true", help="also with what turns mention, by EntityExtractor")
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")

@@ -21,7 +21,7 @@ import msgspec
 import worlddb
 from bench import _baselines
 from bench._ideas import add_argument, asked_as, variants
-from bench._report import ended, parser, report
+from bench._report import ended, parser, positive, report
 from bench._retrieval import recall_any, summary
 from worlddb import EMBEDDERS, Embedder, InputError, Turn, embedder_named
 from worlddb.tools.importers import files, locomo
@@ -80,8 +80,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LoCoMo-Plus's JSON, compressed or not")
     arguments.add_argument("conversations", type=Path, help="LoCoMo's JSON, compressed or not")
-    arguments.add_argument("--limit", type=int, help="only the first so many pairs")
-    arguments.add_argument("-k", type=int, default=10)
+    arguments.add_argument("--limit", type=positive, help="only the first so many pairs")
+    arguments.add_argument("-k", type=positive, default=10)
     add_argument(arguments)
     arguments.add_argument("--embedder", default="static", help=f"the model: {', '.join(EMBEDDERS)}")
     return arguments.parse_args()

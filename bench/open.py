@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, open_seeded, words
 
 _EVENTS_A_CREATE: Final = 2
@@ -52,9 +52,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--small", type=int, default=100, help="events in the small store")
-    arguments.add_argument("--large", type=int, default=100_000, help="events in the large store")
-    arguments.add_argument("--runs", type=int, default=15)
+    arguments.add_argument("--small", type=positive, default=100, help="events in the small store")
+    arguments.add_argument("--large", type=positive, default=100_000, help="events in the large store")
+    arguments.add_argument("--runs", type=positive, default=15)
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

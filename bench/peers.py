@@ -19,7 +19,7 @@ from bench._peers import complaints, speed
 from bench._peers.contract import Absent, Kind, Peer, dimension, vectors_of
 from bench._peers.registry import KINDS
 from bench._peers.syncs import syncs_per_write
-from bench._report import parser, report
+from bench._report import parser, positive, report
 from bench._workload import CONTENT_WORDS, words
 
 _ASKED_WORDS: Final = 8
@@ -74,9 +74,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--texts", type=int, default=3_000, help="how many texts are searched (default: 3,000)")
+    arguments.add_argument("--texts", type=positive, default=3_000, help="how many texts are searched (default: 3,000)")
     arguments.add_argument("--writes", type=int, default=60, help="how many are then written one by one (default: 60)")
-    arguments.add_argument("--questions", type=int, default=100, help="how many searches are timed (default: 100)")
+    arguments.add_argument("--questions", type=positive, default=100, help="how many searches are timed (default: 100)")
     arguments.add_argument("--only", nargs="+", metavar="NAME", help="only these, as they are called in the table")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()

@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 import worlddb
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, open_seeded, words
 
 
@@ -35,8 +35,8 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--commits", type=int, default=2_000)
-    arguments.add_argument("--samples", type=int, default=50)
+    arguments.add_argument("--commits", type=positive, default=2_000)
+    arguments.add_argument("--samples", type=positive, default=50)
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()
 

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from bench._meaning import WordDirections
 from bench._questions import EXACT, SHAPES, Questions, Times, known_nodes, ratio_of, side_by_side
-from bench._report import p50, p95, parser, report, rounded
+from bench._report import p50, p95, parser, positive, report, rounded
 from bench._workload import Loader, load, words
 from worlddb import Database, View, World
 
@@ -60,9 +60,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=5_000)
-    arguments.add_argument("--samples", type=int, default=200, help="questions of each shape")
-    arguments.add_argument("--exact-samples", type=int, default=EXACT_SAMPLES, help="the same for exact ones")
+    arguments.add_argument("--nodes", type=positive, default=5_000)
+    arguments.add_argument("--samples", type=positive, default=200, help="questions of each shape")
+    arguments.add_argument("--exact-samples", type=positive, default=EXACT_SAMPLES, help="the same for exact ones")
     arguments.add_argument("--confined", action=argparse.BooleanOptionalAction, default=True, help="confined views too")
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()

@@ -23,7 +23,7 @@ import lmdb
 from bench._arrival import by_arrival
 from bench._floor import Floor, same_pairs
 from bench._recording import Pair, commits, recorded
-from bench._report import p50, parser, report
+from bench._report import p50, parser, positive, report
 from bench._workload import load, open_seeded
 from worlddb import Database
 from worlddb.log.model import codec
@@ -58,10 +58,12 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=10_000)
+    arguments.add_argument("--nodes", type=positive, default=10_000)
     arguments.add_argument("--edges", type=int, default=40_000)
-    arguments.add_argument("--batch", type=int, default=10_000, help="commands a commit of the store that is replayed")
-    arguments.add_argument("--repeat", type=int, default=3)
+    arguments.add_argument(
+        "--batch", type=positive, default=10_000, help="commands a commit of the store that is replayed"
+    )
+    arguments.add_argument("--repeat", type=positive, default=3)
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

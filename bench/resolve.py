@@ -20,7 +20,7 @@ from time import perf_counter, process_time, thread_time
 from typing import Any, Final, NamedTuple
 
 from bench._people import people, written_otherwise
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from bench._scan import Scan
 from bench._workload import open_seeded
 from worlddb import Database
@@ -94,13 +94,13 @@ def _told(size: str, found: dict[str, Any]) -> str:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--nodes", type=int, default=10_000, help="names in the store")
-    arguments.add_argument("--beside", type=int, default=10_000, help="names in the store beside one of more")
-    arguments.add_argument("--candidates", type=int, default=1_000)
-    arguments.add_argument("--repeat", type=int, default=3, help="tries a candidate, of which the least counts")
-    arguments.add_argument("--scanned", type=int, default=1_000, help="candidates held against every name")
-    arguments.add_argument("--batch", type=int, default=_BATCH, help="candidates that arrive together")
-    arguments.add_argument("--namesakes", type=int, default=5_000, help="people in the store of one name")
+    arguments.add_argument("--nodes", type=positive, default=10_000, help="names in the store")
+    arguments.add_argument("--beside", type=positive, default=10_000, help="names in the store beside one of more")
+    arguments.add_argument("--candidates", type=positive, default=1_000)
+    arguments.add_argument("--repeat", type=positive, default=3, help="tries a candidate, of which the least counts")
+    arguments.add_argument("--scanned", type=positive, default=1_000, help="candidates held against every name")
+    arguments.add_argument("--batch", type=positive, default=_BATCH, help="candidates that arrive together")
+    arguments.add_argument("--namesakes", type=positive, default=5_000, help="people in the store of one name")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

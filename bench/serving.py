@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 import worlddb
-from bench._report import p50, p95, parser, report
+from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, words
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
@@ -58,9 +58,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--runs", type=int, default=9, help="starts")
-    arguments.add_argument("--memories", type=int, default=1_000, help="memories in the store")
-    arguments.add_argument("--calls", type=int, default=200, help="calls of each tool")
+    arguments.add_argument("--runs", type=positive, default=9, help="starts")
+    arguments.add_argument("--memories", type=positive, default=1_000, help="memories in the store")
+    arguments.add_argument("--calls", type=positive, default=200, help="calls of each tool")
     arguments.add_argument("--dir", help="where the store is made (default: the system's temporary folder)")
     return arguments.parse_args()
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from bench._baselines import embedded
 from bench._haystacks import Record, load
-from bench._report import ended, p50, p95, parser, report
+from bench._report import ended, p50, p95, parser, positive, report
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.statements import said
@@ -57,7 +57,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
     arguments.add_argument("file", type=Path, help="LongMemEval's JSON, compressed or not")
-    arguments.add_argument("--vectors", type=int, nargs="+", default=VECTORS, help="how many, default: 10,000 100,000")
+    arguments.add_argument(
+        "--vectors", type=positive, nargs="+", default=VECTORS, help="how many, default: 10,000 100,000"
+    )
     return arguments.parse_args()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final, NamedTuple
 
-from bench._report import p50, parser, report
+from bench._report import p50, parser, positive, report
 from bench._workload import CONTENT_WORDS, open_seeded, words
 from worlddb import Database, Receipt
 
@@ -76,9 +76,9 @@ def _cells(result: dict[str, Any], key: str, edit: str, kind: str, size: str) ->
 
 def _arguments() -> argparse.Namespace:
     arguments = parser(__doc__)
-    arguments.add_argument("--members", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
-    arguments.add_argument("--depths", type=int, nargs="+", default=[1, 8, 64])
-    arguments.add_argument("--edits", type=int, default=100, help="edits of each kind in each store")
+    arguments.add_argument("--members", type=positive, nargs="+", default=[1_000, 100_000, 1_000_000])
+    arguments.add_argument("--depths", type=positive, nargs="+", default=[1, 8, 64])
+    arguments.add_argument("--edits", type=positive, default=100, help="edits of each kind in each store")
     arguments.add_argument("--dir", help="where the stores are made (default: the system's temporary folder)")
     return arguments.parse_args()
 

@@ -55,6 +55,16 @@ def refusal(program: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> s
     return str(ending.value)
 
 
+@pytest.mark.parametrize("arguments", [("--limit", "0"), ("--limit", "-1"), ("--turns", "-3"), ("--limit", "a")])
+def test_a_number_of_nothing_is_a_mistake_in_the_arguments(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench", "no-such-file", *arguments])
+    with pytest.raises(SystemExit) as told:
+        longmemeval.main()
+    assert told.value.code == 2 and f"argument {arguments[0]}" in capsys.readouterr().err
+
+
 def changed(**fields: Any) -> dict[str, Any]:
     """A question of LongMemEval with other fields; ``None`` leaves one out."""
     return {key: value for key, value in (LONGMEMEVAL[0] | fields).items() if value is not None}
