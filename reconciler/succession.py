@@ -97,6 +97,17 @@ def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
     return min(found, key=lambda heir: heir.begins, default=None)
 
 
+def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
+    """What a world has superseded that ended just where the world begins: if that holds at no time, nothing follows."""
+    begins = min((span.start for span in ctx.spans(world)), default=None)
+    found: list[int] = []
+    for edge in ctx.edges(world, SUPERSEDES) if begins is not None else ():
+        ends = next((span.end for span in ctx.spans(edge.target)), None)
+        if ends == begins and _is_said(edge):
+            found.append(edge.target)
+    return found
+
+
 def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
     """Tell which worlds one contradicts no more from ``at`` on, where it is about to be closed.
 

@@ -20,7 +20,7 @@ from worlddb.reconciler.draft import Decided
 from worlddb.reconciler.erasing import refuse_forbidden
 from worlddb.reconciler.references import node_or_edge_ref, node_ref
 from worlddb.reconciler.resolver import Match
-from worlddb.reconciler.succession import began_by, end_predecessors
+from worlddb.reconciler.succession import began_by, end_predecessors, unreplaced
 
 
 def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
@@ -122,7 +122,11 @@ def retire(ctx: Context, command: cmd.Retire, details: int) -> Decided:
         return Decided(found)
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired")
+    before = unreplaced(ctx, found)
     ctx.end(found, at, details=details)
+    if next(ctx.spans(found), None) is None:
+        for earlier in before:
+            ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(found))
     return Decided(ctx.tables.node(found).lineage)
 
 

@@ -127,6 +127,30 @@ def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_sa
         assert [edge.target for edge in then.edges(coming, type="refers_to")] == [rex]
 
 
+def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_closes(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    notes = call(desk, "memory_retire", id=oslo)["notes"]
+    assert f"{riga} still ends where {oslo} was to take its place, and nothing holds after it" in notes[-1]
+    with pytest.raises(InputError, match=f"{oslo} holds at no time, and nothing holds in its place"):
+        call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
+    stays = call(desk, "memory_amend", id=riga, text="Ada lives in Riga.")
+    assert stays["outcome"] == "committed"
+    assert call(desk, "memory_read", id=stays["id"])["valid_to"] is None
+
+
+def test_an_amendment_of_what_was_given_an_end_keeps_it(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    boat = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
+    call(desk, "memory_retire", id=boat, at="2999-01-01")
+    for text in ("Ada rents a yacht.", "Ada rents a ship."):
+        made = call(desk, "memory_amend", id=boat, text=text)
+        assert f"It holds until 2999-01-01T00:00:00Z, when {boat} was to end" in made["notes"]
+        boat = made["id"]
+        assert call(desk, "memory_read", id=boat)["valid_to"] == "2999-01-01T00:00:00Z"
+
+
 def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: worlddb.Database) -> None:
     desk = Desk(db)
     pets = write(desk, "The lease allows pets.", valid_from="2024-01-01")

@@ -221,7 +221,7 @@ REFUSALS = [
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
-    *("conflict_left", "ends_earlier", "until_successor", "begun_anew"),
+    *("conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"),
 ]
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 

@@ -168,6 +168,21 @@ def test_one_that_is_replaced_by_two_at_the_same_time_bounds_neither() -> None:
         assert when(db, one) == when(db, other) == Valid(day(5), FOREVER)
 
 
+def test_a_plan_that_is_given_up_leaves_the_end_of_what_it_was_to_replace_and_says_so() -> None:
+    """Validity never opens again, so nothing would hold from then on, and nobody was told."""
+    with new_store() as db:
+        now, plan = fact(db, "now", 1), fact(db, "plan", 9)
+        assert db.link(plan, "supersedes", now)
+        receipt = db.retire(plan, at=day(2))
+        told = [(note.code, note.refs) for note in receipt.notes]
+        assert told == [("never_valid", (plan,)), ("ends_unreplaced", (now, plan))]
+        assert db.retire(plan, at=day(2)).notes[0].code == "already_closed"
+    with new_store() as db:
+        now, plan = fact(db, "now", 1), fact(db, "plan", 9)
+        assert db.link(plan, "supersedes", now)
+        assert db.retire(plan, at=day(10)).notes == (), "it had its time"
+
+
 def left(notes: tuple[Note, ...]) -> list[tuple[str, ...]]:
     return [note.refs for note in notes if note.code == "conflict_left"]
 

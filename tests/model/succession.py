@@ -51,6 +51,13 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
                 waiting.append(edge.target)
 
 
+def unreplaced(on: Draft, number: int) -> list[int]:
+    """What a world has superseded that ended where the world begins."""
+    begins = {min(start for start, _ in holding(on, number))} if holding(on, number) else set()
+    replaced = [edge.target for edge in _said(on) if edge.source == number]
+    return [other for other in replaced if {end for _, end in holding(on, other)[-1:]} & begins]
+
+
 def leave_conflicts(on: Draft, number: int, at: int, by: int) -> None:
     """Tell of the contradictions that end with one side, but for that with what takes its place."""
     lost = [(max(start, at), end) for start, end in holding(on, number) if max(start, at) < end]

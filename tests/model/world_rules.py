@@ -10,7 +10,7 @@ from tests.model.draft import Bad
 from tests.model.edge_rules import refuse
 from tests.model.erasing import reached
 from tests.model.state import ROOT, Version, World
-from tests.model.succession import began_by, end_replaced
+from tests.model.succession import began_by, end_replaced, holding, unreplaced
 from tests.model.tuning import Tuning
 from worlddb import InvalidInterval, UnknownReference
 from worlddb.log.model.times import FOREVER
@@ -190,7 +190,11 @@ class OfWorlds(Tuning):
             return number
         if number == ROOT:
             refuse("root_is_permanent")
+        before = unreplaced(self, number)
         self.end_world(number, end)
+        if not holding(self, number):
+            for earlier in before:
+                self.note("ends_unreplaced", earlier, number)
         return number
 
     def _reassert(

@@ -16,7 +16,7 @@ from msgspec import Meta
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.agents.noted import Noted
 from worlddb.tools.mcp import results
-from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when
+from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when, until_when
 from worlddb.tools.mcp.missed import missed
 from worlddb.tools.mcp.wording import GIVE_TIMES
 
@@ -76,11 +76,13 @@ def remember(
     if not text.strip():
         raise InputError("text is blank", "Give one statement, understandable by itself")
     about = " ".join(about.split())
-    replaced = None
+    replaced = until = None
     if replaces is not None:
-        replaced, since = _replaceable(db, replaces, world, since)
+        replaced, since, until = _replaceable(db, replaces, world, since)
     with db.batch() as tx:
-        made = tx.create("Fact", "", content=text, world=world, valid_from=since, source=source, resolve=False)
+        made = tx.create(
+            "Fact", "", content=text, world=world, valid_from=since, valid_to=until, source=source, resolve=False
+        )
         if about:
             key = msgspec.json.encode([_KEYED, about]).decode()
             given = {"key": key, "world": world, "source": source, "valid_from": _EVER}
@@ -218,15 +220,15 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
         ) from None
 
 
-def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None]:
-    """The full reference of a statement that another may take the place of, and since when; of one that has ended by
-    then two would."""
+def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None, str | None]:
+    """The full reference of a statement that another may take the place of, since when and until when; of one that has
+    ended by then two would."""
     view = db.view(world=world)
     found = view.get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
     since = since_when(view, found, since)
     if not holds_no_more(view, found, since):
-        return found.ref, since
+        return found.ref, since, until_when(view, found)
     now = heirs(view, found.ref)
     ended = f"{found.ref} is not true {'any more' if holds_no_more(view, found) else 'by then'}"
     if not now:

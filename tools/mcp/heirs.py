@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb import View, World, format_time, parse_time
+from worlddb import FOREVER, View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
 """How many statements that replace one another are followed."""
@@ -22,6 +22,15 @@ def since_when(view: View, statement: World, told: str | None) -> str | None:
     """Since when what takes a statement's place holds: as it was told, else now (``None``), but of a statement that is
     still to come since that would have held."""
     return format_time(statement.valid.start) if told is None and statement.valid.start > view.valid else told
+
+
+def until_when(view: View, statement: World) -> str | None:
+    """Until when what takes a statement's place holds: until the end that the statement was given, if it was. Where
+    something was to take its place, that begins it, or was taken back."""
+    replaced = any(
+        edge.target == statement.ref for edge in view.edges(statement.ref, type="supersedes", include_superseded=True)
+    )
+    return None if replaced or statement.valid.end == FOREVER else format_time(statement.valid.end)
 
 
 def heirs(view: View, ref: str) -> list[World]:

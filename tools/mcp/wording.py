@@ -33,6 +33,8 @@ _NOTES: Final = {
     "conflict_left": "{first} ends, so it contradicts {others} no more, which goes on to hold. If what takes its place"
     " contradicts that too, say so with memory_write and contradicts",
     "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
+    "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
+    " goes on to hold, amend {first} with what holds",
     "until_successor": "{first} holds until {others} begins, which was to take the same place then",
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",

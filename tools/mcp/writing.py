@@ -10,7 +10,7 @@ from worlddb import InputError, Receipt, UnknownReference, View, World, format_t
 from worlddb.tools.mcp import arguments, results, wording
 from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.desk import SCOPE, Desk, Label, labels_of
-from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when
+from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when, until_when
 
 ABOUT: Final = "refers_to"
 _TOLD: Final = 120
@@ -104,6 +104,7 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     since = since_when(view, old, given.valid_from)
     if holds_no_more(view, old, since) or _heir_that_says(view, old, given.text) is not None:
         return _amended_before(desk, view, old, given.text)
+    until = until_when(view, old)
     # Of what is still to come, where it will be and whom it will be about.
     there = desk.later(view, old.valid.start)
     first, *others = there.containers(old.ref) or [desk.top]
@@ -114,6 +115,7 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
             content=given.text,
             world=first,
             valid_from=since,
+            valid_to=until,
             source=call.source,
             why=given.why,
             resolve=False,
@@ -127,6 +129,8 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     desk.keep_up()
     done = _done(desk, tx.receipt, tx.receipt.refs[0])
     done.notes.append(_closed(desk, old))
+    if until is not None:
+        done.notes.append(f"It holds until {until}, when {old.ref} was to end")
     done.notes.extend(_not_yet(desk, done.id, since))
     return done
 
@@ -141,7 +145,9 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
     now = heirs(view, old.ref)
     over, ends = holds_no_more(view, old), format_time(old.valid.end)
     if not now:
-        told = f"{old.ref} {'ended' if over else 'ends'} {ends}, and nothing holds in its place"
+        told = f"ended {ends}" if over else f"ends {ends}"
+        told = told if old.valid.start < old.valid.end else "holds at no time"
+        told = f"{old.ref} {told}, and nothing holds in its place"
         raise InputError(told, "Save what holds with memory_write")
     same = _heir_that_says(view, old, text)
     if same is None:
