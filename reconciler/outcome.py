@@ -50,7 +50,7 @@ NOTES = {
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
-    "ends_unreplaced": "{first} still ends where {others} was to begin, and nothing follows; state it again if it holds",
+    "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",
     "until_successor": "{first} holds until {others} begins, which takes the same place later",
     "conflict_left": "{first} ends, and so does its contradiction with {others}; record another if what holds has one",
     "already_erased": "{} had no text left to erase",
