@@ -98,13 +98,21 @@ def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
 
 
 def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
-    """What a world has superseded that ended just where the world begins: if that holds at no time, nothing follows."""
+    """What a world has superseded, if need be by way of what holds at no time, that ended just where the world begins.
+    If that comes to hold at no time either, nothing follows it."""
     begins = min((span.start for span in ctx.spans(world)), default=None)
     found: list[int] = []
-    for edge in ctx.edges(world, SUPERSEDES) if begins is not None else ():
-        ends = next((span.end for span in ctx.spans(edge.target)), None)
-        if ends == begins and _is_said(edge):
-            found.append(edge.target)
+    pending, seen = [world] if begins is not None else [], {world}
+    for node in pending:
+        for edge in ctx.edges(node, SUPERSEDES):
+            if edge.target in seen or not _is_said(edge):
+                continue
+            seen.add(edge.target)
+            ends = next((span.end for span in ctx.spans(edge.target)), None)
+            if ends is None:
+                pending.append(edge.target)
+            elif ends == begins:
+                found.append(edge.target)
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.test_mcp_tools import call, texts
-from worlddb import InputError, Note
+from worlddb import InputError, Note, UnknownReference
 from worlddb.tools.agents import forget, recall, remember
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.desk import Desk
@@ -125,6 +125,36 @@ def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_sa
         then = db.view(valid="2999-07-01")
         assert len(then.containers(coming)) == 2
         assert [edge.target for edge in then.edges(coming, type="refers_to")] == [rex]
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Database, confined: bool) -> None:
+    """Where one world is served, such a memory was written, answered with an error, and then unknown until it began."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    plan = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
+    assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in plan["notes"])
+    for given in ({"id": plan["id"]}, {"id": plan["id"][:10]}):
+        read = call(desk, "memory_read", **given)
+        assert (read["id"], read["retired"], read["scopes"]) == (plan["id"], False, ["user:ada"])
+    assert [row["id"] for row in call(desk, "memory_history", id=riga)["versions"]] == [riga, plan["id"]]
+    assert call(desk, "memory_as_of", id=plan["id"], valid="2020-01-01")["memories"] == []
+    same = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
+    assert (same["id"], same["outcome"]) == (plan["id"], "unchanged")
+    jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
+    assert any(note.startswith(f"{jelgava['id']} holds until {plan['id']} begins") for note in jelgava["notes"])
+    bonn = call(desk, "memory_amend", id=plan["id"], text="Ada will live in Bonn.")
+    with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {bonn['id']} takes its place"):
+        call(desk, "memory_amend", id=jelgava["id"], text="Ada lives on.", valid_from="2999-06-01")
+    other = call(desk, "memory_write", text="Ada will stay.", user_id="ada", contradicts=[bonn["id"]])
+    assert other["outcome"] == "committed"
+    gone = call(desk, "memory_retire", id=bonn["id"])
+    assert any(note.startswith(f"{jelgava['id']} still ends where {bonn['id']}") for note in gone["notes"])
+    assert call(desk, "memory_read", id=bonn["id"])["retired"]
+    stranger = Desk(db, db.create("Topic", "other").ref)
+    for name in ("memory_read", "memory_history", "memory_retire"):
+        with pytest.raises(UnknownReference):
+            call(stranger, name, id=plan["id"])
 
 
 def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_closes(db: worlddb.Database) -> None:

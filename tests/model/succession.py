@@ -52,10 +52,21 @@ def end_replaced(on: Draft, number: int, at: int, by: int) -> None:
 
 
 def unreplaced(on: Draft, number: int) -> list[int]:
-    """What a world has superseded that ended where the world begins."""
-    begins = {min(start for start, _ in holding(on, number))} if holding(on, number) else set()
-    replaced = [edge.target for edge in _said(on) if edge.source == number]
-    return [other for other in replaced if {end for _, end in holding(on, other)[-1:]} & begins]
+    """What a world has superseded, at first hand or by way of what never holds, that ended where the world begins."""
+    if not holding(on, number):
+        return []
+    begins = min(start for start, _ in holding(on, number))
+    found, waiting, met = list[int](), [number], {number}
+    while waiting:
+        here = waiting.pop(0)
+        for edge in _said(on):
+            if edge.source == here and edge.target not in met:
+                met.add(edge.target)
+                if not holding(on, edge.target):
+                    waiting.append(edge.target)
+                elif holding(on, edge.target)[-1][1] == begins:
+                    found.append(edge.target)
+    return found
 
 
 def leave_conflicts(on: Draft, number: int, at: int, by: int) -> None:

@@ -15,10 +15,12 @@ from worlddb import (
     StoreError,
     SystemEntropy,
     UnavailableError,
+    UnknownReference,
     View,
     World,
     WorldDBError,
     format_time,
+    parse_time,
 )
 from worlddb.tools.mcp import wording
 from worlddb.tools.mcp.arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
@@ -28,6 +30,9 @@ SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 _BEGINNING: Final = "0001-01-01"
 """Scopes hold since ever, so that what is remembered of earlier times is in them at those times too."""
+
+_FAR: Final = parse_time("9999-12-31")
+"""By when everything that is still to come has begun."""
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 """``mcp``, the world that is served, the scope's kind and id, and how many scopes of that id were purged."""
@@ -106,6 +111,31 @@ class Desk:
     def later(self, view: View, valid: int) -> View:
         """The same knowledge as a view has, at a valid time if that is later."""
         return view if valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=self.world)
+
+    def around(self, view: View, ref: str) -> View:
+        """The view that has a memory with what is going to take its place. What is still to come is not yet in the one
+        world that is served, so that is seen as it is going to be; not if the memory leaves it before."""
+        if self.world is None:
+            return view
+        then = self.later(view, _FAR)
+        try:
+            then.reference_of(ref)
+        except UnknownReference:
+            return view
+        return then
+
+    def get(self, view: View, ref: str) -> World:
+        """What an id or prefix stands for, whether it still holds, or is still to come, or neither.
+
+        Raises:
+            UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
+        """
+        try:
+            found = view.get(ref, include_superseded=True)
+        except UnknownReference:
+            found = self.around(view, ref).get(ref, include_superseded=True)
+        assert found is not None, "a known world has a newest version"
+        return found
 
     def number(self, seq: int) -> int | None:
         """A commit's number, where commits have one."""
@@ -204,16 +234,14 @@ class Desk:
             UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
             InputError: it is a scope.
         """
-        found = view.get(ref, include_superseded=True)
-        assert found is not None, "a known world has a newest version"
+        found = self.get(view, ref)
         if found.ref == self.top or self.is_scope(view, found):
             raise InputError(f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes")
         return found
 
     def scopes_of(self, view: View, ref: str) -> list[str]:
         """The scopes that a memory is in, or is going to be in once it holds, as ``kind:id``."""
-        memory = view.get(ref, include_superseded=True)
-        there = view if memory is None else self.later(view, memory.valid.start)
+        there = self.later(view, self.get(view, ref).valid.start)
         around = (there.get(container, include_superseded=True) for container in there.containers(ref))
         return [world.name for world in around if world is not None and self.is_scope(there, world)]
 

@@ -33,13 +33,15 @@ def until_when(view: View, statement: World) -> str | None:
     return None if replaced or statement.valid.end == FOREVER else format_time(statement.valid.end)
 
 
-def heirs(view: View, ref: str) -> list[World]:
-    """What superseded a statement, at any remove, and holds or is still to come; the nearest first."""
+def heirs(view: View, ref: str, seen: View | None = None) -> list[World]:
+    """What superseded a statement, at any remove, and holds or is still to come by the time of ``view``; the nearest
+    first. What is seen of that is what ``seen`` sees, if it is given."""
+    seen = seen or view
     known, found = [ref], list[World]()
     for place in known:
-        for edge in view.edges(place, type="supersedes", include_superseded=True):
+        for edge in seen.edges(place, type="supersedes", include_superseded=True):
             if edge.target == place and edge.source not in known and len(known) < MAX_LOOKED_AT:
                 known.append(edge.source)
-                heir = view.get(edge.source, include_superseded=True)
+                heir = seen.get(edge.source, include_superseded=True)
                 found += [heir] if heir is not None and not holds_no_more(view, heir) else []
     return found

@@ -31,6 +31,8 @@ def read(desk: Desk, given: arguments.Read, call: Call) -> results.Whole:
     """``memory_read``."""
     view = desk.view()
     found = desk.memory(view, given.id)
+    # What is still to come is not retired by that.
+    found = desk.get(desk.later(view, found.valid.start), found.ref)
     return results.whole(found, desk.scopes_of(view, found.ref), given.offset)
 
 
@@ -62,7 +64,8 @@ def list_scopes(desk: Desk, given: arguments.ListScopes, call: Call) -> results.
 def history(desk: Desk, given: arguments.History, call: Call) -> results.Versions:
     """``memory_history``."""
     view = desk.view()
-    return versions(desk, view, desk.memory(view, given.id).ref)
+    start = desk.memory(view, given.id).ref
+    return versions(desk, desk.around(view, start), start)
 
 
 def versions(desk: Desk, view: View, start: str) -> results.Versions:

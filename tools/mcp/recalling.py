@@ -36,8 +36,8 @@ def as_of(desk: Desk, given: arguments.AsOf, call: Call) -> results.Recalled:
     if given.query is not None:
         return _recalled(desk, turned, given, given.query)
     assert given.id is not None
-    desk.memory(turned.view, given.id)
-    found = turned.view.get(given.id)
+    known = desk.memory(turned.view, given.id)
+    found = None if known.valid.start > turned.view.valid else turned.view.get(known.ref)
     seen = [] if found is None else [results.looked_up(found)]
     return results.Recalled(
         memories=seen, groups=[], notes=[], space=None, next_cursor=None, **desk.moment(turned.view)

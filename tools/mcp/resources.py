@@ -71,9 +71,9 @@ def listed(desk: Desk) -> list[World]:
 
 def _found(desk: Desk, given: Shown) -> tuple[View, World]:
     view = desk.view()
-    world = view.get(given.id, include_superseded=True)
-    assert world is not None, "a known world has a newest version"
-    return view, world
+    found = desk.get(view, given.id)
+    then = desk.later(view, found.valid.start)
+    return then, desk.get(then, found.ref)
 
 
 def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Content:

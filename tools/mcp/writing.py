@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
@@ -102,9 +103,10 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
     since = since_when(view, old, given.valid_from)
-    if holds_no_more(view, old, since) or _heir_that_says(view, old, given.text) is not None:
-        return _amended_before(desk, view, old, given.text)
-    until = until_when(view, old)
+    now = heirs(view, old.ref, desk.around(view, old.ref))
+    if holds_no_more(view, old, since) or any(heir.content == given.text for heir in now):
+        return _amended_before(desk, view, old, given.text, now)
+    until = until_when(desk.around(view, old.ref), old)
     # Of what is still to come, where it will be and whom it will be about.
     there = desk.later(view, old.valid.start)
     first, *others = there.containers(old.ref) or [desk.top]
@@ -135,21 +137,20 @@ def amend(desk: Desk, given: arguments.Amend, call: Call) -> results.Done:
     return done
 
 
-def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Done:
+def _amended_before(desk: Desk, view: View, old: World, text: str, now: list[World]) -> results.Done:
     """What comes of amending what has ended, or will: nothing, if it was amended so before, as by the same call whose
     answer was lost. Else there would be two that hold in its place.
 
     Raises:
         InputError: something else holds in its place, or nothing.
     """
-    now = heirs(view, old.ref)
     over, ends = holds_no_more(view, old), format_time(old.valid.end)
     if not now:
         told = f"ended {ends}" if over else f"ends {ends}"
         told = told if old.valid.start < old.valid.end else "holds at no time"
         told = f"{old.ref} {told}, and nothing holds in its place"
         raise InputError(told, "Save what holds with memory_write")
-    same = _heir_that_says(view, old, text)
+    same = next((heir for heir in now if heir.content == text), None)
     if same is None:
         told = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
         raise InputError(
@@ -168,24 +169,20 @@ def _amended_before(desk: Desk, view: View, old: World, text: str) -> results.Do
     )
 
 
-def _heir_that_says(view: View, old: World, text: str) -> World | None:
-    return next((heir for heir in heirs(view, old.ref) if heir.content == text), None)
-
-
 def _not_yet(desk: Desk, ref: str | None, valid_from: str | None) -> list[str]:
     """That a memory is still to come, if it is."""
     if ref is None or valid_from is None:
         return []
     view = desk.view()
-    found = view.get(ref, include_superseded=True)
-    if found is None or found.valid.start <= view.valid:
+    found = desk.get(view, ref)
+    if found.valid.start <= view.valid:
         return []
     return [f"It holds from {format_time(found.valid.start)} on; until then only memory_as_of finds it"]
 
 
 def _closed(desk: Desk, old: World) -> str:
     """What an amendment ended, and when: the memory that held until then."""
-    found = desk.view().get(old.ref, include_superseded=True) or old
+    found = desk.get(desk.view(), old.ref)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
     held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
     return f"Superseded {old.ref}, which {held}: {_excerpt(old)}"
@@ -282,9 +279,12 @@ def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> result
     proposals, notes = list(receipt.proposals), list(receipt.notes)
     if desk.world is not None and (proposals or notes):
         view = desk.view()
+        looks = (view.reference_of, partial(desk.get, view))
         proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
         seen = {*proposals, ref}
-        notes = [note for note in notes if all(other in seen or _sees(view.reference_of, other) for other in note.refs)]
+        known = (other for note in notes for other in note.refs if any(_sees(look, other) for look in looks))
+        seen |= set(known)
+        notes = [note for note in notes if seen.issuperset(note.refs)]
     outcome = type(receipt.outcome).__name__.lower() if receipt.events else "unchanged"
     if outcome == "staged" and not proposals:
         outcome = "committed"
