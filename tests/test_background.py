@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import Database
+from worlddb.projections.indexes import vectors
 from worlddb.reconciler import background, catchup
 from worlddb.reconciler.background import Background
 from worlddb.reconciler.lease import background_lease
@@ -84,6 +86,20 @@ def test_writes_of_every_kind_are_followed_by_their_vectors(tmp_path: Path, mode
         db.ingest([{"text": "c", "speaker": "Ann"}])
         assert db.keep_up(wait_seconds=PATIENCE)
         assert (db.spaces()[0].texts, pending(db)) == (4, 0)
+
+
+def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for_a_vector(
+    tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "SHORT_TAIL", 1)
+    folder = tmp_path / "store" / "indexes" / "vectors-1"
+    with serving(tmp_path, model) as db:
+        db.create("Fact", "one", content="a")
+        assert db.keep_up(wait_seconds=PATIENCE) and (folder / "current.json").exists()
+    shutil.rmtree(folder)
+    with serving(tmp_path, model) as db:
+        assert db.view().recall("a", lanes=["vector"]).hits
+        assert db.keep_up(wait_seconds=PATIENCE) and (folder / "current.json").exists()
 
 
 def test_while_another_process_has_the_lease_nothing_is_done_twice_and_afterwards_nothing_is_left(

@@ -119,7 +119,8 @@ class Embeds:
         """Embed what is pending, unless another process is at it."""
         assert self._background is not None, "nobody else asks for it"
         done = embed_behind(self._writer, self._models, self._background.stopped)
-        if done is not None and done.embedded:
+        if done is not None:
+            # As in `embed`, also where nothing was pending.
             self._index_vectors()
         return done is not None
 
