@@ -157,7 +157,7 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
         (b'[{"role": "user"}, 2]', "JSON: a list of 2, the first of them an object with the fields 'role'"),
         (b"[]", "JSON: a list of 0"),
         (b"[" * 500 + b"]" * 500, "JSON: a list of 1, the first of them a list"),
-        (b"[" * 5_000 + b"]" * 5_000, "what begins like JSON and is nested too deeply to be read"),
+        (b"[" * 20_000 + b"]" * 20_000, "what begins like JSON and is nested too deeply to be read"),
         (b"{\n}", "JSON: an object without fields"),
         (b'["a"]\n["b"]\n', "lines of which the first is JSON: a list of 1, the first of them no object, but 'a'"),
         (b"7", "JSON: no object, but 7"),
