@@ -75,7 +75,8 @@ _TIME_WORDS: Final = """
 """
 _TIMES: Final = frozenset(_TIME_WORDS.split())
 """Without "may", which mostly is no month."""
-_WORDS_APART: Final = str.maketrans({code: " " for code in range(128) if not chr(code).isalpha()})
+_WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord(" ") for code in range(256))
+"""Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
 class Wanted(NamedTuple):
@@ -117,7 +118,13 @@ def _told(text: str, asked: Wanted) -> float:
     time = asked.time and _DATE.search(text) is not None
     if number < asked.number or time < asked.time:
         # To look at the words takes longest, and is left where signs tell as much.
-        words = text.lower().translate(_WORDS_APART).split()
+        words = (
+            text.lower()
+            .encode("utf-8", "surrogatepass")
+            .translate(_WORDS_APART)
+            .decode("utf-8", "surrogatepass")
+            .split()
+        )
         number = asked.number and (number or not _NUMBERS.isdisjoint(words))
         time = asked.time and (time or not _TIMES.isdisjoint(words))
     age = asked.age and _AGE.search(text) is not None

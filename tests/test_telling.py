@@ -209,3 +209,10 @@ def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Da
     by_ranks = view.recall(question, k=4, group=1, asked=NOON, fusion="rrf")
     both = {hit.content for hit in by_ranks.hits if "text" in hit.lanes}
     assert any("books" in content for content in both), "it shares words with the whole question"
+
+
+@given(before=st.text(max_size=40), after=st.text(max_size=40))
+def test_a_number_that_is_a_word_is_told_whatever_letters_are_around(before: str, after: str) -> None:
+    asked = Wanted(number=True)
+    assert by_form(f"{before} Three\u00a0{after}", 0, asked)["told"] == NUMBER_WEIGHT
+    assert "told" not in by_form("thréee threes", 0, asked)
