@@ -221,8 +221,9 @@ REFUSALS = [
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
-    *("conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"),
 ]
+CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"]
+"""Notes that histories have in which statements correct one another, and hardly any other."""
 KEEPING = ["batch", "retry", "reopen", "rebuild", "replay", "look again", "proposed by another look"]
 
 
@@ -267,6 +268,41 @@ def test_the_engine_answers_as_the_model_says_at_every_moment_of_both_axes(root_
             break
         run(50, 40, machine=hypothesis.seed(root_seed + number)(type("Further", (EngineAndModel,), {})))
     assert not left_out(), (left_out(), SEEN)
+
+
+FEW = st.integers(0, 6).map(lambda number: draw.Pick("world", 52 + 64 * number))
+"""One of the first worlds, and not the root."""
+STATED = draw.recipe("create", {"type": st.just("Note"), "name": st.just(""), "valid_from": draw.moments}, {})
+SUPERSEDED = draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("supersedes")}, {})
+CORRECTIONS = st.one_of(
+    *(SUPERSEDED, SUPERSEDED, SUPERSEDED),
+    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("supersedes"), "valid_from": draw.moments}, {}),
+    draw.recipe("link", {"source": FEW, "target": FEW, "type": st.just("contradicts")}, {}),
+    draw.recipe("revise", {"ref": FEW, "content": draw.contents, "valid_from": draw.moments}, {}),
+    draw.recipe("retire", {"ref": FEW, "at": draw.moments}, {}),
+    draw.recipe(
+        "create", {"type": st.just("Note"), "name": st.just("k"), "key": st.just("k"), "anew": st.just(True)}, {}
+    ),
+)
+
+
+@pytest.mark.parametrize("rounds", [40, pytest.param(1_500, marks=pytest.mark.soak)])
+def test_histories_of_corrections_are_as_the_model_says(rounds: int, root_seed: int) -> None:
+    SEEN.clear()
+
+    @hypothesis.seed(root_seed)
+    @settings(max_examples=rounds, phases=[Phase.generate])
+    @hypothesis.given(st.lists(STATED, min_size=6, max_size=6), st.lists(CORRECTIONS, min_size=10, max_size=20))
+    def histories(stated: list[Recipe], corrections: list[Recipe]) -> None:
+        state = EngineAndModel()
+        try:
+            state.begin(seed=0, recipes=[*stated, *corrections])
+            state.the_present_is_as_the_model_says()
+        finally:
+            state.teardown()
+
+    histories()
+    assert len(seen("note ", CORRECTING)) >= (3 if rounds < 100 else len(CORRECTING)), SEEN
 
 
 def test_of_two_that_come_to_have_one_name_the_one_that_is_new_by_it_is_looked_at() -> None:
