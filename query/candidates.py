@@ -251,3 +251,18 @@ def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
             if len(found) > most:
                 return []
     return sorted(found)
+
+
+def latest_referring(snapshot: Sight, gate: Gate, entities: Set[int], most: int) -> list[int]:
+    """The ``most`` worlds of those that are seen that referred to the entities last, in log order."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    found: dict[int, int] = {}
+    for entity in sorted(entities):
+        own: set[int] = set()
+        for place, row in tables.latest_incoming(entity, _REFERS_TO, known_by=moment.seq):
+            if edge_seen(tables, place, row, moment) and gate.seen(place.source) is not None:
+                own.add(place.source)
+                found[place.source] = max(place.edge, found.get(place.source, 0))
+            if len(own) == most:
+                break
+    return sorted(sorted(found, key=lambda node: -found[node])[:most])

@@ -118,6 +118,10 @@ class ConfinedTables:
         found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
         return ((place, row) for place, row in found if self._shows(place, row))
 
+    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.latest_incoming(self._inside(node), code, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
     # -- identity and hashes
 
     def proposal(self, proposal: bytes) -> ProposalRow | None:

@@ -8,7 +8,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from worlddb.query.candidates import Gate, Named, Passed, Proposed, references, referring
+from worlddb.query.candidates import Gate, Named, Passed, Proposed, latest_referring, references, referring
 from worlddb.query.conversation import LEADERS, followers, lent
 from worlddb.query.dates import nearness, spans
 from worlddb.query.fusion import COMBMAX, CONVEX, RRF, Evidence, added_up, own, reciprocal, strongest, weighted
@@ -25,7 +25,7 @@ TEXT: Final = "text"
 VECTOR: Final = "vector"
 ENTITY: Final = "entity"
 MAX_REFERRING: Final = 64
-"""What refers to an entity is proposed if it is no more than this; whatever more refers to tells little."""
+"""What refers to an entity is proposed if it is no more than this; of more, the latest where others propose too few."""
 WIDE: Final = 2
 """For how many times as many hits vectors are searched as are looked at in a world: of those that lie deep in its list
 a graph misses more than of the first."""
@@ -116,7 +116,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         following = followers(snapshot, gate, leaders.values())
     best = {passed.node: passed for found in proposed.values() for passed in found[: question.neighbours]}
     joined = neighbours(snapshot, gate, best.values()) if best else {}
-    for node in (*referring(snapshot, named.entities | named.sides, MAX_REFERRING), *following, *joined):
+    for node in (*_about(snapshot, gate, named, len(candidates), k), *following, *joined):
         seen = None if node in candidates else gate.seen(node)
         if seen is not None:
             candidates[node] = Passed(node, seen, 0.0)
@@ -129,6 +129,14 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
         about = [node for node in candidates if evidence[node].entity]
         ranks[ENTITY] = sorted(about, key=lambda node: (-evidence[node].vector, -evidence[node].text, node))
     return _in_order(candidates, evidence, ranks, fusion)
+
+
+def _about(snapshot: Sight, gate: Gate, named: Named, others: int, k: int) -> list[int]:
+    """What refers to those whom a question names. Of very much that tells little, and is left to what the other lanes
+    propose; where these propose fewer than are wanted, the latest of it are proposed."""
+    anybody = named.entities | named.sides
+    few = referring(snapshot, anybody, MAX_REFERRING)
+    return few if few or not anybody or others >= k else latest_referring(snapshot, gate, anybody, k)
 
 
 def _in_order(

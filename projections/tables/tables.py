@@ -280,6 +280,16 @@ class Tables(WholeTables):
 
         return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
 
+    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """As :meth:`incoming` of one type, the latest first. What was written later still is passed over."""
+        prefix = EDGE_PREFIX.pack(node, code)
+        for key, value in self.back.scan(prefix, prefix + U64.pack(LIVE), reverse=True):
+            there = value[: U64.size] + key[U64.size :]
+            place = edge_place(EDGE_KEY.unpack(there))
+            row = self._edge_at(there, place)
+            if row.seq <= known_by:
+                yield place, row
+
     def _group(
         self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
     ) -> Iterator[Pair]:
