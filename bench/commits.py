@@ -90,7 +90,8 @@ def measure_threads(folder: Path, arguments: argparse.Namespace) -> dict[str, An
 def _rate(db: Database, threads: int, commits: int, name: str) -> float:
     def write(thread: int) -> None:
         for number in range(thread, commits, threads):
-            assert db.create("Entity", f"{name} {number}").events == 2, "a plain create is two events"
+            made = db.create("Entity", f"{name} {number}")
+            assert made.events == 2, "a plain create is two events"
 
     began, before = perf_counter(), db.head().seq
     with ThreadPoolExecutor(threads) as pool:

@@ -34,7 +34,8 @@ def rewrite(store: Path, changes: Iterable[tuple[bytes, bytes | None]]) -> None:
     with lmdb.open(str(store), map_size=1 << 30) as env, env.begin(write=True) as txn:
         for key, value in changes:
             if value is None:
-                assert txn.delete(key), key.hex()
+                deleted = txn.delete(key)
+                assert deleted, key.hex()
             else:
                 txn.put(key, value)
 
