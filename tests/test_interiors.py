@@ -141,6 +141,27 @@ def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest
         assert not known_and_right(db.view(), second)
 
 
+def test_after_many_events_a_world_is_listed_rather_than_all_of_them_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recall among 300 worlds read 180,000 events of 60 commits that were about others: 280 ms in place of 4."""
+    monkeypatch.setattr(interiors, "FEW_EVENTS", 6)
+    with worlddb.open(tmp_path / "store") as db:
+        garden, other = (db.create("World", name).ref for name in ("Garden", "Other"))
+        db.create("Note", "bed", world=garden)
+        with db.view()._sight() as sight:
+            node = sight.tables.node_of(bytes.fromhex(garden))
+        assert node is not None
+        assert not known_and_right(db.view(), node)
+        db.create("Note", "few", world=other)
+        assert known_and_right(db.view(), node)
+        for count, is_read in ((2, True), (8, False), (2, True)):
+            with db.batch() as batch:
+                for number in range(count):
+                    batch.create("Note", f"{count} {number}", world=other)
+            assert known_and_right(db.view(), node) == is_read
+
+
 def test_a_stretch_ends_where_an_edge_begins_or_ends() -> None:
     every = Stretch(0, 100)
     assert every.around(50, 20, 80) == Stretch(20, 80)
