@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import worlddb
-from worlddb import Turn
+from worlddb import Turn, store
 from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
@@ -102,7 +102,7 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
 def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[Recall]] = []
     for processors in (1, 8):
-        monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
+        monkeypatch.setattr(store, "processors_for_us", lambda processors=processors: processors)
         with worlddb.open(tmp_path / "store") as db:
             if not found:
                 said = [Turn(text=f"The garden gate number {number} creaks.") for number in range(30)]
@@ -113,3 +113,42 @@ def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, m
             assert (db._reader.text_lane()._threads is None) == (processors == 1)
     assert found[0] == found[1]
     assert found[0][0].hits
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system binds no process to some processors")
+def test_a_process_that_may_run_on_one_processor_begins_nothing_in_another_thread(tmp_path: Path) -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        with worlddb.open(tmp_path / "store") as db:
+            assert db._reader.text_lane()._threads is None
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def test_the_threads_of_a_handle_end_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lived on until the handle was collected: of sixty that were closed, and still named, sixty threads."""
+    monkeypatch.setattr(store, "processors_for_us", lambda: 2)
+    before = set(threading.enumerate())
+    with worlddb.open(tmp_path / "store") as db:
+        db.create("Note", "garden", content="the garden gate")
+        assert db.catch_up()
+        assert db.view().recall("garden gate").hits
+        begun = set(threading.enumerate()) - before
+        assert begun
+    for thread in begun:
+        thread.join(WAIT_SECONDS)
+    assert not any(thread.is_alive() for thread in begun)
+    with pytest.raises(worlddb.StoreClosed):
+        db.view()
+
+
+def test_a_search_is_done_where_no_thread_can_be_had_any_more(tmp_path: Path) -> None:
+    """At the end of a program, and where a system allows no further thread, a pool refuses what it is given."""
+    with worlddb.open(tmp_path / "store") as db, ThreadPoolExecutor(1) as pool:
+        db.create("Note", "garden", content="the garden gate")
+        assert db.catch_up()
+        pool.shutdown()
+        lane = PresentTextLane(db._reader.text, db.view().seq, pool)
+        lane.begin("gate", limit=5, through=lane.indexed)
+        assert len(lane.search("gate", limit=5, through=lane.indexed)) == 1

@@ -6,14 +6,17 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.test_text_index_follower import Log, follower, seqs
 from worlddb.projections.indexes.catchup import Status
-from worlddb.projections.indexes.fields import Marker, TextDocument
+from worlddb.projections.indexes.fields import NODE, Marker, TextDocument
 from worlddb.projections.indexes.folder import damaged_files, reset
 from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.indexes.view import BegunSearch, IndexUnreadable
 
 DAYS = 40
 
@@ -73,6 +76,26 @@ def test_whatever_happens_to_a_file_reads_go_on_and_the_index_recovers(harm: str
         assert texts.catch_up(log.head)
         assert texts.status() == Status(DAYS, DAYS)
         assert sorted(seqs(follower(path, log), log, "boston")) == expected
+
+
+class Forgetful:
+    """Finds a document of which the index has lost the number of its node."""
+
+    num_docs = 1
+
+    def search(self, query: object, limit: int, *, count: bool) -> SimpleNamespace:
+        return SimpleNamespace(hits=[(1.0, None)])
+
+    def fast_field_values(self, field: str, addresses: list[None]) -> list[int | None]:
+        return [None if field == NODE else 1 for _ in addresses]
+
+
+def test_a_document_that_lost_what_it_is_of_is_damage_and_not_an_error_of_a_read() -> None:
+    """A byte that changed in a file in use let a recall end in ``struct.error``."""
+    searcher: Any = Forgetful()
+    nothing: Any = None
+    with pytest.raises(IndexUnreadable):
+        BegunSearch(searcher, nothing, 1, None).found()
 
 
 def test_a_flipped_bit_is_found_by_its_checksum(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         waited for, half a minute at most."""
         if self._background is not None:
             self._background.finish()
-        self._reader.close()
+        self._reader.end()
         self._env.close()
 
     def __enter__(self) -> Database:

@@ -104,10 +104,17 @@ _OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.md
 """What another process may be making at this very moment."""
 
 
+def processors_for_us() -> int:
+    """How many processors this process may run on: in a container, or under ``taskset``, fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _threads() -> Executor | None:
     """Threads for searches that are begun before they are needed; none where they would wait for one processor. They
     are made with the first such search, and end with the handle."""
-    processors = os.cpu_count() or 1
+    processors = processors_for_us()
     return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
 
 
@@ -176,6 +183,12 @@ class StoreReader:
     def close(self) -> None:
         """Let go of the indexes' files."""
         self.text.close()
+
+    def end(self) -> None:
+        """Let go of the indexes and of the threads, for good. A search that goes on elsewhere ends by itself."""
+        self.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
 
     def _feed(self, after: int, through: int) -> Iterator[TextDocument]:
         for first in range(after, through, FEED_COMMITS):

@@ -246,8 +246,11 @@ def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list
 
 def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
     addresses = [address for _, address in found]
-    # Every document that can be found has all of these whole numbers.
-    return [cast("list[int]", searcher.fast_field_values(field, addresses)) for field in fields]
+    columns = [searcher.fast_field_values(field, addresses) for field in fields]
+    if any(None in column for column in columns):
+        # Every document that can be found was given all of these whole numbers.
+        raise IndexUnreadable("a document has lost what it is of")
+    return cast("list[list[int]]", columns)
 
 
 def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:
