@@ -38,6 +38,11 @@ def began_by(ctx: HandlerContext, world: int, at: int) -> bool:
     return any(span.start <= at for span in ctx.spans(world))
 
 
+def first_held(ctx: HandlerContext, world: int) -> int | None:
+    """From when on a world holds; ``None`` if it does at no time."""
+    return min((span.start for span in ctx.spans(world)), default=None)
+
+
 def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
     """End whatever a world had replaced, at any remove, no later than ``at``, which is before that world began.
 
@@ -100,7 +105,7 @@ def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
 def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
     """What a world has superseded, if need be by way of what holds at no time, that ended just where the world begins.
     If that comes to hold at no time either, nothing follows it."""
-    begins = min((span.start for span in ctx.spans(world)), default=None)
+    begins = first_held(ctx, world)
     found: list[int] = []
     pending, seen = [world] if begins is not None else [], {world}
     for node in pending:

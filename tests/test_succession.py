@@ -138,6 +138,38 @@ def test_a_correction_of_what_is_to_be_replaced_holds_until_then_and_so_do_those
         assert when(db, chief) == Valid(day(9), FOREVER)
 
 
+@pytest.mark.parametrize("told", [((1, 0), (3, 2), (2, 0)), ((3, 2), (1, 0), (2, 0))])
+def test_what_took_the_place_of_a_correction_before_that_began_holds_until_the_next_one_too(
+    told: tuple[tuple[int, int], ...],
+) -> None:
+    """Two held from the next one's beginning on, and nobody was told: what follows was looked for after the beginning
+    of the correction, which was held at no time any more."""
+    with new_store() as db:
+        refs = old, follows, wrong, right = [fact(db, "fact", begins) for begins in (0, 5, 7, 4)]
+        notes = [note.code for newer, older in told for note in db.link(refs[newer], "supersedes", refs[older]).notes]
+        assert [when(db, ref) for ref in (old, right)] == [Valid(day(0), day(4)), Valid(day(4), day(5))]
+        assert when(db, follows) == Valid(day(5), FOREVER)
+        assert when(db, wrong) == Valid(day(7), day(7))
+        assert "until_successor" in notes
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_of_statements_that_are_joined_in_any_order_one_holds_at_any_time_or_a_note_says_which_had_ended(
+    data: st.DataObject,
+) -> None:
+    begins = data.draw(st.lists(st.integers(0, DAYS[-1] - 1), min_size=2, max_size=6))
+    corrected = [(newer, data.draw(st.integers(0, newer - 1))) for newer in range(1, len(begins))]
+    with new_store() as db:
+        refs = [fact(db, "fact", each) for each in begins]
+        told = set[str]()
+        for newer, older in data.draw(st.permutations(corrected)):
+            told |= {note.code for note in db.link(refs[newer], "supersedes", refs[older]).notes}
+        for number, held in holding(db, db.head().seq).items():
+            assert bool(held) == (number >= min(begins))
+            assert len(held) <= 1 or "already_closed" in told
+
+
 def test_a_successor_that_holds_at_no_time_bounds_nothing_and_leaves_it_to_its_own() -> None:
     with new_store() as db:
         old, planned, newer = fact(db, "old", 1), fact(db, "planned", 9), fact(db, "newer", 4)

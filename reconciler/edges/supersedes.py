@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worlddb.reconciler.handler import AcyclicHandler, HandledEdge, Insert, Q
-from worlddb.reconciler.succession import began_by, end_predecessors, next_heir, place_of
+from worlddb.reconciler.succession import began_by, end_predecessors, first_held, next_heir, place_of
 
 if TYPE_CHECKING:
     from worlddb.reconciler.handler_context import HandlerContext
@@ -20,7 +20,7 @@ class Supersedes(AcyclicHandler):
         * Where ``valid_from`` lies before the target began, what the target had replaced ends no later either, and so
           on: it ended where the target began, and would hold beside the source.
         * Where something else takes the target's place later, a source that begins with the edge holds until then:
-          that supersedes it, too.
+          that supersedes it, too. So does what had taken the source's place before that had begun.
         * ``valid_from`` defaults to the source's.
         * A target that was closed earlier stays as it is, and the edge is recorded.
         * The target has ended: it takes no further versions.
@@ -34,17 +34,17 @@ class Supersedes(AcyclicHandler):
         if edge.target == ctx.root:
             ctx.refuse("root_is_permanent", "The root world cannot be superseded")
         super().on_insert(ctx, edge)
-        heir = None
-        if edge.valid_from == ctx.begins(edge.source):
-            heir = next_heir(ctx, edge.target, edge.valid_from)
         begins, first = place_of(ctx, edge.source, edge.valid_from)
+        heir = None
+        if edge.valid_from == ctx.begins(edge.source) and (first == edge.source or first_held(ctx, first) == begins):
+            heir = next_heir(ctx, edge.target, begins)
         began = began_by(ctx, edge.target, begins)
         ctx.end(edge.target, begins, by=ctx.lineage(first))
         if not began:
             end_predecessors(ctx, edge.target, begins, ctx.lineage(first))
-        if heir is not None and not ctx.reaches(edge.source, heir.world, self.name):
-            ctx.note("until_successor", ctx.lineage(edge.source), ctx.lineage(heir.world))
-            ctx.link(heir.world, self.name, edge.source, home=heir.home, valid_from=heir.begins)
+        if heir is not None and heir.world != first and not ctx.reaches(first, heir.world, self.name):
+            ctx.note("until_successor", ctx.lineage(first), ctx.lineage(heir.world))
+            ctx.link(heir.world, self.name, first, home=heir.home, valid_from=heir.begins)
         return Insert.WRITE
 
     def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:

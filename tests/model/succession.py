@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 def supersede(on: Draft, edge: Edge) -> None:
     """End the target, and what it had replaced where it had not begun; let the source end where another one follows."""
     newer = on.state.worlds[edge.source]
-    heir = _follower(on, edge) if edge.start == newer.newest.start else None
     at, by = _stands_since(on, edge.source, edge.start)
+    is_its_first = by == edge.source or min((start for start, _ in holding(on, by)), default=None) == at
+    heir = _follower(on, edge._replace(start=at)) if edge.start == newer.newest.start and is_its_first else None
     began = began_by(on, edge.target, at)
     on.end_world(edge.target, at, by)
     if not began:
         end_replaced(on, edge.target, at, by)
-    if heir is not None and not on.state.reaches(edge.source, heir.source, "supersedes"):
-        on.note("until_successor", edge.source, heir.source)
-        on.write("supersedes", heir.source, edge.source, home=heir.home, start=heir.start)
+    if heir is not None and heir.source != by and not on.state.reaches(by, heir.source, "supersedes"):
+        on.note("until_successor", by, heir.source)
+        on.write("supersedes", heir.source, by, home=heir.home, start=heir.start)
 
 
 def holding(on: Draft, number: int) -> list[tuple[int, int]]:
