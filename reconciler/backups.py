@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import BackupMismatch
@@ -62,10 +63,14 @@ def backup(source: Environment, target: Environment, progress: Progress | None =
 
 
 def restore(
-    source: Environment, target: Environment, original: Environment | None = None, progress: Progress | None = None
+    source: Environment,
+    begin: Callable[[], Environment],
+    original: Environment | None = None,
+    progress: Progress | None = None,
 ) -> Restored:
     """Make a store again of a backup, in an empty directory, without what the original has erased since.
 
+    ``begin`` makes the target, and is called once the backup was found to be one: a mistyped name leaves nothing.
     Until it is whole, the target is marked as something that cannot be written to.
 
     Raises:
@@ -84,6 +89,7 @@ def restore(
             _refuse_another_store(LmdbLog(ours), LmdbLog(theirs), source, original)
             common = common_commits(LmdbLog(ours), LmdbLog(theirs))
         elsewhere = erasures_after(original, common)
+    target = begin()
     Copier(source, target, kind=RESTORING, elsewhere=elsewhere).copy(until, progress)
     target.write(lambda txn: LmdbLog(txn).mark_copy(""))
     with target.read() as txn:

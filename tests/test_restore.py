@@ -91,6 +91,7 @@ def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
     store, backup, _ = backed
     with pytest.raises(BackupMismatch):
         worlddb.restore(store, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
     for full in (store, backup):
         with pytest.raises(PlaceTaken):
             worlddb.restore(backup, full)
@@ -98,7 +99,10 @@ def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
         pass
     with pytest.raises(BackupMismatch):
         worlddb.restore(backup, tmp_path / "second", erasures_of=tmp_path / "other")
+    assert not (tmp_path / "second").exists()
     (tmp_path / "nothing").mkdir()
+    with pytest.raises(BackupMismatch):
+        worlddb.restore(store, tmp_path / "nothing")
     assert worlddb.restore(backup, tmp_path / "nothing").seq == 7
 
 

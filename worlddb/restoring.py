@@ -24,8 +24,9 @@ def restore(
 ) -> backups.Restored:
     """Make a store again of a backup, in an empty or new directory; every commit and text is checked on the way.
 
-    What ``erasures_of``, an original that still exists, has erased since the backup was made is left out. What breaks
-    off leaves a directory that refuses to be written to: delete it and begin again.
+    What ``erasures_of``, an original that still exists, has erased since the backup was made is left out. Nothing is
+    made of what is no backup. What breaks off later leaves a directory that refuses to be written to: delete it and
+    begin again.
 
     Raises:
         NotAStore: there is no backup in the directory.
@@ -40,7 +41,7 @@ def restore(
         original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
         if target.is_dir() and any(target.iterdir()):
             raise PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
-        made = backups.restore(ours, _open(opened, target, create=True), original, progress)
+        made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
     note_copy(target, Copy(BACKUP, str(source.resolve()), made.seq, made.seq))
     return made
 
