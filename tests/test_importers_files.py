@@ -103,6 +103,18 @@ def test_what_cannot_be_read_is_an_input_error_that_names_the_path(tmp_path):
         assert path.name in str(caught.value)
 
 
+def test_of_a_directory_its_files_are_to_be_named_and_an_empty_file_is_to_be_left_out(tmp_path):
+    with pytest.raises(InputError, match="notes is a directory") as folder:
+        (tmp_path / "notes").mkdir()
+        format_of(tmp_path / "notes")
+    assert folder.value.remedy == f"Name the files in it, such as {tmp_path / 'notes' / '*.md'}"
+    for content in (b"", b" \n"):
+        (tmp_path / "empty.md").write_bytes(content)
+        with pytest.raises(MalformedFile, match="it is empty") as empty:
+            format_of(tmp_path / "empty.md")
+        assert empty.value.remedy == "Leave it out"
+
+
 def test_a_file_without_permission_is_an_input_error(write):
     path = write("a", b"x")
     path.chmod(0)

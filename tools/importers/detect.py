@@ -88,7 +88,9 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     for each in FORMATS:
         if head and suffix in each.suffixes:
             return each
-    told = f"it is in none of the known formats, but holds {_held(head, is_whole)}" if head else "it is empty"
+    if not head:
+        raise malformed(Place(path), "it is empty", "Leave it out")
+    told = f"it is in none of the known formats, but holds {_held(head, is_whole)}"
     raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
 
 

@@ -176,10 +176,13 @@ def _unpacked(path: Path) -> str:
 def _regular(path: Path) -> io.BufferedReader:
     try:
         # Asked before opening: opening a pipe waits until somebody writes into it.
-        if stat.S_ISREG(os.stat(path).st_mode):
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode):
             return io.BufferedReader(io.FileIO(path))
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{shown(path)} is a directory", f"Name the files in it, such as {shown(path / '*.md')}")
     raise InputError(f"{shown(path)} is not a regular file", "Give the path of a file on disk")
 
 
