@@ -151,6 +151,7 @@ def test_a_rebuild_gives_the_same_root_and_the_same_answers(run):
     assert (made["root"], run.json("recall", "office", "--exact")["hits"]) == before
     assert run.json("rebuild", "text")["rebuilt"] == ["text"]
     assert "rebuilt tables in " in run("rebuild", "tables").out
+    assert all(name in run("rebuild", "--help").out.split("options:")[0] for name in ("tables", "text", "vectors"))
 
 
 @pytest.mark.parametrize("until", ["6", "2026-11-26T00:00:00Z", "2026-11-26T23:59:59.999999Z"])

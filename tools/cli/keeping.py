@@ -115,7 +115,7 @@ def _write_unreadable(out: Output, error: DamagedStore) -> int:
 
 
 def _rebuild_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="tables or text (default: all projections)")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="tables, text or vectors (default: all projections)")
 
 
 def _rebuild(args: Namespace, out: Output) -> int:
