@@ -115,6 +115,10 @@ def test_a_mistyped_operator_is_a_usage_error_that_says_what_there_is(run, wrong
     assert refused.code == 2 and refused.err.count("\n") >= 2, refused
 
 
+def test_a_mistyped_key_of_an_order_is_told_by_the_word_that_was_typed(run):
+    assert "the key of order is 'colour'" in run("query", "--order", "colour").err
+
+
 def test_a_world_that_is_not_there_is_the_answer_no(run):
     assert run("query", "--seed", "Nobody").code == 1
     assert run("query", "--connected", "causes:out:Nobody").code == 1

@@ -14,6 +14,7 @@ from tests.test_mcp_tools import call, texts
 from worlddb import IdempotencyConflict, InputError, UnknownReference
 from worlddb.tools.mcp.arguments import MAX_ABOUT, MAX_JOINED
 from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.wording import told
 
 
 @pytest.fixture
@@ -202,6 +203,7 @@ def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) 
     with pytest.raises(InputError, match="holds no more, so nothing contradicts it: Rex is well") as raised:
         write(desk, "Rex is ill.", contradicts=[old])
     assert raised.value.remedy == "Leave it out of contradicts" and db.head() == head
+    assert told(raised.value).endswith(": Rex is well. Leave it out of contradicts")
     assert edges(db, write(desk, "Rex was well once.", derived_from=[old]), "derived_from") == [old]
 
 

@@ -145,7 +145,7 @@ class Order(_Step, frozen=True, tag="order"):
     descending: bool = False
 
     def __post_init__(self) -> None:
-        _one_of(self.by, "by", ORDER_KEYS)
+        _one_of(self.by, "the key of order", ORDER_KEYS)
 
     def __str__(self) -> str:
         return f"order by {self.by}{', descending' if self.descending else ''}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import worlddb
-from worlddb import Change, Difference, UnknownReference
+from worlddb import Change, Difference, InputError, UnknownReference
 from worlddb.tools.cli import stores, wire
 from worlddb.tools.cli.arguments import UsageError, refuse_existing
 from worlddb.tools.cli.command import DONE, NO, Command
@@ -72,7 +72,10 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
     if folder.is_file():
         raise UsageError(f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone")
     with stores.existing_at(folder) as db:
-        return db.view(**stores.when(moment)).seq
+        seq = db.view(**stores.when(moment)).seq
+    if not seq:
+        raise InputError(f"Nothing had been committed by {moment}", "Compare with a later moment")
+    return seq
 
 
 def _world_of(folders: list[Path], text: str) -> str:

@@ -60,7 +60,8 @@ def told(error: WorldDBError) -> str:
         remedy = f"For whoever runs this memory: {remedy}"
     # What the engine calls the time of ingest is the tools' argument ``known``.
     message = re.sub(r"^ingested (?=')", "known ", error.message)
-    return f"{error.code}: {message}. {remedy}" if remedy else f"{error.code}: {message}"
+    # A message that ends in what was remembered may have its full stop already.
+    return f"{error.code}: {message.removesuffix('.')}. {remedy}" if remedy else f"{error.code}: {message}"
 
 
 def noted(note: Note) -> str:
