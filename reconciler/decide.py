@@ -25,6 +25,14 @@ from worlddb.reconciler.registering import register_type, unregister_type
 from worlddb.reconciler.resolver import Match
 from worlddb.reconciler.tuning import set_thresholds, take_thresholds_back
 
+_INSTEAD: Final = {
+    "pending": "Accept or reject it",
+    "accepted": "Undo it if it is wrong",
+    "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
+    "undone": "If the two are one after all, link them by same_as again",
+}
+"""What can be done with a proposal that is in another state than a decision about it needs."""
+
 
 def decide(ctx: Context, command: cmd.Command, details: int, matches: Sequence[Match]) -> Decided:
     """Decide one command on top of everything decided so far; ``matches`` are those whom it may already be."""
@@ -91,7 +99,8 @@ def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[byte
     assert row is not None
     if row.status not in wanted:
         needed = " or ".join(STATUS_NAMES[status] for status in wanted)
-        ctx.refuse("already_decided", f"The proposal {short(proposal)} is {STATUS_NAMES[row.status]}, not {needed}")
+        status = STATUS_NAMES[row.status]
+        ctx.refuse("already_decided", f"The proposal {short(proposal)} is {status}, not {needed}", _INSTEAD[status])
     return proposal, row
 
 

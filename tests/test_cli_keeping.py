@@ -296,6 +296,7 @@ def test_a_proposal_is_listed_accepted_undone_and_never_forgotten(run, small):
     assert [p["status"] for p in run.json("proposals", "--ingested", "12", "--status", "all")["proposals"]] == [
         "accepted"
     ]
+    assert "link them by same_as again" in run("accept", small.proposal).err
     events = {(line["seq"], line["author"], line["why"]) for line in run("log", "--json", "--from", "12").lines}
     assert (12, "Ann", "same badge") in events
 
