@@ -133,6 +133,10 @@ def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "worlddb-store") as db:
         found = db.view().get(ref)
         assert found is not None and found.content == "two\nlines 東京"
+    empty = "Standard input held no text, so the content is empty.\n"
+    for stdin, said in (("", empty), ("\n", empty), ("something", "")):
+        ran = elsewhere("create", "Note", "m", "--content", "-", cwd=tmp_path, stdin=stdin)
+        assert (ran.code, ran.err) == (0, said)
 
 
 def test_what_was_retired_is_stated_again_as_a_world_of_its_own(run: Here) -> None:

@@ -63,7 +63,7 @@ def _create_arguments(parser: ArgumentParser) -> None:
 
 
 def _create(args: Namespace, out: Output) -> int:
-    content = _content(args)
+    content = _content(args, out)
     times = _times(args)
     with _made_if_missing(args) as db:
         world = None if args.world is None else stores.world_of(db.view(), args.world)
@@ -93,7 +93,7 @@ def _revise_arguments(parser: ArgumentParser) -> None:
 def _revise(args: Namespace, out: Output) -> int:
     if args.content is None and args.name is None and args.type is None:
         raise UsageError("Nothing was given that is new", "Give --content, --name or --type")
-    content = _content(args)
+    content = _content(args, out)
     with stores.existing(args, author=args.author) as db:
         receipt = db.revise(
             stores.world_of(db.view(), args.ref),
@@ -127,7 +127,7 @@ def _reassert_arguments(parser: ArgumentParser) -> None:
 
 
 def _reassert(args: Namespace, out: Output) -> int:
-    content = _content(args)
+    content = _content(args, out)
     times = _times(args)
     with stores.existing(args, author=args.author) as db:
         ref = stores.world_of(db.view(), args.ref)
@@ -213,8 +213,8 @@ def _times(args: Namespace) -> _Times:
     }
 
 
-def _content(args: Namespace) -> str | None:
-    """What it says.
+def _content(args: Namespace, out: Output) -> str | None:
+    """What it says. A person whose standard input held nothing is told so.
 
     Raises:
         InputError: standard input is no text, or was closed.
@@ -224,9 +224,12 @@ def _content(args: Namespace) -> str | None:
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Give the text with --content TEXT")
     try:
-        return sys.stdin.read().removesuffix("\n")
+        content = sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
         raise InputError(f"Standard input is no text: {error}", "Give it as UTF-8") from None
+    if not content:
+        out.warn("Standard input held no text, so the content is empty.")
+    return content
 
 
 def _properties(text: str | None) -> dict[str, Any] | None:
