@@ -10,6 +10,7 @@ from time import process_time
 import pytest
 
 from tests.running import Here, Run, elsewhere
+from worlddb.tools.cli import story
 from worlddb.tools.cli.main import main
 from worlddb.tools.demo import STEPS
 from worlddb.tools.demo.forensics import forge
@@ -94,6 +95,22 @@ def test_what_the_demo_keeps_is_what_it_told_and_the_commands_it_ends_with_work(
         ended = elsewhere(*words, cwd=folder.parent)
         assert ended.code == (1 if "diff" in words or "verify" in words else 0), line
         assert ended.out
+
+
+@pytest.mark.parametrize(
+    ("run_as", "found", "named"),
+    [
+        (".venv/bin/worlddb", None, ".venv/bin/worlddb"),
+        (".venv/bin/worlddb", "/bin/worlddb", "worlddb"),
+        ("/somewhere/__main__.py", None, "worlddb"),
+    ],
+)
+def test_what_is_proposed_is_called_as_the_demo_was_where_its_name_alone_finds_nothing(
+    run_as, found, named, monkeypatch
+):
+    monkeypatch.setattr("sys.argv", [run_as, "demo"])
+    monkeypatch.setattr(story, "which", lambda name: found)
+    assert story._program() == named
 
 
 def test_a_directory_that_is_not_empty_is_not_played_in(kept, tmp_path, capsys):

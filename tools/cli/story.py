@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shutil import get_terminal_size
+from shutil import get_terminal_size, which
 from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
@@ -45,7 +47,7 @@ def _demo(args: Namespace, out: Output) -> int:
             head = db.head()
         out.answer({"root": head.root, "seq": head.seq, "steps": steps}, lambda page: _write_end(page, head.root))
         if not args.keep:
-            out.hint(f"To look around in these stores: worlddb demo --keep {_FOLDER}, then")
+            out.hint(f"To look around in these stores: {_program()} demo --keep {_FOLDER}, then")
         _write_next(out, Path(args.keep or _FOLDER))
     return DONE if kept_promises else NO
 
@@ -87,13 +89,19 @@ def _write_end(page: Page, root: str) -> None:
 def _write_next(out: Output, folder: Path) -> None:
     memory = folder / "memory"
     for line in (
-        f'worlddb --store {memory} recall "what did Mara pay Jon?" --explain',
-        f'worlddb --store {memory} history "The clinic"',
-        f"worlddb --store {memory} log --from 8",
-        f"worlddb diff {memory} {folder / 'altered'}",
-        f"worlddb diff {memory} {folder / 'forged'}",
+        f'--store {memory} recall "what did Mara pay Jon?" --explain',
+        f'--store {memory} history "The clinic"',
+        f"--store {memory} log --from 8",
+        f"diff {memory} {folder / 'altered'}",
+        f"diff {memory} {folder / 'forged'}",
     ):
-        out.hint(f"  {line}")
+        out.hint(f"  {_program()} {line}")
+
+
+def _program() -> str:
+    """What a person types to run the command line: as it was run, if it is not found by its name alone."""
+    run = sys.argv[0]
+    return "worlddb" if which("worlddb") or Path(run).name != "worlddb" else shlex.quote(run)
 
 
 COMMANDS = (
