@@ -13,7 +13,8 @@ from tests.golden.values import EDGE_ID
 from tests.test_golden import RECORD_HEX
 from worlddb.log.model import codec, upcasting
 from worlddb.log.model import events as ev
-from worlddb.log.model.commit import Events
+from worlddb.log.model.commit import Events, chain_hash, events_hash
+from worlddb.log.model.ids import HASH_BYTES
 
 
 class Weighed(msgspec.Struct, frozen=True, array_like=True, tag_field="event", tag="weighed/3"):
@@ -86,11 +87,17 @@ def test_a_store_with_an_event_of_the_future_is_refused_and_left_as_it_is(tmp_pa
 
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         made = db.create("Topic", "Today")
-    key = b"\x03" + made.seq.to_bytes(8, "big")
+    number = made.seq.to_bytes(8, "big")
     with lmdb.open(str(tmp_path / "store"), map_size=1 << 26) as env, env.begin(write=True) as txn:
-        raw = msgspec.msgpack.decode(txn.get(key) or b"")
+        raw = msgspec.msgpack.decode(txn.get(b"\x03" + number) or b"")
         raw[5].append(["dreamt", bytes(16)])
-        txn.put(key, msgspec.msgpack.encode(raw))
+        events = msgspec.msgpack.encode(raw)
+        header = codec.decode_header((txn.get(b"\x02" + number) or b"")[HASH_BYTES:], made.seq)
+        header = msgspec.structs.replace(header, events_hash=events_hash(events), event_count=header.event_count + 1)
+        stored = codec.encode(header)
+        txn.put(b"\x03" + number, events)
+        txn.put(b"\x02" + number, chain_hash(stored) + stored)
+        txn.put(b"\x01head", chain_hash(stored) + number)
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         with pytest.raises(worlddb.NewerFormat, match="commit 2"):
             list(db.log())

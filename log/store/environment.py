@@ -13,6 +13,7 @@ map grows by doubling. No transaction outlives one call.
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +82,7 @@ class Environment:
                     yield txn
             finally:
                 shared.leave()
-        except (lmdb.Error, SystemError) as error:
+        except (lmdb.Error, SystemError, struct.error) as error:
             raise translated(error, self.folder) from error
 
     def write(self, work: Callable[[lmdb.Transaction], T]) -> T:
@@ -106,7 +107,7 @@ class Environment:
                 return self._write_once(work)
             except lmdb.MapFullError:
                 self._shared.grow()
-            except (lmdb.Error, SystemError) as error:
+            except (lmdb.Error, SystemError, struct.error) as error:
                 raise translated(error, self.folder) from error
 
     def _write_once(self, work: Callable[[lmdb.Transaction], T]) -> T:

@@ -25,7 +25,7 @@ import lmdb
 import msgspec
 
 from worlddb.log.model import codec
-from worlddb.log.model.commit import Events, Header, Record, chain_hash
+from worlddb.log.model.commit import Events, Header, Record, chain_hash, events_hash
 from worlddb.log.model.errors import Conflict, DamagedStore, NewerFormat, NotAStore
 from worlddb.log.model.events import FORMAT
 from worlddb.log.model.hashing import GENESIS, blob_id
@@ -203,7 +203,12 @@ class LmdbLog(Log):
             raise Conflict(f"Blob {position} of commit {seq} is not missing, or is another one", "Decide again")
 
     def header(self, seq: int) -> Header:
-        return codec.decode_header(self.stored_header(seq)[1], seq)
+        chain, stored = self.stored_header(seq)
+        try:
+            return codec.decode_header(stored, seq)
+        except NewerFormat:
+            _refuse_changed("header", chain_hash(stored) == chain, seq)
+            raise
 
     def stored_header(self, seq: int) -> tuple[bytes, bytes]:
         """The chain hash as it was stored, and the header bytes."""
@@ -217,7 +222,14 @@ class LmdbLog(Log):
         return self.stored_header(seq)[0] if seq else GENESIS
 
     def events(self, seq: int) -> Events:
-        return codec.decode_events(self.stored_events(seq), seq)
+        return self._decoded_events(self.stored_events(seq), seq)
+
+    def _decoded_events(self, stored: bytes, seq: int) -> Events:
+        try:
+            return codec.decode_events(stored, seq)
+        except NewerFormat:
+            _refuse_changed("record of events", events_hash(stored) == self.header(seq).events_hash, seq)
+            raise
 
     def stored_events(self, seq: int) -> bytes:
         """The events bytes of a commit."""
@@ -234,7 +246,7 @@ class LmdbLog(Log):
     def read(self, first: int, last: int) -> Iterator[tuple[int, Record]]:
         for seq in range(first, min(last, self.head().seq) + 1):
             events = self.stored_events(seq)
-            count = codec.decode_events(events, seq).blob_count
+            count = self._decoded_events(events, seq).blob_count
             blobs = [self.blob(seq, position) for position in range(count)]
             yield seq, Record(self.stored_header(seq)[1], events, blobs)
 
@@ -269,6 +281,16 @@ def _missing(what: str, seq: int) -> DamagedStore:
     return DamagedStore(
         f"The {what} of commit {seq} is missing or cut short", "Run `worlddb verify`, or restore a backup", seq=seq
     )
+
+
+def _refuse_changed(what: str, holds: bool, seq: int) -> None:
+    """A turned bit makes an unknown type of a known one: what does not have its hash is damaged, and not newer."""
+    if not holds:
+        raise DamagedStore(
+            f"The {what} of commit {seq} is not what was written: it does not have its hash",
+            "Run `worlddb verify`, and restore the store from a backup",
+            seq=seq,
+        )
 
 
 class RecordPlace(NamedTuple):

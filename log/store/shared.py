@@ -8,6 +8,7 @@ its number cannot come back while it is compared with.
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -319,8 +320,24 @@ def _refuse_emptied(folder: Path) -> None:
         )
 
 
-def translated(error: lmdb.Error | SystemError, folder: Path) -> Exception:
+def _of_stored_bytes(error: struct.error) -> bool:
+    """True for bytes that code of this package could not unpack; a host's own code may run within a transaction."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    module = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__", ""))
+    return "unpack" in str(error) and module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def translated(error: lmdb.Error | SystemError | struct.error, folder: Path) -> Exception:
+    """What is raised in place of an error within a transaction; the error itself if it tells nothing of the store."""
     data = folder / DATA_FILE
+    if isinstance(error, struct.error):
+        # Rows are decoded without counting their bytes first, which would cost every read.
+        if not _of_stored_bytes(error):
+            return error
+        message = f"A row in {data} has the wrong length: {error}"
+        return DamagedStore(message, "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
     if isinstance(error, SystemError):
         # The binding raises it in place of its own error when a cursor meets a damaged page.
         if not isinstance(error.__cause__, lmdb.Error):
