@@ -48,6 +48,10 @@ NOTES = {
     "edges_carried": "the edges {} moved along",
     "already_closed": "{} was already closed earlier and stays as it was",
     "never_valid": "{} was closed at or before its beginning: it is valid at no time. Reassert it if that was a slip",
+    "revision_never_valid": "the new version of {} is valid at no time: it begins where an end was set."
+    " If it holds past that, retire the world there, then reassert it",
+    "later_never_valid": "what {} was to say from later on is valid at no time now: a revision ends all that begins"
+    " after it. State that again if it still holds",
     "begun_anew": "{first} was begun under the key of {others}, which has ended",
     "ends_earlier": "{} ends earlier now: what had taken its place was itself replaced from before it began",
     "ends_unreplaced": "{first} still ends where {others} was to begin; state it again if it holds from then on",

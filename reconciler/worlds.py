@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
@@ -21,6 +21,9 @@ from worlddb.reconciler.erasing import refuse_forbidden
 from worlddb.reconciler.references import node_or_edge_ref, node_ref
 from worlddb.reconciler.resolver import Match
 from worlddb.reconciler.succession import began_by, end_predecessors, unreplaced
+
+PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
+"""What leads past an end that was set, which is never opened again (law 8)."""
 
 
 def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
@@ -97,9 +100,7 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     begins = ctx.now if command.valid_from is None else command.valid_from
     end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
     if newest.valid_to != FOREVER and begins > newest.valid_to:
-        ctx.refuse(
-            "closed", f"{short(row.lineage)} is closed before the revision would begin", "Reassert it as a new lineage"
-        )
+        ctx.refuse("closed", f"{short(row.lineage)} is closed before the revision would begin", PAST_ITS_END)
     validity = checked_interval(begins, end)
     before = body or Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
@@ -107,6 +108,11 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     refuse_forbidden(ctx, name, content)
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
     began = began_by(ctx, node, validity.start)
+    latest = next(ctx.spans(node), None)
+    if latest is not None and latest.start > validity.start:
+        ctx.note("later_never_valid", row.lineage)
+    if validity.is_empty:
+        ctx.note("revision_never_valid", row.lineage)
     ctx.close(node, validity.start)
     if not (began or validity.is_empty):
         end_predecessors(ctx, node, validity.start, row.lineage)
@@ -134,7 +140,9 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
     node = node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if not row.ended:
-        ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", "Revise it instead")
+        is_open = ctx.tables.version(node, row.versions).valid_to == FOREVER
+        remedy = "Revise it instead" if is_open else PAST_ITS_END
+        ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", remedy)
     body = ctx.body(node)
     if body is None:
         _refuse_erased(ctx, row.lineage)

@@ -221,6 +221,7 @@ REFUSALS = [
 NOTES = [
     *("proposal_staged", "already_closed", "adopted_by_root", "nothing_reopened", "not_revived"),
     *("edges_left_behind", "edges_carried", "never_valid", "not_restored"),
+    *("revision_never_valid", "later_never_valid"),
 ]
 CORRECTING = ["conflict_left", "ends_earlier", "until_successor", "begun_anew", "ends_unreplaced"]
 """Notes that histories have in which statements correct one another, and hardly any other."""

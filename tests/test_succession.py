@@ -79,7 +79,10 @@ def test_a_revision_that_begins_before_its_world_did_ends_what_that_had_replaced
         old, new = fact(db, "old", 1), fact(db, "new", 6)
         assert db.link(new, "supersedes", old)
         receipt = db.revise(new, content="since earlier", valid_from=day(3))
-        assert [(note.code, note.refs) for note in receipt.notes] == [("ends_earlier", (old,))]
+        assert [(note.code, note.refs) for note in receipt.notes] == [
+            ("later_never_valid", (new,)),
+            ("ends_earlier", (old,)),
+        ]
         assert when(db, old) == Valid(day(1), day(3))
 
 

@@ -157,6 +157,10 @@ class OfWorlds(Tuning):
         if end < start:
             raise Bad(InvalidInterval)
         began = began_by(self, number, start)
+        if any(begins > start for begins, _ in holding(self, number)):
+            self.note("later_never_valid", number)
+        if start == end:
+            self.note("revision_never_valid", number)
         self.tighten(number, start)
         if not began and start < end:
             end_replaced(self, number, start, number)

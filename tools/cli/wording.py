@@ -28,6 +28,11 @@ _PHRASES: Final = (
         "Write it from a program that has the handler; reading needs none",
     ),
     ("with db.register(...)", "from a program"),
+    (
+        "Retire it at its end, then reassert it as a new lineage",
+        "End it for good and state it again, as a world of its own: `worlddb retire REF`, with --at TIME if its end is"
+        " still to come, then `worlddb reassert REF`",
+    ),
     ("Reassert it as a new lineage", "State it again, as a world of its own: `worlddb reassert REF`"),
     ("Write it with Query.to_json", "Write it with `worlddb query ... --print`"),
     ("; of a name, a view gives it: db.view().reference_of('Alice')", ""),

@@ -21,6 +21,7 @@ GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
 _REMEDIES: Final = {
     "Look for it with recall or find": FIND_IDS,
     "Look it up by name with find": FIND_IDS,
+    "Retire it at its end, then reassert it as a new lineage": "Write what holds now with memory_write",
     "Reassert it as a new lineage": "Write what holds now with memory_write",
 }
 _BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
