@@ -243,7 +243,7 @@ def test_a_format_is_known_by_content(tmp_path, content, name):
         assert format_of(path).name == name
 
 
-@pytest.mark.parametrize("content", ["", "# Notes\n", "[1, 2]", '{\n "a": 1\n}', "text: a"])
+@pytest.mark.parametrize("content", ["# Notes\n", "[1, 2]", '{\n "a": 1\n}', "text: a"])
 def test_a_file_of_no_known_format_gets_the_list_of_them(tmp_path, content):
     path = tmp_path / "file"
     path.write_text(content)
