@@ -18,7 +18,8 @@ MONEY_WEIGHT: Final = 0.1
 ASKS_WEIGHT: Final = 0.02
 LATER_WEIGHT: Final = 0.0025
 LATER_IN_GROUPS: Final = 0.005
-"""Chosen on one half of the development questions and judged on the other; see docs/retrieval.md."""
+"""Chosen on one half of the development questions and judged on the other, but for :data:`LATER_IN_GROUPS`, which was
+chosen with both in sight; see docs/retrieval.md."""
 MAX_CHARACTERS: Final = 3_000
 """How far into a text a number or a time is looked for."""
 
