@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 import lmdb
 
 from bench._recording import Pair
-from worlddb.log.store import shared
+from worlddb.log.store import shared_environment
 
 
 class Floor:
@@ -17,7 +17,7 @@ class Floor:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.env = shared._open(folder)
+        self.env = shared_environment._open(folder)
         self.seconds = 0.0
         self.cpu_seconds = 0.0
         self.commits = 0

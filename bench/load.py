@@ -26,7 +26,7 @@ from bench._memory import AnonPeak
 from bench._recording import commits, recorded
 from bench._report import parser, positive, report
 from bench._workload import Loader, Mix, open_seeded
-from worlddb.log.store.shared import DATA_FILE
+from worlddb.log.store.shared_environment import DATA_FILE
 
 
 class Sizes(NamedTuple):

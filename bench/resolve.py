@@ -24,7 +24,7 @@ from bench._report import p50, p95, parser, positive, report
 from bench._scan import Scan
 from bench._workload import open_seeded
 from worlddb import Database
-from worlddb.log.model.environment import SeededEntropy
+from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.blocks import around
 from worlddb.projections.tables.matching import forms

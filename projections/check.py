@@ -14,10 +14,17 @@ from worlddb.log.model.checkpoint import Anchor
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.merkle import tree_root
-from worlddb.log.store.anchor import UNREADABLE, anchor_findings, tree_of_headers
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.verify import Finding, Totals, page_findings, verify_log
+from worlddb.log.store.verify import (
+    UNREADABLE,
+    Finding,
+    Totals,
+    anchor_findings,
+    page_findings,
+    tree_of_headers,
+    verify_log,
+)
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.log_tree import LogTree
 from worlddb.projections.tables.schema import ROOT_NODE

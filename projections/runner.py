@@ -7,8 +7,8 @@ from typing import Final
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
+from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
 from worlddb.log.model.collector import collector_paused
-from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply import Applier

@@ -11,8 +11,8 @@ from typing import Final
 
 from worlddb.log.model.errors import StoreError, UnavailableError
 from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER, Environment
+from worlddb.log.store.lock import runs
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.processes import runs
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.projections.indexes.folder import locked, reset
 from worlddb.projections.indexes.view import IndexUnwritable

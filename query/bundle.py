@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import DamagedStore, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.projections.tables.asof import alias_known, version_validity

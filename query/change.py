@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from worlddb.log.model.calendar import DAYS, MONTHS
+from worlddb.log.model.times import DAYS, MONTHS
 
 _SAID: Final = re.compile(
     r"\b(?:used\s+to|formerly|former|originally|initially|over\s+time|no\s+longer|any\s?more|in\s+the\s+past|at\s+first"

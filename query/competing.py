@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
 from worlddb.query.candidates import Gate, Passed

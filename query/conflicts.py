@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.asof import Moment, edge_known, edge_validity, version_at, versions_as_of
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import EdgePlace, EdgeRow

@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
-from worlddb.log.model.calendar import DAY_FORMS, DAYS, MONTH_NAME, MONTHS, month_number
+from worlddb.log.model.times import DAY_FORMS, DAYS, MONTH_NAME, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS
 from worlddb.query.vague import Covered, Piece, vague_times
 

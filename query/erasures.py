@@ -9,7 +9,7 @@ import msgspec
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Details
-from worlddb.log.model.commit import chain_hash, events_hash
+from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.errors import InputError, WorldDBError
 from worlddb.log.model.events import NONE, Erased
 from worlddb.log.model.times import parse_time

@@ -9,7 +9,7 @@ import msgspec
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.environment import monotonic, pause
+from worlddb.log.model.clock import monotonic, pause
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs

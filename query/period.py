@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from worlddb.log.model.errors import InputError, InvalidInterval
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import ALWAYS, FOREVER, TimeLike, format_time, parse_time
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval, TimeLike, format_time, parse_time
 from worlddb.projections.tables.asof import (
     Moment,
     SeenVersion,

@@ -14,8 +14,7 @@ from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.limits import MAX_FRAME_BYTES, checked_number
 from worlddb.log.model.merkle import consistency_path, inclusion_path, tree_root
 from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, Inclusion, WorldStep, proof_text
-from worlddb.log.model.trie import NodeStore, root_of
-from worlddb.log.model.trie_proof import built, nodes_to
+from worlddb.log.model.trie import NodeStore, built, nodes_to, root_of
 from worlddb.projections.tables.asof import edge_known, newest_version
 from worlddb.projections.tables.interior import interior_edges_ever
 from worlddb.projections.tables.log_tree import LogTree

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
-from worlddb.log.model.commit import Header
+from worlddb.log.model.codec import Header
 from worlddb.log.model.events import NONE
 from worlddb.projections.indexes.nodes import Nodes
 from worlddb.projections.indexes.vector_rows import VectorRow

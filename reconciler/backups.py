@@ -11,7 +11,7 @@ from worlddb.log.model.times import format_time
 from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.parting import common_commits
+from worlddb.log.store.verify import common_commits
 from worlddb.projections.scrub import finish_erasures
 from worlddb.reconciler.copying import CHUNK_COMMITS, Copier, Progress, erasures_after
 

@@ -8,7 +8,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Details, origin_in
 from worlddb.log.model.errors import LimitExceeded
 from worlddb.log.model.events import NONE
-from worlddb.log.model.plain import checked_record
+from worlddb.log.model.limits import checked_record
 from worlddb.log.model.times import format_time
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.reconciler.draft import Draft

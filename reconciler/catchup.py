@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from worlddb.log.model.environment import monotonic
+from worlddb.log.model.clock import monotonic
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.tables import Tables
 from worlddb.reconciler import commands as cmd

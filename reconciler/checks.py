@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
 from worlddb.log.model.ids import HASH_BYTES
-from worlddb.log.model.interval import checked_interval
 from worlddb.log.model.limits import (
     HIGHEST_SEQ,
     MAX_ALIASES,
@@ -23,9 +22,10 @@ from worlddb.log.model.limits import (
     MAX_REASON_BYTES,
     MAX_TYPE_BYTES,
     checked_number,
+    checked_record,
     checked_text,
 )
-from worlddb.log.model.plain import checked_record
+from worlddb.log.model.times import checked_interval
 from worlddb.projections.tables.names import normalised
 from worlddb.projections.tables.schema import EDGE_TYPE_CODES
 from worlddb.reconciler import commands as cmd

@@ -11,9 +11,8 @@ import lmdb
 from worlddb.log.model import codec
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.events import Erased, Filled
-from worlddb.log.store.carried import Carried
 from worlddb.log.store.environment import Environment
-from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.log import Carried, LmdbLog
 from worlddb.log.store.verify import Erasures, verify_commit
 from worlddb.projections.runner import apply_commit, rebuild
 from worlddb.projections.tables.tables import Tables

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret, Space, Vector
-from worlddb.log.model.commit import Events, Header, Note, Record, events_hash
-from worlddb.log.model.environment import Entropy
+from worlddb.log.model.clock import Entropy
+from worlddb.log.model.codec import Events, Header, Note, Record, events_hash
 from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES

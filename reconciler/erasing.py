@@ -14,7 +14,7 @@ from typing import NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import FORBIDDEN, keyed
 from worlddb.log.store.log import LmdbLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.reconciler.handler import HandledEdge
 
 if TYPE_CHECKING:

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from worlddb.log.model.errors import HandlerFailed, WorldDBError
 from worlddb.log.model.ids import LINEAGE_BYTES
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.limits import MAX_REASON_BYTES, checked_text
-from worlddb.log.model.plain import checked_record
-from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.log.model.limits import MAX_REASON_BYTES, checked_record, checked_text
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.reconciler.handler import EdgeHandler, HandledEdge, Insert, Q
 from worlddb.reconciler.handler_context import PairProposal, WorldText, Written
 from worlddb.reconciler.ontology import failure

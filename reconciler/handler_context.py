@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model.times import FOREVER, Interval
 
 if TYPE_CHECKING:
     from worlddb.reconciler.handler import HandledEdge

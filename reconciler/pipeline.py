@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 import lmdb
 
+from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.collector import collector_paused
-from worlddb.log.model.environment import RELEASED_AT, Clock, Entropy
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup, UnavailableError
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
 from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
-from worlddb.log.store.group import Group
+from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures

@@ -9,7 +9,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.model.ids import short
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.asof import alias_known
 from worlddb.projections.tables.proposals import latest_about
 from worlddb.projections.tables.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow

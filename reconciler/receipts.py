@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Cause, Details, Secret
-from worlddb.log.model.commit import Events, Header
-from worlddb.log.model.commit import Note as StoredNote
+from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.codec import Note as StoredNote
 from worlddb.log.model.errors import DamagedStore, IdempotencyConflict
 from worlddb.log.model.events import NONE, Revised, StoreCreated
 from worlddb.log.model.hashing import IDEMPOTENCY, keyed

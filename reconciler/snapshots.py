@@ -20,7 +20,7 @@ from blake3 import blake3
 from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
 from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.log.store.shared import DATA_FILE
+from worlddb.log.store.shared_environment import DATA_FILE
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.projections.tables.schema import LAYOUT
 from worlddb.projections.tables.tables import Tables

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model.times import FOREVER, Interval
 
 if TYPE_CHECKING:
     from worlddb.reconciler.handler import HandledEdge

@@ -9,9 +9,8 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
-from worlddb.log.model.interval import checked_interval
 from worlddb.log.model.limits import MAX_ALIASES
-from worlddb.log.model.times import FOREVER
+from worlddb.log.model.times import FOREVER, checked_interval
 from worlddb.projections.tables.names import name_digest
 from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler import commands as cmd

@@ -26,9 +26,9 @@ from worlddb import (
     StoreClosed,
     UnavailableError,
 )
-from worlddb.log.model.environment import RELEASED_AT
+from worlddb.log.model.clock import RELEASED_AT
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES
-from worlddb.log.store.shared import DATA_FILE
+from worlddb.log.store.shared_environment import DATA_FILE
 
 
 def opened(path: Path | str, **options: Any) -> Database:

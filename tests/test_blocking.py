@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.model.stores import new_store
 from worlddb import Database, Thresholds
-from worlddb.log.model.environment import SeededEntropy
+from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.blocking import MAX_PLACE_BYTES, NARROW, WIDE, looked_up, places
 from worlddb.projections.tables.blocks import around, holders

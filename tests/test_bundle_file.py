@@ -23,8 +23,8 @@ from worlddb.log.model.blobs import Body, Secret
 from worlddb.log.model.bundle_values import identity_of
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store import bundle_file
+from worlddb.log.store.bundle_contents import Bundle, CheckedFrames
 from worlddb.log.store.bundle_file import BundleReader
-from worlddb.log.store.bundles import Bundle, CheckedFrames
 
 Frames = list[fr.AnyFrame]
 

@@ -15,7 +15,7 @@ from tests.faults import forge
 from tests.faults.damaged import named_seq, use_everything, verified
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.commit import chain_hash, events_hash
+from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.events import Created
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import Head, LmdbLog

@@ -12,7 +12,7 @@ import worlddb
 from tests.faults import forge
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.commit import chain_hash, events_hash
+from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.hashing import blob_id
 
 

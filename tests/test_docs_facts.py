@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.test_docs import text_of
 from tests.tidy.tree import ROOT
-from worlddb.log.model import blobs, commit, events, hashing, limits
+from worlddb.log.model import blobs, codec, events, hashing, limits
 from worlddb.projections.tables import schema
 from worlddb.query.pipeline.steps import Step
 from worlddb.reconciler import commands
@@ -217,7 +217,7 @@ def test_the_fields_of_every_event_are_on_the_format_page_in_their_order() -> No
 
 
 def test_headers_events_records_and_blobs_are_on_the_format_page_in_their_order() -> None:
-    for heading, kind in (("### Header", commit.Header), ("### Events record", commit.Events)):
+    for heading, kind in (("### Header", codec.Header), ("### Events record", codec.Events)):
         listed = list(rows(section(FORMAT, heading)))
         assert [int(row[0]) for row in listed] == list(range(len(listed)))
         assert listed[0][2] == f'`"{kind.__struct_config__.tag}"`'

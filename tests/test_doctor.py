@@ -16,8 +16,8 @@ from tests.faults.remote import Remote
 from tests.running import DAY, Here, Small
 from tests.test_upgrade import age
 from worlddb import ManualClock, PlainHandler, Symptom, diagnosing
-from worlddb.log.model.environment import pause
-from worlddb.log.store import lock, shared
+from worlddb.log.model.clock import pause
+from worlddb.log.store import lock, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import vectors as vectors_module
@@ -276,7 +276,7 @@ def test_a_clock_behind_the_last_commit_is_told(store: Path) -> None:
 
 
 def test_a_map_that_is_nearly_full_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "_MAP_BYTES", (store / "data.mdb").stat().st_size)
+    monkeypatch.setattr(shared_environment, "_MAP_BYTES", (store / "data.mdb").stat().st_size)
     symptom = found(store)["map_nearly_full"]
     assert not symptom.wrong
 

@@ -228,7 +228,7 @@ def test_an_erasure_that_finds_the_index_or_the_disk_in_its_way_is_made_good_lat
 def test_a_reader_that_never_ends_keeps_its_process_from_following_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.log.store.shared._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("worlddb.log.store.shared_environment._PATIENCE_SECONDS", 0.05)
     with worlddb.open(tmp_path / "store") as db, Remote(tmp_path / "store") as there:
         world = db.create("Note", "name", content="the okapi is shy")
         entered, leave = threading.Event(), threading.Event()

@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from tests.faults.growth import DAY, EDGES, NAMES, TYPES, WORDS, Growth
 from worlddb import Database, Query, View
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables import asof
 
 HISTORIES = 6

@@ -13,7 +13,7 @@ from tests.model.nodes import Nodes
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Vector
-from worlddb.log.model.commit import Events, Header, Note, chain_hash, events_hash
+from worlddb.log.model.codec import Events, Header, Note, chain_hash, events_hash
 from worlddb.log.model.hashing import (
     IDEMPOTENCY,
     KEYED_EDGE,

@@ -20,8 +20,8 @@ from tests.faults.children import Acknowledged, ended, start
 from tests.faults.jobs import write_together
 from tests.faults.traces import traces
 from worlddb import Database, IdempotencyConflict, InputError, UnavailableError, WriterBusy
-from worlddb.log.store import group as group_module
-from worlddb.log.store.group import Group
+from worlddb.log.store import group_commit as group_module
+from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
 
 PATIENCE_SECONDS = 180.0

@@ -12,7 +12,7 @@ import worlddb
 from tests.faults import forge
 from tests.faults.damaged import verified
 from tests.running import Here
-from worlddb.log.model.commit import chain_hash
+from worlddb.log.model.codec import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
 from worlddb.projections.tables.log_tree import LogTree
 

@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from tests.faults.script import SECOND, OwnEntropy, Run
-from worlddb.log.model.commit import chain_hash, events_hash
+from worlddb.log.model.codec import chain_hash, events_hash
 from worlddb.log.model.hashing import GENESIS, blob_id
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import EMPTY_HEAD, Head, LmdbLog

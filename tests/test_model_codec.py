@@ -15,7 +15,7 @@ from tests.golden.events import EVENTS
 from tests.test_golden import HEADER, HEADER_HEX, RECORD, RECORD_HEX
 from worlddb import DamagedStore, NewerFormat
 from worlddb.log.model import codec
-from worlddb.log.model.commit import Events, Header
+from worlddb.log.model.codec import Events, Header
 
 DECODERS: dict[str, Callable[[bytes, int], Any]] = {
     "header": codec.decode_header,

@@ -16,8 +16,7 @@ from worlddb.log.model import codec, errors, hashing
 from worlddb.log.model.blobs import Details
 from worlddb.log.model.hashing import digest
 from worlddb.log.model.ids import parse_hex, short
-from worlddb.log.model.limits import HIGHEST_SEQ, MAX_RECORD_BYTES, MAX_RECORD_DEPTH, checked_number
-from worlddb.log.model.plain import checked_record
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_RECORD_BYTES, MAX_RECORD_DEPTH, checked_number, checked_record
 
 TAGS = [
     value for name, value in vars(hashing).items() if name.isupper() and isinstance(value, bytes) and name != "GENESIS"

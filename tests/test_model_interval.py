@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worlddb import FOREVER, InvalidInterval
-from worlddb.log.model.interval import Interval, checked_interval
+from worlddb.log.model.times import Interval, checked_interval
 
 SPAN = range(-2, 12)
 bounds = st.integers(0, 9)

@@ -238,7 +238,7 @@ def test_processes_follow_each_other_when_the_map_grows(tmp_path: Path) -> None:
 
 
 def test_the_map_grows_under_threads_that_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlddb.log.store.shared._MAP_BYTES", 1 << 20)
+    monkeypatch.setattr("worlddb.log.store.shared_environment._MAP_BYTES", 1 << 20)
     with worlddb.open(tmp_path / "store", author="threads") as db:
         first = db.create("Fact", "first", content="x" * 50_000)
         with reading_threads(db, first):

@@ -14,7 +14,7 @@ from tests.faults.growth import Growth
 from tests.faults.traces import traces
 from tests.running import Here
 from worlddb import Database, InputError, ManualClock, ReadOnlyBackup
-from worlddb.log.model.commit import Header
+from worlddb.log.model.codec import Header
 from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit

@@ -19,7 +19,7 @@ from tests.model import strategies as draw
 from tests.model.edge_rules import TYPES
 from tests.model.session import Session
 from tests.model.strategies import Recipe
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables import asof
 from worlddb.projections.tables.tables import Tables
 from worlddb.query import build

@@ -113,7 +113,7 @@ BAD_SOURCES: list[tuple[str, str, str, str]] = [
 
 GOOD_SOURCES: list[tuple[str, str]] = [
     ("log/model/a.py", "from worlddb.log.model import ids\nfrom .ids import Lineage\nimport os.path"),
-    ("log/store/a.py", "from worlddb.log.model.environment import monotonic\nmonotonic()"),
+    ("log/store/a.py", "from worlddb.log.model.clock import monotonic\nmonotonic()"),
     ("query/a.py", "from worlddb.projections.tables import nodes\nfrom worlddb.log import model"),
     ("worlddb/a.py", "from worlddb import open\nfrom worlddb.query import spec\nimport worlddb.reconciler"),
     ("worlddb/__main__.py", "from worlddb.tools.cli.main import main"),

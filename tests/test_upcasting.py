@@ -11,9 +11,10 @@ import pytest
 import worlddb
 from tests.golden.values import EDGE_ID
 from tests.test_golden import RECORD_HEX
-from worlddb.log.model import codec, upcasting
+from worlddb.log.model import codec
+from worlddb.log.model import codec as upcasting
 from worlddb.log.model import events as ev
-from worlddb.log.model.commit import Events, chain_hash, events_hash
+from worlddb.log.model.codec import Events, chain_hash, events_hash
 from worlddb.log.model.ids import HASH_BYTES
 
 

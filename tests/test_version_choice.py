@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.stores import day, new_store
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.asof import Moment
 from worlddb.query.period import Choice, Period
 

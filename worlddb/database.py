@@ -15,11 +15,11 @@ from worlddb.embedding import AUTO, Embeds, models_of
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
-from worlddb.log.model.environment import Clock, Entropy, SystemClock, SystemEntropy
+from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
-from worlddb.log.store.group import Group
+from worlddb.log.store.group_commit import Group
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.held import Memory
 from worlddb.query.references import as_ref

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from worlddb.log.model.environment import Clock, SystemClock
+from worlddb.log.model.clock import Clock, SystemClock
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.health.examination import examine, examine_installation

@@ -10,8 +10,7 @@ from typing import Any, Final
 from worlddb.log.model.checkpoint import Anchor, anchor_of
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
-from worlddb.log.store.bundle_contents import read_contents
-from worlddb.log.store.bundles import Bundle, check_frames, reading, write_bundle, write_lines
+from worlddb.log.store.bundle_contents import Bundle, check_frames, read_contents, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.query.bundle import bundle_frames
 from worlddb.query.lines import lines_of

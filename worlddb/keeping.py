@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.checkpoint import anchor_of, origin_of
-from worlddb.log.model.environment import monotonic
+from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_amount, checked_number
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, read_checkpoint
-from worlddb.log.model.environment import Entropy, SystemEntropy
+from worlddb.log.model.clock import Entropy, SystemEntropy
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.proof import ProofCheck, check, proof_text, read_proof

@@ -7,7 +7,7 @@ from worlddb.database import Database, open
 from worlddb.diagnosing import diagnose
 from worlddb.interchange import check_bundle
 from worlddb.keeping import Rebuilt, Step, Verified
-from worlddb.log.model.environment import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
+from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
     BackupMismatch,
@@ -50,7 +50,7 @@ from worlddb.log.model.limits import (
 )
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
-from worlddb.log.store.bundles import Bundle
+from worlddb.log.store.bundle_contents import Bundle
 from worlddb.projections.indexes.pooling import POOLS
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.blame import Blame, BlamedEdge, BlamedField

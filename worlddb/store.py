@@ -15,7 +15,7 @@ from worlddb.log.store.durable import NEW_PREFIX, make_folder
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.log import OPENING_KEYS, LmdbLog
-from worlddb.log.store.shared import DATA_FILE
+from worlddb.log.store.shared_environment import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument

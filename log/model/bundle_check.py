@@ -3,6 +3,8 @@
 What is kept while reading are ids and hashes (of worlds, versions and blobs) and the members and edges of the world
 that is being read; never a text. A frame that does not hold raises an error that says why; the reader of the file adds
 which frame it was.
+
+The proof in a bundle: whether it is about the bundle's world, and whether a head stands for that.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from worlddb.log.model import bundle as fr
-from worlddb.log.model.bundle_given import Given
-from worlddb.log.model.bundle_group import SAME_AS, Group
-from worlddb.log.model.bundle_proof import read_bundle_proof
+from worlddb.log.model.bundle import Heading
 from worlddb.log.model.bundle_values import (
     ERASED,
+    SAME_AS,
+    Given,
+    Group,
     blob_kind,
     check_commit,
     check_edge,
@@ -32,10 +35,60 @@ from worlddb.log.model.bundle_values import (
     identity_of,
     refuse,
 )
+from worlddb.log.model.checkpoint import Anchor
+from worlddb.log.model.errors import UnprovedBundle, WorldDBError
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.limits import MAX_BUNDLE_EDGE_TYPES
-from worlddb.log.model.proof import Inclusion
+from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_proof
+
+
+def read_bundle_proof(stored: bytes, heading: Heading) -> Inclusion:
+    """The proof, if it leads to the world, the hash, the commit and the store that the heading states.
+
+    Raises:
+        InvalidBundle: it does not.
+    """
+    try:
+        proof = read_proof(stored, "the proof")
+    except WorldDBError as error:
+        refuse(error.message)
+    if not isinstance(proof, Inclusion) or proof.edge is not None:
+        refuse("the proof is not one of a world")
+    if (proof.store, proof.seq) != (heading.store_id.hex(), heading.seq):
+        refuse(f"the proof is of commit {proof.seq} of store {proof.store}, and the bundle of another")
+    try:
+        lineage, reached, chain = proved_world(proof)
+    except ValueError as error:
+        refuse(f"the proof does not hold: {error}")
+    # The hash of the root world does not tell its lineage.
+    if lineage not in (heading.world.hex(), ROOT) or reached != heading.world_hash:
+        refuse("the proof leads to another world hash than the bundle's")
+    if chain != heading.chain:
+        refuse("the proof is of another commit than the one whose chain hash the bundle states")
+    return proof
+
+
+def hold_against(proof: Inclusion | None, head: Anchor, name: str) -> None:
+    """See that a head stands for the world hash of a bundle that was checked; ``name`` is the bundle's.
+
+    Raises:
+        UnprovedBundle: there is no proof, it was made for another head, or the head lacks a signature.
+    """
+    if proof is None:
+        raise UnprovedBundle(
+            f"The bundle {name} has no proof that could be held against the head",
+            "Export it again with its proof; or leave the head out, and compare the bundle's hash with the sender's",
+            file=name,
+        )
+    found = check(proof, [head])
+    if not found.ok:
+        raise UnprovedBundle(
+            f"The world hash of the bundle {name} is not shown to be what the head stands for: {found.reason}",
+            f"Give a head of {proof.size} commits of store {proof.store}, or export with a proof for the head at hand",
+            file=name,
+        )
+
 
 CONTAINS: Final = "contains"
 

@@ -1,14 +1,20 @@
-"""The single values in a bundle's frames: sizes, bounds, times and texts, and the ids that are hashes of them."""
+"""The single values in a bundle's frames: sizes, bounds, times and texts, and the ids that are hashes of them.
+
+What a bundle has given so far, and whether what it names has been given: commits, blobs, and versions of worlds.
+
+What a bundle says of one world: each thing once, and together what the world's hash stands for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Final, NoReturn
 
 from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.errors import DamagedStore, InvalidBundle, NewerFormat
-from worlddb.log.model.hashing import edge_id
+from worlddb.log.model.hashing import edge_id, world_hash
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, NONCE_BYTES, short
 from worlddb.log.model.limits import (
     MAX_ALIASES,
@@ -17,10 +23,11 @@ from worlddb.log.model.limits import (
     MAX_NAME_BYTES,
     MAX_REASON_BYTES,
     MAX_TYPE_BYTES,
+    checked_record,
     checked_text,
 )
-from worlddb.log.model.plain import checked_record
 from worlddb.log.model.times import ALWAYS, FOREVER, MAX_TIME, MIN_TIME
+from worlddb.log.model.trie import EMPTY_ROOT, MemoryNodes, Trie
 
 BODY: Final = -1
 ERASED: Final = -2
@@ -186,3 +193,191 @@ def identity_of(frame: fr.EdgeFrame | fr.ProposalFrame, type_name: str, home: by
         frame.details,
         frame.nonce,
     )
+
+
+class Given:
+    """Ids alone: of a blob its kind, of a world the bodies of its versions; never a text."""
+
+    def __init__(self) -> None:
+        self._commits: set[int] = set()
+        self._blobs: dict[bytes, int] = {}
+        self._unused: set[bytes] = set()
+        self._versions: dict[bytes, list[bytes]] = {}
+        self._unnamed: set[bytes] = set()
+        self._awaited: dict[bytes, dict[int, bytes]] = {}
+
+    # -- commits and blobs
+
+    def add_commit(self, seq: int) -> None:
+        """A commit, which none was given of before."""
+        if seq in self._commits:
+            refuse(f"commit {seq} is given twice")
+        self._commits.add(seq)
+
+    def commit(self, seq: int) -> None:
+        """Something names a commit."""
+        if seq not in self._commits:
+            refuse(f"the commit {seq} is missing")
+
+    def add_blob(self, blob: bytes, kind: int) -> None:
+        """A blob, whose kind is as :func:`blob_kind` has it."""
+        if blob in self._blobs:
+            refuse(f"the blob {short(blob)} is given twice")
+        self._blobs[blob] = kind
+        self._unused.add(blob)
+
+    def body(self, blob: bytes) -> None:
+        """Something names a blob as a body."""
+        kind = self._named(blob)
+        if kind not in (BODY, ERASED):
+            refuse(f"the blob {short(blob)} is of another kind than it is named as")
+        self._unused.discard(blob)
+
+    def details(self, blob: bytes) -> None:
+        """Something names a blob as details, or nothing if it is empty."""
+        if not blob:
+            return
+        if self._named(blob) == BODY:
+            refuse(f"the blob {short(blob)} is of another kind than it is named as")
+        self._unused.discard(blob)
+
+    def aliases_in(self, details: bytes) -> int:
+        """How many aliases a blob of details holds; what is not there, or erased, holds none."""
+        return self._blobs.get(details, ERASED)
+
+    def _named(self, blob: bytes) -> int:
+        kind = self._blobs.get(blob)
+        if kind is None:
+            refuse(f"the blob {short(blob)} is missing")
+        return kind
+
+    # -- worlds and their versions
+
+    def add_world(self, lineage: bytes) -> None:
+        """A world, which none was given of before."""
+        check_size(lineage, LINEAGE_BYTES, "a world's id")
+        if lineage in self._versions:
+            refuse(f"the world {short(lineage)} is given twice")
+        self._versions[lineage] = []
+
+    def add_outside(self, lineage: bytes, bodies: list[bytes]) -> None:
+        """A world outside of the bundle, with all of its versions that are named; some edge has to lead there."""
+        self._versions[lineage] = bodies
+        self._unnamed.add(lineage)
+
+    def add_version(self, lineage: bytes, body: bytes) -> None:
+        """The next version of a world."""
+        self._versions[lineage].append(body)
+
+    def newest(self, lineage: bytes) -> bytes:
+        """The body of the newest version of a world, of which there will be no more."""
+        versions = self._versions[lineage]
+        if not versions:
+            refuse(f"the world {short(lineage)} has no version")
+        for ordinal, body in self._awaited.pop(lineage, {}).items():
+            self._is_version(lineage, ordinal, body)
+        return versions[-1]
+
+    def version(self, lineage: bytes, ordinal: int, body: bytes, *, is_whole: bool) -> None:
+        """An edge names a version of a world. Unless that is whole, it is held against it when it is."""
+        self._unnamed.discard(lineage)
+        if lineage in self._versions and is_whole:
+            self._is_version(lineage, ordinal, body)
+        elif self._awaited.setdefault(lineage, {}).setdefault(ordinal, body) != body:
+            refuse(f"two edges name different versions {ordinal} of {short(lineage)}")
+
+    def _is_version(self, lineage: bytes, ordinal: int, body: bytes) -> None:
+        versions = self._versions[lineage]
+        if ordinal > len(versions) or versions[ordinal - 1] != body:
+            refuse(f"an edge names {short(body)} as version {ordinal} of {short(lineage)}, which it is not")
+
+    # -- at the end
+
+    def left_over(self) -> Iterator[tuple[str, Collection[bytes]]]:
+        """What was given and never named, or named and never given, with what is wrong about it."""
+        yield "lies outside, and no edge leads there", self._unnamed
+        yield "is neither in the bundle nor listed as outside, and an edge names it", self._awaited.keys()
+        yield "is a blob that nothing names", self._unused
+
+
+SAME_AS = "same_as"
+
+
+class Group:
+    """The group of one world, as far as it was read."""
+
+    def __init__(self, frame: fr.WorldFrame) -> None:
+        self.frame = frame
+        self._aliases = 0
+        self._ended = False
+        self._members: dict[bytes, bytes | None] = {}
+        self._edges: dict[bytes, bytes | None] = {}
+        self._proposals: dict[bytes, bool] = {}
+        self._types: set[str] = set()
+        self._tuned: set[str] = set()
+
+    @property
+    def lineage(self) -> bytes:
+        """The world."""
+        return self.frame.lineage
+
+    def add_alias(self) -> None:
+        """Another alias."""
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            refuse(f"{short(self.lineage)} has more than {MAX_ALIASES} aliases")
+
+    def end(self) -> None:
+        """The world's end."""
+        if self._ended:
+            refuse(f"{short(self.lineage)} has ended twice")
+        self._ended = True
+
+    def add_proposal(self, proposal: bytes, *, accepted: bool) -> None:
+        """A proposal; the edge of an accepted one comes behind it."""
+        if proposal in self._proposals:
+            refuse(f"the proposal {short(proposal)} is given twice")
+        self._proposals[proposal] = accepted
+
+    def add_edge(self, frame: fr.EdgeFrame) -> None:
+        """An edge of the interior."""
+        if frame.edge in self._edges:
+            refuse(f"the edge {short(frame.edge)} is given twice")
+        if frame.type == SAME_AS and not self._proposals.get(frame.edge):
+            refuse(f"nobody accepted that {short(frame.source)} is the same as {short(frame.target)}")
+        self._edges[frame.edge] = b""
+
+    def add_member(self, frame: fr.EdgeFrame, member_hash: bytes | None) -> None:
+        """A member, with its hash if its group was read."""
+        if frame.source != self.lineage:
+            refuse(f"the membership {short(frame.edge)} stands with another world than its container")
+        if member_hash is None:
+            refuse(
+                f"the member {short(frame.target)} of {short(frame.source)} is not among the worlds before it:"
+                " it is missing, or containment has a cycle"
+            )
+        if frame.target in self._members:
+            refuse(f"{short(frame.target)} is a member of {short(frame.source)} twice")
+        self._members[frame.target] = member_hash
+
+    def register(self, edge_type: str) -> None:
+        """A registration of an edge type."""
+        if edge_type in self._types:
+            refuse(f"the edge type {edge_type!r:.80} is registered for {short(self.lineage)} twice")
+        self._types.add(edge_type)
+
+    def tune(self, node_type: str) -> None:
+        """Thresholds for a node type, or for every type."""
+        if node_type in self._tuned:
+            refuse(f"thresholds for {node_type or 'every type'!r:.80} are set for {short(self.lineage)} twice")
+        self._tuned.add(node_type)
+
+    def close(self, newest: bytes) -> None:
+        """See that all of it, with the body of the newest version, is what the world's hash stands for."""
+        for proposal, accepted in self._proposals.items():
+            if accepted and proposal not in self._edges:
+                refuse(f"the accepted proposal {short(proposal)} has no edge")
+        members = Trie(MemoryNodes(), LINEAGE_BYTES, HASH_BYTES).update(self._members) if self._members else EMPTY_ROOT
+        edges = Trie(MemoryNodes(), HASH_BYTES, 0).update(self._edges) if self._edges else EMPTY_ROOT
+        if world_hash(newest, members, edges, self.frame.t_create) != self.frame.world_hash:
+            refuse(f"the world {short(self.lineage)} states another hash than what it holds has")

@@ -1,17 +1,146 @@
-"""The one canonical codec: msgpack by msgspec, arrays with tags, no maps except in callers' own properties."""
+"""The one canonical codec: msgpack by msgspec, arrays with tags, no maps except in callers' own properties.
+
+A commit: the unit of atomicity, of ingest time, and of the hash chain.
+
+It is stored as two records, so that the chain can be walked without reading events:
+
+    header   Header as a msgpack array; chain hash = H("worlddb/chain/1", header bytes)
+    events   Events as a msgpack array; the header holds H("worlddb/events/1", events bytes)
+
+The header names its predecessor's chain hash and the root world's hash after the commit, and the events list the
+hash of every blob. One chain hash therefore stands for the whole history; a blob can be erased without breaking it.
+
+Events of earlier versions, made into what they are called and hold today.
+
+A new field of an event goes at its end with a default, and needs nothing here. An event that must change otherwise gets
+a new version: its tag becomes ``type/2``, and a function in :data:`UPCASTERS` makes the fields of the version before
+into those of the new one. The stored bytes stay as they are, since hashes are of them; only what is read is new.
+Functions are pure, and go from each version to the next, so that an event of version 1 passes through all of them.
+
+| type | from version | since format |
+|---|---|---|
+| none yet | | |
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from worlddb.log.model.blobs import Blob
-from worlddb.log.model.commit import Events, Header
 from worlddb.log.model.errors import DamagedStore, NewerFormat
-from worlddb.log.model.events import FORMAT
-from worlddb.log.model.hashing import blob_id
-from worlddb.log.model.upcasting import upcast
+from worlddb.log.model.events import FORMAT, AnyEvent
+from worlddb.log.model.hashing import CHAIN, EVENTS, blob_id, digest
+from worlddb.log.model.ids import HASH_BYTES, BlobId
+
+
+class Note(msgspec.Struct, frozen=True, array_like=True):
+    """Something the reconciler wants the caller to know: a stable code and the ids that it is about."""
+
+    code: str
+    refs: list[bytes]
+
+
+class Header(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
+    """Who committed what, when, and on top of which history.
+
+    ``ingest_time`` is strictly monotonic; ``wall_time`` is what the clock said. ``key`` is the keyed digest of the
+    idempotency key, or empty.
+    """
+
+    format: int
+    seq: int
+    ingest_time: int
+    wall_time: int
+    author: str
+    key: bytes
+    previous: bytes
+    root: bytes
+    events_hash: bytes
+    event_count: int
+
+
+class Events(msgspec.Struct, frozen=True, array_like=True, tag="events"):
+    """The events of one commit, with what its receipt says and the hashes of its blobs.
+
+    ``refs`` are the ids that the receipt reports, one for each command; ``staged`` says that every command came to a
+    proposal. ``blobs`` has 32 bytes for each blob, in the order of their positions; the one at position 0 holds the
+    commands that caused the commit.
+    """
+
+    blobs: bytes
+    staged: bool
+    refs: list[bytes]
+    notes: list[Note]
+    events: list[AnyEvent]
+
+    def blob(self, position: int) -> BlobId:
+        """The id of the blob at a position."""
+        return BlobId(self.blobs[position * HASH_BYTES : (position + 1) * HASH_BYTES])
+
+    @property
+    def blob_count(self) -> int:
+        return len(self.blobs) // HASH_BYTES
+
+
+class Record(NamedTuple):
+    """A finished commit as it is appended: stored bytes of header, events and blobs (by position).
+
+    A blob is ``None`` where it has been erased; that happens only to records that are copied.
+    """
+
+    header: bytes
+    events: bytes
+    blobs: list[bytes | None]
+
+
+def chain_hash(header: bytes) -> bytes:
+    """The hash that stands for this commit and everything before it."""
+    return digest(CHAIN, header)
+
+
+def events_hash(events: bytes) -> bytes:
+    """The hash of a stored events record."""
+    return digest(EVENTS, events)
+
+
+Upcaster = Callable[[list[Any]], list[Any]]
+"""From the fields of a version, without the tag, to those of the next."""
+
+UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
+"""By the type of an event and the version that is made into the next one."""
+
+_EVENTS_AT: Final = 5
+"""Where the events are in an events record."""
+_MOST_VERSIONS: Final = 1_000
+
+
+def upcast(record: Any) -> bool:
+    """Bring every event of a decoded events record to its newest version, in place; true if any was older."""
+    changed = False
+    found = record[_EVENTS_AT] if isinstance(record, list) and len(record) > _EVENTS_AT else None
+    events: list[Any] = found if isinstance(found, list) else []
+    for position, event in enumerate(events):
+        if isinstance(event, list) and event and isinstance(event[0], str):
+            newest = _newest(event)
+            changed = changed or newest is not event
+            events[position] = newest
+    return changed
+
+
+def _newest(event: list[Any]) -> list[Any]:
+    type_name, _, number = event[0].partition("/")
+    version = int(number) if number.isascii() and number.isdigit() else 1
+    for _ in range(_MOST_VERSIONS):
+        step = UPCASTERS.get((type_name, version))
+        if step is None:
+            break
+        version += 1
+        event = [f"{type_name}/{version}", *step(event[1:])]
+    return event
+
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _HEADER: Final = msgspec.msgpack.Decoder(Header)

@@ -14,13 +14,13 @@ import msgspec
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.checkpoint import Anchor, Checkpoint, Standing, origin_of
-from worlddb.log.model.commit import Header, chain_hash
+from worlddb.log.model.codec import Header, chain_hash
 from worlddb.log.model.errors import InputError, LimitExceeded, MalformedFile, WorldDBError
 from worlddb.log.model.hashing import blob_id, edge_id, world_hash
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_PROOF_BYTES
 from worlddb.log.model.merkle import is_consistent, leaf_hash, root_of_inclusion
-from worlddb.log.model.trie_proof import proved_value
+from worlddb.log.model.trie import proved_value
 
 PROOF_VERSION: Final = 1
 ROOT: Final = ""

@@ -2,15 +2,19 @@
 
 They are accepted as timezone-aware ``datetime``, ISO 8601 text, ``date``, or integer microseconds. A naive
 time is an error, not a guess; a date means its first instant in UTC.
+
+The algebra of half-open validity intervals ``[start, end)`` (paper §2.3).
+
+How English text writes dates: names of months and days, and the forms of a day and of a month. Pure.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
-from worlddb.log.model.errors import InvalidTime
+from worlddb.log.model.errors import InvalidInterval, InvalidTime
 
 TimeLike = datetime | date | str | int
 
@@ -92,3 +96,89 @@ def format_time(micros: int) -> str:
     moment = _EPOCH + micros * _MICROSECOND
     timespec = "microseconds" if moment.microsecond else "seconds"
     return moment.isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
+
+
+class Interval(NamedTuple):
+    """``[start, end)`` in microseconds; ``end`` is :data:`FOREVER` while open, ``start == end`` is empty."""
+
+    start: int
+    end: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.end == FOREVER
+
+    @property
+    def is_empty(self) -> bool:
+        return self.start >= self.end
+
+    def contains(self, moment: int) -> bool:
+        """True exactly for ``start <= moment < end``: at the closing instant the fact is gone."""
+        return self.start <= moment < self.end
+
+    def overlaps(self, other: Interval) -> bool:
+        """True if some instant lies in both; an empty interval overlaps nothing."""
+        return max(self.start, other.start) < min(self.end, other.end)
+
+    def covers(self, other: Interval) -> bool:
+        """True if every instant of ``other`` lies in this one; an empty interval is covered by nothing."""
+        return self.start <= other.start < other.end <= self.end
+
+    def intersect(self, other: Interval) -> Interval:
+        """The instants in both; empty intervals are normalised to ``[start, start)``."""
+        start = max(self.start, other.start)
+        return Interval(start, max(start, min(self.end, other.end)))
+
+    def tighten(self, end: int) -> Interval:
+        """The interval closed at ``end``: never later than before, never before its own start (law 8)."""
+        return Interval(self.start, max(self.start, min(self.end, end)))
+
+
+def checked_interval(start: int, end: int, what: str = "valid") -> Interval:
+    """The interval, if it does not end before it begins.
+
+    Raises:
+        InvalidInterval: ``end < start``.
+    """
+    if end < start:
+        raise InvalidInterval(
+            f"{what}_to {format_time(end)} lies before {what}_from {format_time(start)}",
+            "Swap the two, or leave the end open",
+        )
+    return Interval(start, end)
+
+
+MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+    "december",
+)
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+MONTH_NAME: Final = rf"(?P<month>{'|'.join(MONTHS)})"
+_PLAIN: Final = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS if name not in ("march", "may"))
+_SHORT_MONTH: Final = rf"(?P<month>{_PLAIN}|sept|(?-i:Ma(?:y|r(?:ch)?)|MA(?:Y|R(?:CH)?))|(?P<word>ma(?:y|r(?:ch)?)))\.?"
+"""``word`` is a month in small letters that may be a verb: "10 may be enough"."""
+_CLOCK: Final = r"(?:T\d\d:?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?(?!\w))?"
+_ON: Final = r"(?:(?P<on>(?<=\bon\s))|)"
+_SURE: Final = r"(?(word)(?(on)|(?(ordinal)|(?(year)|(?!))))|)"
+"""Such a month is one in "on 10 may", in "10th may", and in "10 may 2023"."""
+DAY_FORMS: Final = (
+    re.compile(
+        rf"\b{_ON}(?P<day>\d{{1,2}})(?P<ordinal>(?:st|nd|rd|th)(?:\s+of)?|\s+of)?\s+{_SHORT_MONTH}"
+        rf"(?:,?\s+(?P<year>\d{{4}})|\b){_SURE}",
+        re.I,
+    ),
+    re.compile(
+        rf"\b{_ON}{_SHORT_MONTH}\s+(?P<day>\d{{1,2}})(?P<ordinal>st|nd|rd|th)?\b(?!\s*[:%]|,\d{{3}}(?!\d)|\.\d)"
+        rf"(?:,?\s*(?P<year>\d{{4}})\b)?{_SURE}",
+        re.I,
+    ),
+    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})(?!\d)" + _CLOCK, re.I),
+)
+"""A day as "21 November, 2023", as "November 21st" and as "2023-11-21". A time of ISO 8601 behind the
+last belongs to it. ``day``, ``month`` and ``year`` are groups; the year may be missing."""
+
+
+def month_number(named: str) -> int:
+    """The number of a month that is written as in one of :data:`DAY_FORMS`: as a number, or at least three letters."""
+    return int(named) if named.isdigit() else 1 + [name[:3] for name in MONTHS].index(named.casefold()[:3])

@@ -1,15 +1,164 @@
-"""All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares."""
+"""Bundles read and written whole: every frame is checked on its way, in either direction.
+
+All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from worlddb.log.model import bundle as fr
+from worlddb.log.model.bundle import AnyFrame, EndFrame
+from worlddb.log.model.bundle_check import BundleCheck, hold_against
 from worlddb.log.model.checkpoint import Anchor
+from worlddb.log.model.errors import DamagedStore, InputError, InvalidBundle
 from worlddb.log.model.hashing import blob_id
-from worlddb.log.store.bundles import Bundle, reading
+from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, open_bundle
+
+
+class Bundle(NamedTuple):
+    """What a bundle states, after all of it was checked: which world as of which commit of which store.
+
+    ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
+    bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
+    proof is for, 0 if it has no proof. ``edge_types`` are name, version and digest of the registered edge types that
+    its edges were written by; ``registrations`` are type, world and whether it is functional of those that hold for its
+    worlds; ``tunings`` are node type (empty: every one) and world of the thresholds that hold for its worlds. No hash
+    but the bundle's own covers any of them.
+    """
+
+    hash: str
+    store_id: str
+    seq: int
+    ingested_at: int
+    world: str
+    world_hash: str
+    worlds: int
+    frames: int
+    size: int
+    proof_size: int
+    edge_types: tuple[tuple[str, int, str], ...]
+    registrations: tuple[tuple[str, str, bool], ...]
+    tunings: tuple[tuple[str, str], ...]
+
+
+class CheckedFrames:
+    """The frames of an open bundle: each holds when it is given; that nothing is missing is known at the end."""
+
+    def __init__(self, reader: BundleReader) -> None:
+        self._reader = reader
+        self._check = BundleCheck()
+
+    def __iter__(self) -> Iterator[AnyFrame]:
+        """The frames; raises ``InvalidBundle`` at the first that does not hold."""
+        for frame in self._reader:
+            try:
+                self._check.take(frame)
+            except InputError as error:
+                raise self._reader.failed(error.message) from None
+            yield frame
+
+    def bundle(self) -> Bundle:
+        """What the bundle states. Frames that were not asked for are read and checked first."""
+        if not self._check.done:
+            for _ in self:
+                pass
+        return _told(self._check, self._reader)
+
+    def hold_against(self, head: Anchor) -> None:
+        """See that a head stands for the bundle's world hash; after :meth:`bundle`. See :func:`hold_against`."""
+        hold_against(self._check.proof, head, self._reader.name)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[CheckedFrames]:
+    """The frames of a bundle, checked while they are read, in memory that does not grow with its texts.
+
+    Raises:
+        InvalidBundle: it does not hold; which frame, and why. Also later, from any frame.
+        NewerFormat: it was made by a newer release.
+        InputError: there is no such file.
+    """
+    with open_bundle(path) as reader:
+        yield CheckedFrames(reader)
+
+
+def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> Bundle:
+    """Write frames and the ``end`` frame as a bundle; nothing stays behind if they do not hold.
+
+    Raises:
+        InputError, UnavailableError: the file cannot be made; see :func:`new_file`.
+        LimitExceeded: it would be larger than a bundle may be.
+        DamagedStore: the frames do not hold: what they were made from is damaged.
+    """
+    check = BundleCheck()
+    with new_file(path, overwrite=overwrite) as out:
+        writer = BundleWriter(out)
+        try:
+            for frame in frames:
+                check.take(frame)
+                writer.write(frame)
+            end = EndFrame(writer.frames, check.worlds)
+            check.take(end)
+            writer.write(end)
+        except InvalidBundle as error:
+            raise DamagedStore(
+                f"The store cannot be exported: {error.message}", "Run `worlddb verify --deep` to see what is damaged"
+            ) from None
+    return _told(check, writer)
+
+
+def check_frames(frames: Iterable[AnyFrame]) -> int:
+    """See that frames without an ``end`` frame hold, as for a bundle, and write nothing; how many worlds they are of.
+
+    Raises:
+        DamagedStore: they do not: what they were made from is damaged.
+    """
+    check, count = BundleCheck(), 0
+    try:
+        for frame in frames:
+            check.take(frame)
+            count += 1
+        check.take(EndFrame(count, check.worlds))
+    except InvalidBundle as error:
+        raise DamagedStore(error.message, "Run `worlddb verify --deep` to see what is damaged") from None
+    return check.worlds
+
+
+def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, overwrite: bool) -> dict[str, Any]:
+    """Write objects as JSON Lines; what the first and the last say, apart from their kinds. See :func:`new_file`."""
+    first: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    with new_file(path, overwrite=overwrite) as out:
+        for last in lines:
+            first = first or last
+            out.write(msgspec.json.encode(last) + b"\n")
+    return {name: value for name, value in (first | last).items() if name not in ("kind", "format")}
+
+
+def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
+    heading = check.heading
+    assert heading is not None, "a checked bundle has one"
+    return Bundle(
+        file.hash.hex(),
+        heading.store_id.hex(),
+        heading.seq,
+        heading.ingest_time,
+        heading.world.hex(),
+        heading.world_hash.hex(),
+        check.worlds,
+        file.frames,
+        file.size,
+        0 if check.proof is None else check.proof.size,
+        tuple((name, version, digest.hex()) for name, version, digest in check.edge_types),
+        tuple((frame.type, world.hex(), frame.functional) for world, frame in check.registrations),
+        tuple((frame.type, world.hex()) for world, frame in check.tunings),
+    )
 
 
 class BundledWorld(NamedTuple):

@@ -3,6 +3,8 @@
 LMDB has a write lock of its own, but a process that is stopped while holding it makes every other writer wait
 without end and without a word. This lock is taken first: it is released by the kernel when its process dies, gives
 up after a time limit, and knows who holds it.
+
+Whether a process of this machine runs: what one that was ended left behind may be cleared away.
 """
 
 from __future__ import annotations
@@ -86,3 +88,14 @@ def _unwritable(error: OSError) -> UnavailableError:
     return UnavailableError(
         f"The store cannot be locked for writing: {error}", "Check permissions, disk space and open files; reads go on"
     )
+
+
+def runs(process: int) -> bool:
+    """True if there is a process of that number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

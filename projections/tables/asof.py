@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reading import TableReads
 from worlddb.projections.tables.schema import (
     CLOSING_EDGE,

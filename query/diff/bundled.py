@@ -10,7 +10,7 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Body, Details, origin_in
 from worlddb.log.model.ids import short
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
 from worlddb.projections.tables.schema import CONTAINS
 from worlddb.query.diff.descent import Descent, Differing

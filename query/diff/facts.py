@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from worlddb.log.model import bundle as fr
 from worlddb.log.model.blobs import origin_in
 from worlddb.log.model.ids import short
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import format_time
+from worlddb.log.model.times import Interval, format_time
 from worlddb.log.store.bundle_contents import BundledWorld
 from worlddb.query.diff.bundled import BundleSide, BundleSides
 from worlddb.query.diff.details import as_text

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.log.model.commit import Header
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import format_time
+from worlddb.log.model.codec import Header
+from worlddb.log.model.times import Interval, format_time
 from worlddb.log.model.trie import NodeStore
 from worlddb.query.journal import Entry
 

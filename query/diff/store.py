@@ -7,7 +7,7 @@ from typing import Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.commit import Header
+from worlddb.log.model.codec import Header
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES, short

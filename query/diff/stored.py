@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.commit import Events, Header, chain_hash, events_hash
+from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.events import NONE
 from worlddb.log.model.hashing import blob_id

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from worlddb.log.model.interval import Interval
-from worlddb.log.model.times import format_time
+from worlddb.log.model.times import Interval, format_time
 from worlddb.projections.tables.asof import SeenVersion, versions_as_of
 from worlddb.projections.tables.names import type_digest
 from worlddb.projections.tables.schema import CONTAINS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.environment import monotonic
+from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.asof import Moment
 from worlddb.query import build

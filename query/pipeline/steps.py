@@ -10,9 +10,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.interval import Interval
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
-from worlddb.log.model.times import ALWAYS, FOREVER, format_time
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval, format_time
 from worlddb.query.period import Span, span_of
 from worlddb.query.references import as_ref
 

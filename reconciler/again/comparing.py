@@ -11,7 +11,7 @@ import msgspec
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause, Details
-from worlddb.log.model.commit import Events, Header
+from worlddb.log.model.codec import Events, Header
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.log import LmdbLog
 from worlddb.reconciler.draft import Draft

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from worlddb.log.model.commit import Header
+from worlddb.log.model.codec import Header
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.projections.tables.tables import Tables

@@ -11,7 +11,7 @@ import msgspec
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.commit import Events, Header
+from worlddb.log.model.codec import Events, Header
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.hashing import SUPPOSED, keyed
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES

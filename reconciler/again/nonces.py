@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause, Details, Space, Vector
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.model.hashing import SUPPOSED, keyed
 from worlddb.log.model.ids import NONCE_BYTES
 from worlddb.log.store.log import LmdbLog

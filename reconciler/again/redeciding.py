@@ -14,8 +14,8 @@ from typing import Final
 import lmdb
 import msgspec
 
+from worlddb.log.model.codec import Events
 from worlddb.log.model.collector import collector_paused
-from worlddb.log.model.commit import Events
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.log.store.verify import see_that_it_holds

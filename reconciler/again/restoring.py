@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details, Space, Vector
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import KEYED_EDGE, keyed
 from worlddb.log.model.ids import NONCE_BYTES

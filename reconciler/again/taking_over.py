@@ -12,7 +12,7 @@ from typing import Any, Final
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Cause, Details
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.asof import alias_known, decision_at, edge_known, edge_validity, versions_as_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.log.model.interval import Interval
+from worlddb.log.model.times import Interval
 from worlddb.reconciler.handler import HandledEdge, Insert, PlainHandler, Q
 
 if TYPE_CHECKING:

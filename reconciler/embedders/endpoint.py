@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from worlddb.log.model.environment import pause
+from worlddb.log.model.clock import pause
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.model.limits import MAX_DIMENSION, checked_amount, checked_number
 from worlddb.reconciler.embedders.adapting import Adapter, checked_model

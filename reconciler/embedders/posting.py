@@ -10,7 +10,7 @@ from threading import Timer
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from worlddb.log.model.environment import monotonic
+from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
 
 _CHUNK_BYTES: Final = 65_536

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.environment import Clock
+from worlddb.log.model.clock import Clock
 from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog

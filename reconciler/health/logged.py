@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from worlddb.log.model.environment import Clock
+from worlddb.log.model.clock import Clock
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment

@@ -11,9 +11,8 @@ from typing import Final
 
 from worlddb.log.store.durable import NEW_PREFIX
 from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER
-from worlddb.log.store.lock import HOLDER_FILE, LOCK_FILE
-from worlddb.log.store.processes import runs
-from worlddb.log.store.shared import DATA_FILE, LMDB_LOCK_FILE, REWRITE_FOLDER
+from worlddb.log.store.lock import HOLDER_FILE, LOCK_FILE, runs
+from worlddb.log.store.shared_environment import DATA_FILE, LMDB_LOCK_FILE, REWRITE_FOLDER
 from worlddb.projections.check import SCRATCH_PREFIX
 from worlddb.reconciler.health.symptom import Symptom, on, quoted, restored
 from worlddb.reconciler.lease import LEASE_FILE

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from worlddb.log.model.calendar import DAY_FORMS, MONTH_NAME, month_number
+from worlddb.log.model.times import DAY_FORMS, MONTH_NAME, month_number
 from worlddb.reconciler.mentions.mention import DATE, Mention
 
 _TYPE: Final = "Date"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.log.model.calendar import DAYS, MONTHS
+from worlddb.log.model.times import DAYS, MONTHS
 
 _FUNCTION = """
     a about above across actually after again against ago all almost alone along already also although always am

@@ -11,7 +11,7 @@ import msgspec
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.commit import Record, events_hash
+from worlddb.log.model.codec import Record, events_hash
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog

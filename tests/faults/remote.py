@@ -11,7 +11,7 @@ from typing import Any
 import worlddb
 from tests.faults.answers import answers
 from tests.faults.children import PATIENCE_SECONDS, ended, pipe, start
-from worlddb.log.store import shared
+from worlddb.log.store import shared_environment
 from worlddb.log.store.log import LmdbLog
 
 
@@ -79,7 +79,7 @@ class Remote:
 def serve(connection: Connection, folder: Path, author: str, map_bytes: int, timeout_seconds: float) -> None:
     """The far end."""
     if map_bytes:
-        shared._MAP_BYTES = map_bytes  # type: ignore[misc]
+        shared_environment._MAP_BYTES = map_bytes  # type: ignore[misc]
     far = Far(worlddb.open(folder, author=author, timeout_seconds=timeout_seconds))
     connection.send(("", None))
     while True:

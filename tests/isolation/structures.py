@@ -15,7 +15,7 @@ from tests.model.edge_rules import TYPES, Refuse
 from tests.model.session import AUTHORS, Session
 from tests.model.state import ROOT
 from worlddb import SeededEntropy
-from worlddb.log.model.environment import RELEASED_AT
+from worlddb.log.model.clock import RELEASED_AT
 
 NAMES: Final = ("Ada", "ADA ", "Bob", "Tool", "Lovelace")
 TYPE_NAMES: Final = ("Person", "Type", "Tool")

@@ -14,7 +14,7 @@ from worlddb import Database
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body
-from worlddb.log.model.commit import Events
+from worlddb.log.model.codec import Events
 from worlddb.log.store.log import LmdbLog
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import worlddb
 from worlddb import Database, ManualClock, Receipt, Refused, SeededEntropy
-from worlddb.log.model.environment import RELEASED_AT
+from worlddb.log.model.clock import RELEASED_AT
 
 DAY = 86_400_000_000
 

@@ -10,7 +10,7 @@ from tests.model.commands import Command, Known, Nobody, Nth, Reference
 from tests.model.edge_rules import TYPES
 from tests.model.state import ROOT, Edge, Proposal, State
 from worlddb import Thresholds
-from worlddb.log.model.environment import RELEASED_AT
+from worlddb.log.model.clock import RELEASED_AT
 
 TICK = 1_000
 """Microseconds between the few moments that everything happens at, so that boundaries meet often."""

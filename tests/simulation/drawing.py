@@ -10,7 +10,7 @@ from tests.model.commands import Command
 from tests.model.edge_rules import TYPES
 from tests.model.state import State
 from tests.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
-from worlddb.log.model.environment import RELEASED_AT
+from worlddb.log.model.clock import RELEASED_AT
 
 NAMES = ("Ada", "ada", " Ada  ", "Bob", "Lovelace", "Tool", "")
 KINDS = ("Person", "Person", "Type", "Tool", "Summary")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.tidy.imports import imported
 from tests.tidy.tree import Source
 
-OWNER = "log/model/environment.py"
+OWNER = "log/model/clock.py"
 
 STOPWATCHES = frozenset(f"time.{name}{unit}" for name in ("monotonic", "perf_counter") for unit in ("", "_ns"))
 """What tools/ may read, to show progress."""
