@@ -10,7 +10,7 @@ older worlds and edges before.
 from __future__ import annotations
 
 from bench._recording import Pair
-from worlddb.projections.tables.schema import (
+from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE,
     EDGE_KEY,

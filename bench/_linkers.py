@@ -11,8 +11,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extractOne
 
 from bench._linkage import LinkageSet, Pair
-from worlddb.projections.tables.matching import forms
-from worlddb.projections.tables.names import normalised
+from worlddb.projections.tables.names.canonical import forms, normalised
 
 _ALL_PAIRS: Final = 2_000
 """Up to how many records recordlinkage is given all pairs; of more those that its blocking finds."""

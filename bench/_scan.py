@@ -15,7 +15,7 @@ import numpy as np
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import cdist
 
-from worlddb.projections.tables.matching import forms
+from worlddb.projections.tables.names.canonical import forms
 from worlddb.reconciler.resolving.given_names import is_short_for
 from worlddb.reconciler.resolving.scores import Likeness, likeness
 from worlddb.reconciler.resolving.thresholds import Thresholds

@@ -29,7 +29,7 @@ from worlddb import Database
 from worlddb.log.model import codec
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import catch_up
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 
 
 def main() -> None:

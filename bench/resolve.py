@@ -26,10 +26,10 @@ from bench._workload import open_seeded
 from worlddb import Database
 from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.blocks import around
-from worlddb.projections.tables.matching import forms
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.blocks import around
+from worlddb.projections.tables.names.canonical import forms
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Draft, FreshNonces

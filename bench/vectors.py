@@ -22,8 +22,8 @@ from bench._baselines import embedded
 from bench._haystacks import Record, load
 from bench._report import ended, p50, p95, parser, positive, report
 from worlddb.projections.indexes import vector_base
+from worlddb.projections.indexes.analysis import said
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.statements import said
 from worlddb.projections.indexes.vector_base import Base
 from worlddb.projections.indexes.vector_rows import VectorRow, expanded, extended
 

@@ -26,9 +26,9 @@ from worlddb.log.store.verify import (
     verify_log,
 )
 from worlddb.projections.runner import apply_commit
-from worlddb.projections.tables.log_tree import LogTree
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.log_tree import LogTree
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 SCRATCH_PREFIX = ".check-"
 """What the names of scratch tables begin with; the number of their process follows."""

@@ -11,10 +11,10 @@ from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
 from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply import Applier
-from worlddb.projections.tables.log_tree import add_commit
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import Applier
+from worlddb.projections.tables.storage.log_tree import add_commit
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 FLUSH_EVENTS: Final = 100_000
 """How many events are held in memory before the tables are written."""

@@ -14,8 +14,8 @@ from worlddb.log.store.environment import INDEX_FOLDER, SNAPSHOT_FOLDER, Environ
 from worlddb.log.store.lock import runs
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.check import SCRATCH_PREFIX
-from worlddb.projections.indexes.folder import locked, reset
-from worlddb.projections.indexes.view import IndexUnwritable
+from worlddb.projections.indexes.text_index import locked, reset
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable
 
 ATTEMPTS: Final = 3
 """How often to begin again because somebody else erased something meanwhile."""

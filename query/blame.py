@@ -11,7 +11,7 @@ from worlddb.log.model.blobs import Body
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER, format_time
-from worlddb.projections.tables.asof import (
+from worlddb.projections.tables.reads.asof import (
     Moment,
     SeenVersion,
     alias_known,
@@ -23,7 +23,7 @@ from worlddb.projections.tables.asof import (
     version_at,
     versions_as_of,
 )
-from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.lineage import why_closed
 from worlddb.query.records import Valid
 from worlddb.query.sight import Sight

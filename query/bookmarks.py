@@ -5,7 +5,7 @@ from __future__ import annotations
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.limits import MAX_NAME_BYTES, checked_text
 from worlddb.projections.runner import LoggedBlobs
-from worlddb.projections.tables.bookmarks import bookmark_at, bookmarks_at
+from worlddb.projections.tables.apply.log_marks import bookmark_at, bookmarks_at
 from worlddb.query.records import Bookmark
 from worlddb.query.snapshot import Snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from worlddb.log.model.blobs import Body
-from worlddb.projections.tables.asof import (
+from worlddb.projections.tables.reads.asof import (
     Moment,
     SeenVersion,
     alias_known,
@@ -13,7 +13,7 @@ from worlddb.projections.tables.asof import (
     edge_validity,
     newest_version,
 )
-from worlddb.projections.tables.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
+from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import records
 from worlddb.query.conflicts import conflicts_of
 from worlddb.query.evidence import evidence_shown

@@ -11,10 +11,10 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import DamagedStore, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES
-from worlddb.projections.tables.asof import alias_known, version_validity
-from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.registrations import Nearest, Registration, containers_known
-from worlddb.projections.tables.schema import (
+from worlddb.projections.tables.apply.settings import Nearest, Registration, Tuning, containers_known
+from worlddb.projections.tables.reads.asof import alias_known, version_validity
+from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.storage.schema import (
     ACCEPTED,
     CLOSING_EDGE,
     CLOSING_KEY,
@@ -31,7 +31,6 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tunings import Tuning
 from worlddb.query.bundle_types import registrations_of, tunings_of
 from worlddb.query.interior import Interior, interior_of
 from worlddb.query.snapshot import Reader, Snapshot

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from worlddb.projections.tables.names import type_digest
-from worlddb.projections.tables.registrations import (
+from worlddb.projections.tables.apply.settings import (
+    EVERY_TYPE,
     Nearest,
     Registration,
+    Tuning,
     containers_known,
     last_change,
     registered,
+    tunings_holding,
+    tunings_known,
 )
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.tunings import EVERY_TYPE, Tuning, tunings_holding, tunings_known
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query.interior import Interior
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from worlddb.projections.indexes.nodes import Nodes
-from worlddb.projections.tables.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.names import NO_NAME, name_digest
-from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.period import Choice
 from worlddb.query.scope import Inhabitants, Scope
 from worlddb.query.sight import Sight

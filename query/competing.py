@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.candidates import Gate, Passed
 from worlddb.query.conflicts import conflicts_of
 from worlddb.query.period import Period, versions_in

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worlddb.projections.indexes.composed import Effective, rows_of
-from worlddb.projections.indexes.composition import Composition
-from worlddb.projections.indexes.pooling import POOLS, checked_pool
+from worlddb.projections.indexes.composed_vectors import Effective, rows_of
+from worlddb.projections.indexes.composition import POOLS, Composition, checked_pool
 from worlddb.projections.indexes.vector_rows import cosines, top, whole_text
 from worlddb.query.candidates import Gate
 from worlddb.query.lanes.vector import VectorQuery
@@ -21,8 +20,7 @@ from worlddb.query.window import Window
 if TYPE_CHECKING:
     from typing import Any
 
-    from worlddb.projections.indexes.composition import Anchors
-    from worlddb.projections.indexes.pooling import Vector
+    from worlddb.projections.indexes.composition import Anchors, Vector
 
 
 def composed(window: Window, ref: Any, pool: str) -> Composed | None:

@@ -17,11 +17,10 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.tables.asof import Moment, edge_seen
-from worlddb.projections.tables.overlay import Pair
-from worlddb.projections.tables.proposals import Staged
-from worlddb.projections.tables.reading import Scannable, Seekable, TableReads
-from worlddb.projections.tables.schema import (
+from worlddb.projections.tables.reads.asof import Moment, edge_seen
+from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
+from worlddb.projections.tables.storage.proposal_rows import Staged
+from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     EDGE_PLACE,
     LIVE,
@@ -32,7 +31,8 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.whole import missing_row
+from worlddb.projections.tables.storage.transaction import missing_row
+from worlddb.projections.tables.storage.write_buffer import Pair
 from worlddb.query.scope import Scope, members_below
 
 FEW: Final = 32

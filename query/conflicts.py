@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.asof import Moment, edge_known, edge_validity, version_at, versions_as_of
-from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import Moment, edge_known, edge_validity, version_at, versions_as_of
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import EdgePlace, EdgeRow
 from worlddb.query.ontology import holds
 from worlddb.query.period import Period, edge_in
 from worlddb.query.sight import Sight

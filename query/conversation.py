@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.tables.asof import edge_seen
-from worlddb.projections.tables.names import type_digest
-from worlddb.projections.tables.schema import CONTAINS_CODE
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.candidates import Gate, Passed
 from worlddb.query.sight import Sight
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_text
-from worlddb.projections.tables.asof import edge_known
+from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query import build, records
 from worlddb.query.period import Period, edge_in
 from worlddb.query.sight import Sight

@@ -14,7 +14,7 @@ from worlddb.log.model.errors import InputError, WorldDBError
 from worlddb.log.model.events import NONE, Erased
 from worlddb.log.model.times import parse_time
 from worlddb.log.store.copies import Copy
-from worlddb.projections.tables.erasures import erasure_of as row_of
+from worlddb.projections.tables.apply.apply import erasure_of as row_of
 from worlddb.query import records
 from worlddb.query.snapshot import Snapshot
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from worlddb.projections.tables.asof import newest_version
+from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.query.sight import Sight
 
 _LINEAGE: Final = re.compile("[0-9a-f]{32}")

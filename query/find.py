@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.query import build, records
 from worlddb.query.period import Period, versions_in
 from worlddb.query.scope import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worlddb.projections.tables.asof import newest_version
+from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.query import build, records
 from worlddb.query.competing import NEWER, SUPERSEDED
 from worlddb.query.fusion import WHEN_WEIGHT

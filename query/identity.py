@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from worlddb.projections.tables.asof import edge_known
+from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query import records
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec

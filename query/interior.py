@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-from worlddb.projections.tables.asof import edge_known
-from worlddb.projections.tables.interior import edges_at_home
-from worlddb.projections.tables.proposals import staging_of
-from worlddb.projections.tables.schema import CONTAINS_CODE, SAME_AS_CODE, EdgePlace, ProposalRow
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.reads.home_edges import edges_at_home
+from worlddb.projections.tables.storage.proposal_rows import staging_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, SAME_AS_CODE, EdgePlace, ProposalRow
 from worlddb.query.snapshot import Snapshot
 
 _OPEN: Final = 1

@@ -13,9 +13,9 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
-from worlddb.projections.indexes.nodes import Nodes
-from worlddb.projections.tables.asof import Moment, edge_seen
-from worlddb.projections.tables.schema import CONTAINS_CODE
+from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.tables.reads.asof import Moment, edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 from worlddb.query.scope import Inhabitants, Stretch
 from worlddb.query.snapshot import Snapshot
 

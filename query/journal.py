@@ -13,7 +13,7 @@ from worlddb.log.model.clock import monotonic, pause
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
-from worlddb.projections.tables.reading import TableReads
+from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.query.sight import Place, Sight
 from worlddb.query.snapshot import Reader
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.asof import SeenVersion, versions_as_of
-from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import CLOSING_KEY, CLOSING_PREFIX, CLOSING_VERSION, TIME
+from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import CLOSING_KEY, CLOSING_PREFIX, CLOSING_VERSION, TIME
 from worlddb.query import build, records
 from worlddb.query.period import Period
 from worlddb.query.sight import Sight

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.times import ALWAYS, FOREVER, format_time
-from worlddb.projections.tables.asof import Moment, decision_at, versions_as_of
-from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.schema import ROOT_NODE, STATUS_NAMES
+from worlddb.projections.tables.reads.asof import Moment, decision_at, versions_as_of
+from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query import build
 from worlddb.query.interior import Interior, interior_of
 from worlddb.query.records import Valid

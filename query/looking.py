@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.naming import named_node
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from worlddb.projections.tables.asof import edge_known, edge_validity
-from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import edge_known, edge_validity
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query import build, records
 from worlddb.query.naming import named_node
 from worlddb.query.period import Period, edge_in

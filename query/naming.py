@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.lookup import NOTHING_YET, find_node
-from worlddb.projections.tables.names import NO_NAME, name_digest, normalised
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised
+from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_node
 from worlddb.query import build, records
 from worlddb.query.find import Wanted, find
 from worlddb.query.references import as_ref

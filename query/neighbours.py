@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.tables.asof import edge_seen
-from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.candidates import Gate, Passed
 from worlddb.query.sight import Sight
 

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from worlddb.log.model.events import RewriteName
-from worlddb.projections.tables.registrations import Registration
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.apply.settings import Registration
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query import records
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec

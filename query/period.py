@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from worlddb.log.model.errors import InputError, InvalidInterval
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval, TimeLike, format_time, parse_time
-from worlddb.projections.tables.asof import (
+from worlddb.projections.tables.reads.asof import (
     Moment,
     SeenVersion,
     edge_known,
@@ -18,8 +18,8 @@ from worlddb.projections.tables.asof import (
     version_known,
     versions_as_of,
 )
-from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import EdgePlace, EdgeRow
 from worlddb.query.records import Valid
 
 Span: TypeAlias = "tuple[TimeLike | None, TimeLike | None] | Valid"

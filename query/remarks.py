@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from worlddb.projections.indexes.statements import is_remark
+from worlddb.projections.indexes.analysis import is_remark
 from worlddb.query.candidates import Passed
 from worlddb.query.lanes.vector import VectorLane
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables.asof import Moment, edge_seen
-from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import Moment, edge_seen
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow
 
 
 def placings_at(tables: TableReads, node: int, moment: Moment) -> list[EdgePlace]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.indexes.statements import is_remark
+from worlddb.projections.indexes.analysis import is_remark
 from worlddb.query.conversation import places
 from worlddb.query.ranking import Ranked
 from worlddb.query.sight import Sight

@@ -9,14 +9,21 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.codec import Header
 from worlddb.log.model.events import NONE
-from worlddb.projections.indexes.nodes import Nodes
+from worlddb.projections.indexes.node_set import Nodes
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.asof import Moment, nodes_known
-from worlddb.projections.tables.reading import TableReads
-from worlddb.projections.tables.registrations import Nearest, Registration, containers_known, registered
-from worlddb.projections.tables.schema import ROOT_NODE, EdgePlace, VersionRow
-from worlddb.projections.tables.tunings import Tuning, tunings_holding, tunings_known
-from worlddb.projections.tables.vectors import vector_place
+from worlddb.projections.tables.apply.settings import (
+    Nearest,
+    Registration,
+    Tuning,
+    containers_known,
+    registered,
+    tunings_holding,
+    tunings_known,
+)
+from worlddb.projections.tables.apply.vector_spaces import vector_place
+from worlddb.projections.tables.reads.asof import Moment, nodes_known
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import ROOT_NODE, EdgePlace, VersionRow
 from worlddb.query.confined import ConfinedTables
 from worlddb.query.erasures import erasure_of
 from worlddb.query.interiors import Interiors

@@ -10,11 +10,11 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.schema import VersionRow
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import VersionRow
 
 if TYPE_CHECKING:
-    from worlddb.projections.indexes.composed import ComposedFollower
+    from worlddb.projections.indexes.composed_vectors import ComposedFollower
     from worlddb.query.interiors import Interiors
     from worlddb.query.lanes.text import PresentTextLane
     from worlddb.query.lanes.vector import VectorLane, VectorQuery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from worlddb.projections.tables.asof import edge_known
+from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query.sight import Sight
 from worlddb.query.snapshot import Snapshot
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worlddb.projections.tables.tunings import Tuning
+from worlddb.projections.tables.apply.settings import Tuning
 from worlddb.query import records
 from worlddb.query.sight import Sight
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from worlddb.projections.tables.asof import Moment, edge_seen, version_at
-from worlddb.projections.tables.names import name_digest, type_digest
+from worlddb.projections.tables.names.canonical import name_digest, type_digest
+from worlddb.projections.tables.reads.asof import Moment, edge_seen, version_at
 from worlddb.query.ontology import holds
 from worlddb.query.scope import Scope, containers_at
 from worlddb.query.sight import Sight

@@ -14,9 +14,9 @@ from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.projections.tables.asof import edge_known
-from worlddb.projections.tables.lookup import NOTHING_YET, find_edge
-from worlddb.projections.tables.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
+from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_edge
+from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
 from worlddb.query import build, identity, records, stats
 from worlddb.query.bookmarks import bookmarks_known
 from worlddb.query.change import asks_for_change

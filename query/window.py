@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from worlddb.projections.tables.asof import Moment, nodes_known
+from worlddb.projections.tables.reads.asof import Moment, nodes_known
 from worlddb.query.lanes.text import ExactTextLane, PresentTextLane
 from worlddb.query.lanes.vector import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.ontology import spec_of

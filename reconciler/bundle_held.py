@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from worlddb.log.model.events import Imported
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.erasures import erasure_of
-from worlddb.projections.tables.schema import VersionRow
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import VersionRow
 
 
 class Held:

@@ -14,7 +14,7 @@ from typing import Final
 from worlddb.log.model import events as ev
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.classes import refuse_joined_by_import
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts

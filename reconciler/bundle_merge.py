@@ -18,16 +18,9 @@ from worlddb.log.model.bundle_check import CONTAINS
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
-from worlddb.projections.tables.names import name_digest
-from worlddb.projections.tables.proposals import latest_about
-from worlddb.projections.tables.schema import (
-    ACCEPTED,
-    LIVE,
-    PENDING,
-    REJECTED,
-    UNDONE,
-    VersionRow,
-)
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.storage.proposal_rows import latest_about
+from worlddb.projections.tables.storage.schema import ACCEPTED, LIVE, PENDING, REJECTED, UNDONE, VersionRow
 from worlddb.reconciler.bundle_blobs import IncomingBlobs
 from worlddb.reconciler.bundle_held import Held
 from worlddb.reconciler.draft import Draft

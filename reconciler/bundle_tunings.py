@@ -8,7 +8,7 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Details
 from worlddb.log.store.bundle_contents import Contents
-from worlddb.projections.tables.tunings import Tuning, tuning_at, tunings_known
+from worlddb.projections.tables.apply.settings import Tuning, tuning_at, tunings_known
 from worlddb.reconciler.bundle_blobs import IncomingBlobs
 from worlddb.reconciler.commands import Tune
 from worlddb.reconciler.context import Context

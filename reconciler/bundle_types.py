@@ -9,7 +9,7 @@ from worlddb.log.model import bundle as fr
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import IMPORTED, Details
 from worlddb.log.store.bundle_contents import Contents
-from worlddb.projections.tables.registrations import Nearest, Registration, registered
+from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.reconciler.bundle_blobs import IncomingBlobs
 from worlddb.reconciler.commands import Register
 from worlddb.reconciler.context import Context

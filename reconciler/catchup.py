@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.embedding import BATCH_TEXTS, check_model, command_of, next_batch, pending

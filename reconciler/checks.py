@@ -26,8 +26,8 @@ from worlddb.log.model.limits import (
     checked_text,
 )
 from worlddb.log.model.times import checked_interval
-from worlddb.projections.tables.names import normalised
-from worlddb.projections.tables.schema import EDGE_TYPE_CODES
+from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.resolving.thresholds import checked_setting
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NoReturn
 
-from worlddb.projections.tables.proposals import latest_among
-from worlddb.projections.tables.schema import LIVE, REJECTED, ProposalRow
+from worlddb.projections.tables.storage.proposal_rows import latest_among
+from worlddb.projections.tables.storage.schema import LIVE, REJECTED, ProposalRow
 from worlddb.reconciler.context import Context
 
 Reached = dict[int, int]

@@ -8,7 +8,15 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.times import FOREVER, Interval, checked_interval
-from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE, EdgePlace, EdgeRow, NodeRow, ProposalRow
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS,
+    LIVE,
+    ROOT_NODE,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    ProposalRow,
+)
 from worlddb.reconciler.commands import KnownKey
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.functional import end_conflicts, record_conflicts

@@ -15,7 +15,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Carried, LmdbLog
 from worlddb.log.store.verify import Erasures, verify_commit
 from worlddb.projections.runner import apply_commit, rebuild
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 
 CHUNK_COMMITS: Final = 256
 """How many commits are copied in one transaction on either side."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from worlddb.log.model import events as ev
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
 from worlddb.reconciler import classes, embedding, marking, spaces, staging, worlds
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.schema import CONTAINS_CODE, EDGE_TYPE_CODES, LIVE, ROOT_NODE, SAME_AS_CODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, LIVE, ROOT_NODE, SAME_AS_CODE
 from worlddb.reconciler.stored import bodies_of, details_at
 
 MENTION: Final = "mention"

@@ -12,8 +12,8 @@ from worlddb.log.model.events import FORMAT, NONE, AnyEvent, Linked
 from worlddb.log.model.hashing import blob_id
 from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES
 from worlddb.log.store.log import Head, LmdbLog
-from worlddb.projections.tables.apply import Applier
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import Applier
+from worlddb.projections.tables.storage.rows import Tables
 
 
 class Finished(NamedTuple):

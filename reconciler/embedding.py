@@ -11,10 +11,10 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Vector
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.statements import said
+from worlddb.projections.indexes.analysis import said
 from worlddb.projections.indexes.vector_rows import whole_text
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
+from worlddb.projections.tables.apply.vector_spaces import spaces, vector_place, vectors_of
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors

@@ -18,10 +18,10 @@ from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import FORBIDDEN, keyed
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.erasures import forbids
-from worlddb.projections.tables.lookup import find_node
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import forbids
+from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import Erase
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.derived import made_of

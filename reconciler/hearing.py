@@ -12,9 +12,9 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import keyed_lineage
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.asof import newest_version
-from worlddb.projections.tables.erasures import erasure_of
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.receipts import key_digest, secret_of
 from worlddb.reconciler.stored import body_at
 

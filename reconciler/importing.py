@@ -14,7 +14,7 @@ from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
-from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.bundle_laws import (
     record_what_both_conflict_in,
     refuse_containment_cycles,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from worlddb.projections.tables.names import name_digest, type_digest
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.names.canonical import name_digest, type_digest
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.context import Context
 
 TYPE: Final = "Type"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from worlddb.log.model import events as ev
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import format_time
-from worlddb.projections.tables.bookmarks import bookmark_at
+from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 

@@ -8,7 +8,7 @@ from typing import Final
 from worlddb.log.model.errors import ModelUnavailable
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedder import Embedder
 from worlddb.reconciler.embedders.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedders.minilm import MiniLMEmbedder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from worlddb.log.model.errors import AmbiguousReference
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Decided

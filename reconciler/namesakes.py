@@ -11,8 +11,8 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.tables.blocks import holders, is_held_by_more
-from worlddb.projections.tables.schema import CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.projections.tables.names.blocks import holders, is_held_by_more
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE
 from worlddb.reconciler.context import Context
 
 MAX_CONSIDERED: Final = 512

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.blocks import UNNAMED_TYPES
-from worlddb.projections.tables.names import NO_TYPE, type_digest
-from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.blocks import UNNAMED_TYPES
+from worlddb.projections.tables.names.canonical import NO_TYPE, type_digest
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.stored import details_at
 
 HOPS: Final = 2

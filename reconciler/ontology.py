@@ -10,7 +10,7 @@ from worlddb.log.model.errors import HandlerFailed, InputError
 from worlddb.log.model.events import DigestOf, RewriteName
 from worlddb.log.model.hashing import HANDLER, digest
 from worlddb.log.model.limits import MAX_HANDLER_VERSION, MAX_TYPE_BYTES, checked_number, checked_text
-from worlddb.projections.tables.schema import REWRITES
+from worlddb.projections.tables.storage.schema import REWRITES
 from worlddb.reconciler.handler import EdgeHandler
 
 _METHODS: Final = ("default_valid_from", "on_insert", "on_delete", "on_query_rewrite")

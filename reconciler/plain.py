@@ -15,9 +15,9 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.hashing import edge_end, edge_id_of_ends
 from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
 from worlddb.log.model.times import FOREVER
-from worlddb.projections.tables.held import Footing, Standing
-from worlddb.projections.tables.names import NO_NAME, name_digest
-from worlddb.projections.tables.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
+from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.projections.tables.storage.transaction import Footing, Standing
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import recording
 from worlddb.reconciler.context import Context

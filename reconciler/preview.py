@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.names import normalised
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import Erase
 from worlddb.reconciler.erasing import forbidden_by, plan
 from worlddb.reconciler.stored import body_at, details_at

@@ -10,9 +10,9 @@ from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.events import NONE
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.asof import alias_known
-from worlddb.projections.tables.proposals import latest_about
-from worlddb.projections.tables.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import alias_known
+from worlddb.projections.tables.storage.proposal_rows import latest_about
+from worlddb.projections.tables.storage.schema import LIVE, ROOT_NODE, STATUS_NAMES, EdgePlace, EdgeRow
 from worlddb.reconciler.draft import Draft
 from worlddb.reconciler.handler import HandledEdge
 from worlddb.reconciler.handler_context import PairProposal, WorldText

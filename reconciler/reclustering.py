@@ -15,10 +15,10 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
-from worlddb.projections.tables.names import NO_NAME, name_digest
-from worlddb.projections.tables.reclustered import reclustered_through
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import vector_place
+from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.apply.vector_spaces import vector_place
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.classes import class_of
 from worlddb.reconciler.context import Context

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worlddb.log.model.errors import UnknownReference
-from worlddb.projections.tables.lookup import find_edge, find_node, find_node_or_edge, find_proposal
+from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
 from worlddb.reconciler.commands import Ref
 from worlddb.reconciler.context import Context
 

@@ -8,8 +8,8 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.model.limits import MAX_EDGE_TYPES
-from worlddb.projections.tables.registrations import Registration, registration_in, type_names
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.apply.settings import Registration, registration_in, type_names
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.functional import NEVER_FUNCTIONAL

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.again.comparing import Hypothesis
 from worlddb.reconciler.copying import Copier, Progress
 from worlddb.reconciler.snapshots import start_from_snapshot

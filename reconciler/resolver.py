@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from worlddb.projections.tables.asof import alias_known, newest_version
-from worlddb.projections.tables.matching import Form, form_of, forms
-from worlddb.projections.tables.names import NO_NAME, name_digest, type_digest
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.names.canonical import NO_NAME, Form, form_of, forms, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import alias_known, newest_version
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.kinds import are_compatible

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.registrations import Nearest, Registration, last_change, registered
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.settings import Nearest, Registration, last_change, registered
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.guard import Guarded
 from worlddb.reconciler.handler import EdgeHandler
 from worlddb.reconciler.ontology import Ontology

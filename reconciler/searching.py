@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from worlddb.projections.tables.blocking import Place, looked_up, looked_up_instead
-from worlddb.projections.tables.blocks import around
-from worlddb.projections.tables.matching import Form, form_of, forms
-from worlddb.projections.tables.schema import ROOT_NODE, U64
+from worlddb.projections.tables.names.blocks import Place, around, looked_up, looked_up_instead
+from worlddb.projections.tables.names.canonical import Form, form_of, forms
+from worlddb.projections.tables.storage.schema import ROOT_NODE, U64
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.namesakes import Inside
 from worlddb.reconciler.resolving.given_names import is_short_for, others_for

@@ -22,8 +22,8 @@ from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.shared_environment import DATA_FILE
 from worlddb.projections.check import SCRATCH_PREFIX
-from worlddb.projections.tables.schema import LAYOUT
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler.copying import Copier, Progress
 
 KIND: Final = "snapshot"

@@ -13,10 +13,9 @@ from worlddb.log.model.blobs import Space
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.tables.schema import SpaceRow
-from worlddb.projections.tables.space_changes import active_space, dropped_at
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces, vector_place, vectors_of
+from worlddb.projections.tables.apply.vector_spaces import active_space, dropped_at, spaces, vector_place, vectors_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import SpaceRow
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.reclustered import reclustered_through
+from worlddb.projections.tables.apply.log_marks import reclustered_through
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 

@@ -8,7 +8,7 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 
 
 def body_at(log: LmdbLog, seq: int, position: int) -> Body | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tunings import Tuning, is_anything_tuned, tuning_at, tuning_in
+from worlddb.projections.tables.apply.settings import Tuning, is_anything_tuned, tuning_at, tuning_in
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.references import node_ref

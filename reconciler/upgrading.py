@@ -12,9 +12,9 @@ from worlddb.log.model.errors import UnavailableError
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild
-from worlddb.projections.tables.schema import LAYOUT
-from worlddb.projections.tables.supposed import refuse_supposed
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.log_marks import refuse_supposed
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler.backups import BackedUp
 
 _ATTEMPTS: Final = 8

@@ -11,8 +11,8 @@ from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
 from worlddb.log.model.limits import MAX_ALIASES
 from worlddb.log.model.times import FOREVER, checked_interval
-from worlddb.projections.tables.names import name_digest
-from worlddb.projections.tables.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Decided

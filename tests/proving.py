@@ -10,7 +10,7 @@ from typing import Any
 
 import worlddb
 from tests.test_docs import blocks, text_of
-from worlddb.projections.tables.schema import CONTAINS_CODE
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE
 
 TYPES = ("refers_to", "implies", "causes", "derived_from")
 

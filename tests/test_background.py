@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from worlddb import Database
-from worlddb.projections.indexes import vectors
+from worlddb.projections.indexes import vector_index
 from worlddb.reconciler import background, catchup
 from worlddb.reconciler.background import Background
 from worlddb.reconciler.lease import background_lease
@@ -91,7 +91,7 @@ def test_writes_of_every_kind_are_followed_by_their_vectors(tmp_path: Path, mode
 def test_an_index_that_somebody_deleted_is_made_again_although_nothing_waits_for_a_vector(
     tmp_path: Path, model: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "SHORT_TAIL", 1)
+    monkeypatch.setattr(vector_index, "SHORT_TAIL", 1)
     folder = tmp_path / "store" / "indexes" / "vectors-1"
     with serving(tmp_path, model) as db:
         db.create("Fact", "one", content="a")

@@ -14,7 +14,7 @@ from bench._report import p50, p95
 from bench._retrieval import interval, ndcg, recall_all, recall_any, recall_share
 from bench._workload import SHARES, Mix, NewEdge, NewNode, load, open_seeded
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables.schema import FIRST_TABLE_BYTE, TABLES
+from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, TABLES
 
 
 def test_metrics_of_retrieval_are_those_of_their_authors() -> None:

@@ -17,12 +17,11 @@ from tests.model.stores import new_store
 from worlddb import Database, Thresholds
 from worlddb.log.model.clock import SeededEntropy
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.blocking import MAX_PLACE_BYTES, NARROW, WIDE, looked_up, places
-from worlddb.projections.tables.blocks import around, holders
-from worlddb.projections.tables.matching import MAX_FORM_CHARACTERS, form_of, forms
-from worlddb.projections.tables.overlay import Table
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.blocks import MAX_PLACE_BYTES, NARROW, WIDE, around, holders, looked_up, places
+from worlddb.projections.tables.names.canonical import MAX_FORM_CHARACTERS, form_of, forms
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.projections.tables.storage.write_buffer import Table
 from worlddb.reconciler.commands import Create
 from worlddb.reconciler.context import Context
 from worlddb.reconciler.draft import Draft, FreshNonces

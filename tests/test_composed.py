@@ -18,10 +18,9 @@ from tests.model.stores import new_store
 from tests.test_isolation_vectors import LETTERS, LetterCounts, stored
 from worlddb import Database, InputError, UnknownReference, View
 from worlddb.log.model.events import AnyEvent
-from worlddb.projections.indexes import pooling
-from worlddb.projections.indexes.composed import stored_anchors
-from worlddb.projections.indexes.composition import Composition
-from worlddb.projections.indexes.pooling import POOLS
+from worlddb.projections.indexes import composition as pooling
+from worlddb.projections.indexes.composed_vectors import stored_anchors
+from worlddb.projections.indexes.composition import POOLS, Composition
 
 units = arrays(np.float32, 4, elements=st.floats(-1, 1, width=32)).filter(lambda v: np.linalg.norm(v) > 0.1)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import worlddb
 from tests.test_isolation_vectors import LetterCounts
 from worlddb import Database
-from worlddb.projections.indexes import composed, composed_file
+from worlddb.projections.indexes import composed_vectors
 from worlddb.projections.indexes.composition import Composition
 from worlddb.projections.indexes.fields import Marker
 
@@ -31,7 +31,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return pooled(self, tables, anchors, node, members)
 
     monkeypatch.setattr(Composition, "_pooled", counting)
-    monkeypatch.setattr(composed, "WORTH_KEEPING", 3)
+    monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", 3)
     return found
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
         first = bits(db)
     file = store / KEPT / "composed.npz"
     held = file.read_bytes()
-    kept = composed_file.load(store / KEPT, LetterCounts.dimension)
+    kept = composed_vectors.load(store / KEPT, LetterCounts.dimension)
     assert kept is not None
     if damage == "gone":
         file.unlink()
@@ -118,14 +118,16 @@ def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
         file.write_bytes({"torn": held[: len(held) // 2], "empty": b"", "other": b"{}" * 100}[damage])
     elif damage == "format":
         with monkeypatch.context() as patched:
-            patched.setattr(composed_file, "FORMAT", 99)
-            composed_file.write(store / KEPT, kept, LetterCounts.dimension)
+            patched.setattr(composed_vectors, "FORMAT", 99)
+            composed_vectors.write(store / KEPT, kept, LetterCounts.dimension)
     elif damage == "dimension":
         short = {node: None if vector is None else vector[:4] for node, vector in kept.effective.items()}
-        composed_file.write(store / KEPT, kept._replace(effective=short), 4)
+        composed_vectors.write(store / KEPT, kept._replace(effective=short), 4)
     else:
         other: dict[str, Any] = {"store_id": b"s" * 16} if damage == "store" else {"chain": b"c" * 32}
-        composed_file.write(store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension)
+        composed_vectors.write(
+            store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension
+        )
     counted.clear()
     with opened(store) as db:
         assert bits(db) == first
@@ -164,22 +166,24 @@ def test_what_cannot_be_written_is_answered_all_the_same(store: Path, monkeypatc
     def full(*_: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr(composed, "write", full)
+    monkeypatch.setattr(composed_vectors, "write", full)
     with opened(store) as db:
         assert len(asked(db)) == WORLDS
     assert not (store / KEPT / "composed.npz").exists()
 
 
 def test_little_that_was_composed_is_not_written(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composed, "WORTH_KEEPING", WORLDS + 1)
+    monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", WORLDS + 1)
     with opened(store) as db:
         assert len(asked(db)) == WORLDS
     assert not (store / KEPT).exists()
 
 
 def test_a_world_in_which_nothing_has_a_vector_is_kept_as_such(tmp_path: Path) -> None:
-    kept = composed_file.Kept(Marker(b"s" * 16, 7, b"c" * 32), 5, {3: None, 1: np.ones(8, dtype=np.float32)}, [(9, 3)])
-    composed_file.write(tmp_path / "k", kept, 8)
-    found = composed_file.load(tmp_path / "k", 8)
+    kept = composed_vectors.Kept(
+        Marker(b"s" * 16, 7, b"c" * 32), 5, {3: None, 1: np.ones(8, dtype=np.float32)}, [(9, 3)]
+    )
+    composed_vectors.write(tmp_path / "k", kept, 8)
+    found = composed_vectors.load(tmp_path / "k", 8)
     assert found is not None and found.effective[3] is None and found.effective[1] is not None
     assert (found.marker, found.moment, found.turns) == (kept.marker, kept.moment, kept.turns)

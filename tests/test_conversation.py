@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
+from worlddb.projections.indexes.analysis import MAX_STATEMENTS, said
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.statements import MAX_STATEMENTS, said
+from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
-from worlddb.projections.indexes.vector_set import VectorSet
-from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.projections.indexes.vector_tail import VectorSet
 from worlddb.query.conversation import lent
 
 DIMENSION = 6
@@ -168,7 +168,7 @@ def test_a_version_is_as_near_as_its_nearest_vector(count: int, seed: int, stati
 def test_several_vectors_of_a_version_are_compared_in_the_base_and_in_the_tail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.SHORT_TAIL", 10)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 10)
     draw = np.random.default_rng(3)
     rows, parts = vectors(draw, 60)
     index = VectorFollower(

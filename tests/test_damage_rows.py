@@ -13,13 +13,12 @@ import worlddb
 from tests.faults import forge
 from tests.test_isolation_vectors import LetterCounts
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables.bookmarks import bookmarks_at
-from worlddb.projections.tables.erasures import erasure_of
-from worlddb.projections.tables.registrations import registered
-from worlddb.projections.tables.schema import FIRST_TABLE_BYTE, LIVE, TABLES, U64, VECTOR_KEY, VERSION_KEY
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.tunings import tunings_known
-from worlddb.projections.tables.vectors import spaces, vector_place
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.apply.log_marks import bookmarks_at
+from worlddb.projections.tables.apply.settings import registered, tunings_known
+from worlddb.projections.tables.apply.vector_spaces import spaces, vector_place
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, LIVE, TABLES, U64, VECTOR_KEY, VERSION_KEY
 
 
 def number(key: bytes) -> int:

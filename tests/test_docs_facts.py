@@ -14,7 +14,7 @@ import worlddb
 from tests.test_docs import text_of
 from tests.tidy.tree import ROOT
 from worlddb.log.model import blobs, codec, events, hashing, limits
-from worlddb.projections.tables import schema
+from worlddb.projections.tables.storage import schema
 from worlddb.query.pipeline.steps import Step
 from worlddb.reconciler import commands
 from worlddb.reconciler.edges import DEFAULT_ONTOLOGY

@@ -20,8 +20,8 @@ from worlddb.log.model.clock import pause
 from worlddb.log.store import lock, shared_environment
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import vectors as vectors_module
-from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
+from worlddb.projections.indexes import vector_index as vectors_module
+from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.reconciler.health import derived, installation, locks, place, processes
 from worlddb.reconciler.lease import LEASE_FILE, background_lease
 from worlddb.tools.cli.main import main
@@ -185,7 +185,7 @@ def _until_told(store: Path) -> Symptom:
 
 
 def test_the_lease_and_an_indexs_lock_are_told(store: Path) -> None:
-    from worlddb.projections.indexes.folder import locked
+    from worlddb.projections.indexes.text_index import locked
 
     with background_lease(store) as mine, locked(store / "indexes" / "text", 0.0):
         assert mine

@@ -16,7 +16,7 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedder import unit_vectors
 from worlddb.reconciler.spaces import find_space
 

@@ -11,8 +11,8 @@ import worlddb
 from tests.faults.answers import answers
 from tests.faults.traces import traces
 from worlddb import Database, InputError, Refused, RefusedError
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.tables.storage.rows import Tables
 
 SAID = [
     {"speaker": speaker, "text": text, "session": "monday", "source": {"place": f"Mark{number:02}"}}

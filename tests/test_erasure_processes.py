@@ -18,7 +18,7 @@ from tests.faults.remote import Remote
 from tests.faults.traces import traces
 from tests.test_processes import wait_until_stopped
 from worlddb import UnavailableError
-from worlddb.projections.indexes.folder import locked
+from worlddb.projections.indexes.text_index import locked
 
 
 def test_a_process_that_had_the_store_open_reads_and_writes_on_after_an_erasure(tmp_path: Path) -> None:

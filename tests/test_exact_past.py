@@ -15,7 +15,7 @@ import worlddb
 from tests.faults.growth import DAY, EDGES, NAMES, TYPES, WORDS, Growth
 from worlddb import Database, Query, View
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables import asof
+from worlddb.projections.tables.reads import asof
 
 HISTORIES = 6
 MANY_HISTORIES = 200

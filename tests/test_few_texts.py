@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import few_texts
+from worlddb.projections.indexes import tail as few_texts
 from worlddb.projections.indexes.analysis import query_terms
-from worlddb.projections.indexes.few_texts import FewTexts, SeenTexts
 from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.tail import Tail
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import TextView
+from worlddb.projections.indexes.tail import FewTexts, SeenTexts, Tail
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_snapshot import TextView
 
 _WORDS = st.sampled_from(
     ["garden", "gardens", "spring", "Über", "the", "rex's", "москва", "москве", "猫", "東京タワー", "a-1"]

@@ -25,7 +25,7 @@ from worlddb.log.model.hashing import (
 )
 from worlddb.log.model.times import FOREVER
 from worlddb.log.model.trie import EMPTY_ROOT, Trie
-from worlddb.projections.tables.names import name_digest, type_digest
+from worlddb.projections.tables.names.canonical import name_digest, type_digest
 
 HEADER = Header(1, 7, TIME, TIME + 5, "agent-7", b"", HASH, EDGE_ID, NONCE + NONCE, 2)
 HEADER_HEX = (

@@ -14,7 +14,7 @@ from tests.faults.damaged import verified
 from tests.running import Here
 from worlddb.log.model.codec import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
-from worlddb.projections.tables.log_tree import LogTree
+from worlddb.projections.tables.storage.log_tree import LogTree
 
 KEY = worlddb.new_key("example.com/ada", entropy=worlddb.SeededEntropy(1))
 OTHER = worlddb.new_key("example.com/tom", entropy=worlddb.SeededEntropy(2))
@@ -134,7 +134,7 @@ def test_a_forged_tree_in_the_tables_does_not_get_past_a_head(store: Path) -> No
 
 
 def _tables():
-    from worlddb.projections.tables.schema import TABLES
+    from worlddb.projections.tables.storage.schema import TABLES
 
     return TABLES
 

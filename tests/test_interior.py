@@ -9,10 +9,10 @@ import pytest
 from tests.model.stores import new_store, worlds
 from worlddb import DamagedStore, Database
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.interior import edges_at_home
-from worlddb.projections.tables.proposals import latest_about, latest_among
-from worlddb.projections.tables.schema import EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.reads.home_edges import edges_at_home
+from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
 
 STEPS = 120
 

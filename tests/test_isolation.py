@@ -17,8 +17,8 @@ import worlddb
 from tests.isolation.inside import scoped, views
 from tests.isolation.structures import Structure, containers_first
 from tests.model.stores import new_store, worlds
-from worlddb.projections.tables.asof import Moment, edge_known
-from worlddb.projections.tables.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
+from worlddb.projections.tables.reads.asof import Moment, edge_known
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
 from worlddb.query import journal, scope, stats
 from worlddb.query.confined import ConfinedTables, _Seen
 from worlddb.query.lanes.text import ExactTextLane

@@ -14,8 +14,8 @@ import pytest
 import worlddb
 from tests.isolation.inside import Inside
 from tests.isolation.structures import Structure, containers_first
-from worlddb.projections.indexes.pooling import attention_pool
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.indexes.composition import attention_pool
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query import scope, sight
 from worlddb.query.competing import NEWER
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.test_mcp_confined import SCRIPT, Side, two_sides
-from worlddb.projections.tables.overlay import Table
+from worlddb.projections.tables.storage.write_buffer import Table
 from worlddb.query.confined import FEW
 
 ASKED: list[tuple[str, dict[str, Any]]] = [

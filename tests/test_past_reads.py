@@ -16,10 +16,10 @@ import worlddb
 from tests.model.stores import new_store, worlds
 from tests.test_exact_past import Letters
 from worlddb.log.model.hashing import GENESIS
-from worlddb.projections.indexes import vector_search
+from worlddb.projections.indexes import vector_base
+from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.indexes.vectors import VectorFollower
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 
 LATER = 300
 
@@ -87,8 +87,8 @@ def test_the_nearest_of_the_oldest_worlds_are_found_in_a_base_a_graph_and_a_tail
     tmp_path: Path, before: int, graph_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a base all of which is compared, in a graph few and many of whose rows count, and where all do."""
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.EXACT_VECTORS", graph_from)
-    monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.EXACT_VECTORS", graph_from)
+    monkeypatch.setattr(vector_base, "COMPARED_A_STEP", 1)
     drawn = np.random.default_rng(1).standard_normal((2_100, 8)).astype(np.float32)
     vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     follower = _follower(tmp_path / "vectors", vectors)

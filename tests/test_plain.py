@@ -14,7 +14,7 @@ import worlddb
 from bench._workload import Loader, Mix, open_seeded
 from tests.model.stores import day, new_store
 from worlddb import Database, Receipt
-from worlddb.projections.tables.held import MAX_KNOWN, Known, Memory, Standing
+from worlddb.projections.tables.storage.transaction import MAX_KNOWN, Known, Memory, Standing
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler import pipeline, plain
 

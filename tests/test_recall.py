@@ -280,7 +280,7 @@ def test_fusions_are_sums() -> None:
 def test_what_was_erased_is_in_no_vector_index_and_found_by_no_lane(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.SHORT_TAIL", 1)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 1)
     assert db.catch_up()
     gone = next(hit for hit in db.view().recall("my sick dog").hits if "Rex" in hit.content)
     with worlddb.open(db.path) as other:

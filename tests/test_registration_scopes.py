@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import worlddb
 from tests.model.ontology import ROOT, Registered, Showing, Tagged, nearest
-from worlddb.projections.tables import registrations
+from worlddb.projections.tables.apply import settings
 
 WORLDS = 7
 """Worlds 1 to 7 are made in this order; each may be in any that was made before it, 0 being the root."""
@@ -117,7 +117,7 @@ def _check_view(view: worlddb.View, life: Life, known: list[Registered | None]) 
 @given(structures())
 def test_many_registrations_of_one_type_are_found_one_by_one_as_they_are_all_at_once(structure: Structure) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registrations, "MAX_LOADED", 0)
+        patch.setattr(settings, "MAX_LOADED", 0)
         life = Life(Path(folder) / "store", structure)
         with life.db:
             for step in structure.steps:

@@ -9,8 +9,8 @@ import pytest
 
 import worlddb
 from worlddb import Database, Turn
-from worlddb.projections.indexes.statements import is_remark
-from worlddb.projections.tables.asof import SeenVersion
+from worlddb.projections.indexes.analysis import is_remark
+from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.query.candidates import Passed
 from worlddb.query.remarks import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 import worlddb
 from tests.model.stores import new_store
 from worlddb import InputError, Thresholds
-from worlddb.projections.tables.blocking import looked_up
-from worlddb.projections.tables.blocks import SAME_FORM, around, holders
-from worlddb.projections.tables.matching import MAX_MATCHED_CHARACTERS, forms
-from worlddb.projections.tables.names import normalised
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.blocks import SAME_FORM, around, holders, looked_up
+from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, forms, normalised
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.resolving.scores import Likeness, cosine, likeness
 from worlddb.reconciler.resolving.thresholds import Resolving

@@ -12,11 +12,10 @@ import pytest
 
 import worlddb
 from worlddb import Turn, store
-from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
-from worlddb.projections.indexes.searching import Mended
-from worlddb.projections.indexes.view import IndexUnreadable
+from worlddb.projections.indexes.tail import Mended
+from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.records import Recall
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import view
+from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.nodes import Nodes, in_order
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import BegunSearch, PickedSearch, TextView
+from worlddb.projections.indexes.node_set import Nodes, in_order
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_snapshot import BegunSearch, PickedSearch, TextView
 
 COUNT = 120
 TERMS = query_terms("garden gate")
@@ -35,8 +35,8 @@ def test_hits_that_are_picked_out_are_those_that_a_filter_leaves(
     expected = texts.find(TERMS, limit=limit, through=through, nodes=list(nodes))
     with pytest.MonkeyPatch.context() as patch:
         for likely in (0.01, 1.25, 100.0):
-            patch.setattr(view, "LIKELY", likely)
-            patch.setattr(view, "FETCHED_FOR_A_NODE", 10**9)
+            patch.setattr(text_snapshot, "LIKELY", likely)
+            patch.setattr(text_snapshot, "FETCHED_FOR_A_NODE", 10**9)
             assert texts.find(TERMS, limit=limit, through=through, nodes=Nodes(nodes)) == expected
 
 

@@ -20,7 +20,7 @@ from tests.simulation.run import SeedFailed, simulate
 from tests.tidy.tree import ROOT
 from worlddb.log.model import events as ev
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables import erasures
+from worlddb.projections.tables.apply import apply
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.context import Context
 from worlddb.store import StoreReader
@@ -147,7 +147,7 @@ def _where_it_ended_at_first(reader: StoreReader) -> int:
 CANARIES: dict[str, tuple[Any, str, Any]] = {
     "an end of validity that moves later": (Context, "close", _moves_ends),
     "a retry that is lost": (pipeline, "key_digest", lambda secret, key: b""),
-    "an erased name that is still found": (erasures, "_forget", lambda tables, name, kind=b"": None),
+    "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
     "a read that is stale": (StoreReader, "head", _where_it_ended_at_first),
     "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),
 }

@@ -18,7 +18,7 @@ from worlddb.log.model.codec import Header
 from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import copying
 from worlddb.reconciler.snapshots import SEAL_FILE, snapshots
 

@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from worlddb import Database
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import catchup
 
 
@@ -145,7 +145,7 @@ def test_a_space_that_answers_cannot_be_dropped_and_one_that_does_not_exist_neit
 def test_a_dropped_space_has_no_index_and_views_of_before_still_read_its_vectors(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.SHORT_TAIL", 1)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 1)
     then = db.head().seq
     assert db.catch_up()
     folder = tmp_path / "store" / "indexes" / "vectors-1"

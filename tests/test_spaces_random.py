@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, SeededEntropy
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 
 STEPS = 30
 MODELS = ("abcd", "bcde", "efgh")

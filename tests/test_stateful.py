@@ -20,8 +20,8 @@ from tests.model.edge_rules import TYPES
 from tests.model.session import Session
 from tests.model.strategies import Recipe
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables import asof
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.reads import asof
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query import build
 from worlddb.reconciler import neighbourhood
 

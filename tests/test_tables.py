@@ -18,11 +18,11 @@ from tests.model.stores import new_store, worlds
 from tests.test_isolation_vectors import LetterCounts
 from worlddb import Thresholds
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables import schema
-from worlddb.projections.tables.among import among
-from worlddb.projections.tables.names import NO_NAME, name_digest, normalised, type_digest
-from worlddb.projections.tables.overlay import Table
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.scan import among
+from worlddb.projections.tables.storage.write_buffer import Table
 
 MAX_LMDB_KEY_BYTES = 511
 GROUP = 2

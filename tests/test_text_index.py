@@ -10,8 +10,8 @@ import pytest
 
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import IndexUnwritable, TextView
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextView
 
 CONSONANTS, VOWELS = "bdgklmnprstvz", "aeiou"
 

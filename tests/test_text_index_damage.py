@@ -14,9 +14,8 @@ import pytest
 from tests.test_text_index_follower import Log, follower, seqs
 from worlddb.projections.indexes.catchup import Status
 from worlddb.projections.indexes.fields import NODE, Marker, TextDocument
-from worlddb.projections.indexes.folder import damaged_files, reset
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import BegunSearch, IndexUnreadable
+from worlddb.projections.indexes.text_index import TextIndex, damaged_files, reset
+from worlddb.projections.indexes.text_snapshot import BegunSearch, IndexUnreadable
 
 DAYS = 40
 

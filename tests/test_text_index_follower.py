@@ -15,7 +15,7 @@ from worlddb.log.model.errors import UnavailableError, WriterBusy
 from worlddb.projections.indexes import catchup, tail
 from worlddb.projections.indexes.catchup import Status, TextFollower
 from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.indexes.text_index import TextIndex
 
 STORE = b"store-1"
 

@@ -16,7 +16,7 @@ from tests.test_frozen import thawed, told
 from worlddb import NewerFormat, OlderTables
 from worlddb.log.store import environment
 from worlddb.log.store.shared_environment import acquire, release
-from worlddb.projections.tables import schema
+from worlddb.projections.tables.storage import schema
 from worlddb.reconciler import snapshots
 from worlddb.tools.cli.main import main
 

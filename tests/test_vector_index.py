@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlddb.projections.indexes import vector_base, vector_search
+from worlddb.projections.indexes import vector_base
+from worlddb.projections.indexes import vector_base as vector_search
 from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow, cosines
-from worlddb.projections.indexes.vector_set import VectorSet
-from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.projections.indexes.vector_tail import VectorSet
 
 DIMENSION = 16
 STORE = b"s" * 16
@@ -65,7 +66,7 @@ def found(index: VectorFollower, asked: Any, head: int, limit: int, nodes: set[i
 
 @pytest.fixture
 def short_tails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.SHORT_TAIL", 10)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 10)
 
 
 def test_a_search_finds_the_nearest_with_and_without_a_base(tmp_path: Path, short_tails: None) -> None:
@@ -168,7 +169,7 @@ def test_a_vector_that_was_erased_meanwhile_is_not_written_from_memory(tmp_path:
 def test_a_base_grows_by_what_came_and_its_graph_is_not_made_again(
     tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.EXACT_VECTORS", 300)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.EXACT_VECTORS", 300)
     monkeypatch.setattr(vector_search, "COMPARED_A_STEP", 1)
     made: list[bool] = []
     new_index = vector_search.new_index
@@ -196,7 +197,7 @@ def test_a_tail_of_many_commits_is_moved_however_few_vectors_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever opens the store would go through a million commits in search of three vectors, again and again."""
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.LONG_STRETCH", 50)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.LONG_STRETCH", 50)
     log = Recorded(200)
     sparse = log.feed
     monkeypatch.setattr(log, "feed", lambda *span: (row for row in sparse(*span) if row.seq % 40 == 1))
@@ -223,7 +224,7 @@ def test_searches_go_on_while_a_base_is_written(
         assert done.wait(180)
         write(*given, **chosen)
 
-    monkeypatch.setattr("worlddb.projections.indexes.vectors.write", slow)
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.write", slow)
     with ThreadPoolExecutor(2) as threads:
         writing = threads.submit(index.catch_up, 300)
         try:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.model.stores import day, new_store
 from worlddb.log.model.times import Interval
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.period import Choice, Period
 
 DAYS = st.integers(0, 6)

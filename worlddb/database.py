@@ -21,7 +21,7 @@ from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_t
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.group_commit import Group
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.held import Memory
+from worlddb.projections.tables.storage.transaction import Memory
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
 from worlddb.reclustering import Reclusters

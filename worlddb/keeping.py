@@ -17,7 +17,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.proving import Proving
 from worlddb.query.journal import Entry, commit_entries, followed, journal
 from worlddb.query.stats import counts

@@ -51,7 +51,7 @@ from worlddb.log.model.limits import (
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundle_contents import Bundle
-from worlddb.projections.indexes.pooling import POOLS
+from worlddb.projections.indexes.composition import POOLS
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference

@@ -20,9 +20,9 @@ from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.feed import text_documents
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.runner import rebuild_unless_level
-from worlddb.projections.tables.schema import FIRST_TABLE_BYTE
-from worlddb.projections.tables.supposed import described, identity_of, refuse_supposed
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.interiors import Interiors
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from worlddb.keeping import backup_into
 from worlddb.log.model.errors import NotAStore
-from worlddb.projections.tables.schema import LAYOUT
+from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler import upgrading
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 

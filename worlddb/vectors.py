@@ -11,13 +11,13 @@ from typing import Final
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.log import EMPTY_HEAD, Head
-from worlddb.projections.indexes.composed import ComposedFollower, KeptPlace
+from worlddb.projections.indexes.composed_vectors import ComposedFollower, KeptPlace
+from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.indexes.feed import vector_rows
-from worlddb.projections.indexes.folder import locked, reset
-from worlddb.projections.indexes.pooling import POOLS
+from worlddb.projections.indexes.text_index import locked, reset
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable
+from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.indexes.vectors import VectorFollower
-from worlddb.projections.indexes.view import IndexUnwritable
 from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Space
 from worlddb.reconciler.embedding import given_vector, pending, query_vector

@@ -10,9 +10,9 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables.asof import Moment
-from worlddb.projections.tables.registrations import last_change, registered
-from worlddb.projections.tables.schema import ROOT_NODE
+from worlddb.projections.tables.apply.settings import last_change, registered
+from worlddb.projections.tables.reads.asof import Moment
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.bookmarks import marked_commit
 from worlddb.query.ontology import spec_of
 from worlddb.query.records import Bookmark, Proposal

@@ -16,14 +16,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb.log.model.errors import DamagedStore, UnavailableError, WriterBusy
-from worlddb.projections.indexes.ahead import Ahead
 from worlddb.projections.indexes.analysis import Term, query_terms
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.folder import damaged_files, locked, reset
-from worlddb.projections.indexes.searching import Begun, CorpusSearch, Mended, View, corpus_of
-from worlddb.projections.indexes.tail import Feed, Tail
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.indexes.view import IndexLocked, IndexUnreadable, IndexUnwritable, TextView, told_as
+from worlddb.projections.indexes.tail import Begun, CorpusSearch, Feed, Mended, Tail, View, corpus_of
+from worlddb.projections.indexes.text_index import TextIndex, damaged_files, locked, reset
+from worlddb.projections.indexes.text_snapshot import (
+    Ahead,
+    IndexLocked,
+    IndexUnreadable,
+    IndexUnwritable,
+    TextView,
+    told_as,
+)
 
 BATCH_DOCUMENTS: Final = 20_000
 """Roughly what one commit of the index takes in, so how long the lock is held: a third of a second, merges aside.

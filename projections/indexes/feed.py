@@ -11,8 +11,8 @@ from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revise
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.tables.lookup import version_written
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.reads.lookup import version_written
+from worlddb.projections.tables.storage.rows import Tables
 
 _BRINGING_TEXT: Final = frozenset((Created, Revised, Filled))
 """Events of these kinds bring texts. A commit that records vectors may have thousands of another kind."""

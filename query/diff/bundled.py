@@ -12,7 +12,7 @@ from worlddb.log.model.blobs import IMPORTED, Body, Details, origin_in
 from worlddb.log.model.ids import short
 from worlddb.log.model.times import Interval
 from worlddb.log.store.bundle_contents import BundledWorld, Contents
-from worlddb.projections.tables.schema import CONTAINS
+from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff.descent import Descent, Differing
 from worlddb.query.diff.side import NOT_BUNDLED, EdgeState, ProposalState, Side, State
 from worlddb.query.snapshot import NO_DETAILS

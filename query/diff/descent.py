@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.trie import difference, root_of
-from worlddb.projections.tables.schema import CONTAINS
+from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff.parting import Since
 from worlddb.query.diff.side import EdgeState, LogSides, both
 

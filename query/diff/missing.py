@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from worlddb.log.model.events import Imported
-from worlddb.projections.tables.erasures import erasure_of
-from worlddb.projections.tables.schema import VersionRow
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.storage.schema import VersionRow
 from worlddb.query.diff.side import BY_REFERENCE, DAMAGED, ERASED
 from worlddb.query.snapshot import Snapshot
 

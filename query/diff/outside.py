@@ -8,7 +8,7 @@ from typing import Final
 
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.model.times import format_time
-from worlddb.projections.tables.schema import CONTAINS
+from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff.details import as_text, edge_validity
 from worlddb.query.diff.parting import Since, Told
 from worlddb.query.diff.records import Detail

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
-from worlddb.projections.tables.schema import CONTAINS
+from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.diff.side import LogSides, Side
 from worlddb.query.journal import Entry
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.times import format_time
-from worlddb.projections.tables.blocks import form_in, holders
-from worlddb.projections.tables.schema import (
+from worlddb.projections.tables.names.blocks import form_in, holders
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import (
     ALIAS,
     CLOSING_EDGE,
     EDGE,
@@ -24,7 +25,6 @@ from worlddb.projections.tables.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.tables import Tables
 from worlddb.query.diff.side import TableRow
 
 _LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {

@@ -12,7 +12,9 @@ from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.hashing import world_hash
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.trie import NodeStore
-from worlddb.projections.tables.asof import (
+from worlddb.projections.tables.apply.log_marks import described as described_supposition
+from worlddb.projections.tables.apply.log_marks import identity_of
+from worlddb.projections.tables.reads.asof import (
     SeenVersion,
     alias_known,
     decision_at,
@@ -22,7 +24,7 @@ from worlddb.projections.tables.asof import (
     version_validity,
     versions_as_of,
 )
-from worlddb.projections.tables.schema import (
+from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     ROOT_NODE,
     STATUS_NAMES,
@@ -31,8 +33,6 @@ from worlddb.projections.tables.schema import (
     NodeRow,
     VersionRow,
 )
-from worlddb.projections.tables.supposed import described as described_supposition
-from worlddb.projections.tables.supposed import identity_of
 from worlddb.query.diff.missing import why_without_text
 from worlddb.query.diff.rows import described
 from worlddb.query.diff.side import EdgeState, Erasures, LogSide, Pair, ProposalState, State, TableRow

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
-from worlddb.projections.indexes.searching import Begun
-from worlddb.projections.indexes.text import TextIndex
+from worlddb.projections.indexes.tail import Begun
+from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
-from worlddb.projections.indexes.vector_set import VectorSet
-from worlddb.projections.indexes.vectors import VectorFollower
+from worlddb.projections.indexes.vector_tail import VectorSet
 from worlddb.query.period import Choice
 from worlddb.query.sight import Sight
 

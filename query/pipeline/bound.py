@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from worlddb.log.model.errors import InputError
-from worlddb.projections.indexes.pooling import ATTENTION
+from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.query.composed import composed
 from worlddb.query.pipeline.answer import Subgraph
 from worlddb.query.pipeline.running import run

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, Final
 
 from worlddb.log.model.times import Interval, format_time
-from worlddb.projections.tables.asof import SeenVersion, versions_as_of
-from worlddb.projections.tables.names import type_digest
-from worlddb.projections.tables.schema import CONTAINS
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
+from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.lineage import is_learned
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.unheard import types_unheard_of

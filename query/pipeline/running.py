@@ -6,7 +6,7 @@ from typing import Final
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
-from worlddb.projections.tables.asof import Moment
+from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query import build
 from worlddb.query.naming import named_node
 from worlddb.query.notes import joined, rewrites_unseen

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-from worlddb.projections.tables.asof import SeenVersion
-from worlddb.projections.tables.names import type_digest
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion
 from worlddb.query.sight import Sight
 from worlddb.query.spec import Spec
 

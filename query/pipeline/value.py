@@ -10,7 +10,7 @@ import msgspec
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_DIMENSION, checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
-from worlddb.projections.indexes.pooling import checked_pool
+from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.period import Span
 from worlddb.query.pipeline import steps
 from worlddb.query.pipeline.steps import MAX_SHOWN_DIGITS, Step

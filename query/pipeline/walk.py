@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from worlddb.projections.tables.asof import SeenVersion, edge_known, edge_seen
-from worlddb.projections.tables.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query import identity
 from worlddb.query.naming import named_node
 from worlddb.query.ontology import holds

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model.codec import Header
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import Head, LmdbLog
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.again.restoring import Undecidable
 from worlddb.reconciler.context import Context

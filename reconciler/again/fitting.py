@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.reclustered import reclustered_through
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import Command, Embed, Recluster
 from worlddb.reconciler.spaces import find_space
 

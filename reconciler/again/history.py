@@ -18,7 +18,7 @@ from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.again.comparing import Redecision, compared, decided_then
 from worlddb.reconciler.again.deciding import Deciding

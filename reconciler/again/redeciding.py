@@ -20,7 +20,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.runner import apply_commit
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.again.comparing import Redecision, compared, decided_then
 from worlddb.reconciler.again.deciding import Deciding
 from worlddb.reconciler.again.nonces import RecordedNonces

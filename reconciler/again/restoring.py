@@ -17,10 +17,10 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import KEYED_EDGE, keyed
 from worlddb.log.model.ids import NONCE_BYTES
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.asof import newest_version
-from worlddb.projections.tables.lookup import find_edge, find_node, find_node_or_edge, find_proposal
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces
+from worlddb.projections.tables.apply.vector_spaces import spaces
+from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler import commands as cmd
 from worlddb.reconciler.receipts import texts_of
 from worlddb.reconciler.recording import REST_FIELDS

@@ -17,9 +17,9 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.schema import ROOT_NODE
-from worlddb.projections.tables.supposed import refuse_supposed
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.log_marks import refuse_supposed
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.again.comparing import Hypothesis, Redecision
 from worlddb.reconciler.again.deciding import Deciding
 from worlddb.reconciler.again.history import History, Without, erases

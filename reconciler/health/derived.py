@@ -16,13 +16,12 @@ from worlddb.log.store.verify import Finding
 from worlddb.projections.check import compare_with_replay, head_findings, tree_findings
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.folder import damaged_files, stamp_of
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.tables.registrations import registered
-from worlddb.projections.tables.schema import LAYOUT
-from worlddb.projections.tables.supposed import described, identity_of
-from worlddb.projections.tables.tables import Tables
-from worlddb.projections.tables.vectors import spaces
+from worlddb.projections.indexes.text_index import TextIndex, damaged_files, stamp_of
+from worlddb.projections.tables.apply.log_marks import described, identity_of
+from worlddb.projections.tables.apply.settings import registered
+from worlddb.projections.tables.apply.vector_spaces import spaces
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler.embedders.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding import pending
 from worlddb.reconciler.health.installation import lacking, missing_extra

@@ -1,6 +1,6 @@
 """What keeps two names apart however close their letters are. A guard that holds is named in the answer.
 
-Numbers, generations and negations are marks of the form (see :mod:`worlddb.projections.tables.matching`); what only
+Numbers, generations and negations are marks of the form (see :mod:`worlddb.projections.tables.names.canonical`); what only
 shows when two names are laid side by side is here.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from worlddb.projections.tables.matching import GENERATIONS, Form, respelled
+from worlddb.projections.tables.names.canonical import GENERATIONS, Form, respelled
 from worlddb.reconciler.resolving.given_names import is_short_for
 
 TITLES: Final = {"mr": "he", "sir": "he", "lord": "he", "mrs": "she", "ms": "she", "miss": "she", "lady": "she"}

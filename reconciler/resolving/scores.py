@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import JaroWinkler
 
-from worlddb.projections.tables.matching import Form, forms, respelled
-from worlddb.projections.tables.names import normalised
+from worlddb.projections.tables.names.canonical import Form, forms, normalised, respelled
 from worlddb.reconciler.resolving.given_names import is_known, is_short_for
 from worlddb.reconciler.resolving.guards import kept_apart
 

@@ -16,8 +16,8 @@ from worlddb.log.model.hashing import blob_id
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs, apply_commit
-from worlddb.projections.tables.apply import Applier
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.tables.apply.apply import Applier
+from worlddb.projections.tables.storage.rows import Tables
 
 FIRST_TABLE = 0x40
 COMMIT, EVENTS, BLOBS = 0x02, 0x03, 0x04

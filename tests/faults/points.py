@@ -11,10 +11,10 @@ from typing import Any
 from worlddb.log.store import environment
 from worlddb.log.store.lock import WriterLock
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes import text
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.tables.apply import Applier
-from worlddb.projections.tables.tables import Tables
+from worlddb.projections.indexes import text_index
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.tables.apply.apply import Applier
+from worlddb.projections.tables.storage.rows import Tables
 
 Step = Callable[[str], None]
 
@@ -34,7 +34,7 @@ SEAMS: tuple[tuple[Any, str], ...] = (
     (Tables, "clear"),
     (LmdbLog, "append"),
     (TextIndex, "apply"),
-    (text, "_add"),
+    (text_index, "_add"),
 )
 
 

@@ -18,8 +18,8 @@ from tests.model.state import ROOT, Edge, State
 from worlddb import AmbiguousReference, UnknownReference, View
 from worlddb.log.model.ids import short
 from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.text import TextIndex
-from worlddb.projections.tables.names import normalised
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.tables.names.canonical import normalised
 
 NOBODY = "00000000000000000000000000000bad"
 QUERIES = ("red boat", "green", "Ada blue")

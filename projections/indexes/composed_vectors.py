@@ -1,0 +1,244 @@
+"""Composed embeddings of a store's present, kept level with the log (paper §5).
+
+Composed embeddings on the disk: one file that is replaced as a whole, and is only ever a shortcut.
+
+``composed.npz`` has the worlds with members (``nodes``), whether anything in each has a vector (``filled``), the
+vectors of those (``matrix``), what begins or ends by itself (``turns``: valid time and world), and ``told``, which is
+JSON: of which store and history it is, and of which moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Vector as VectorBlob
+from worlddb.log.store.durable import sync_file
+from worlddb.projections.indexes.composition import Composition
+from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.text_index import locked
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable
+from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.tables.apply.vector_spaces import space_row, vector_place
+from worlddb.projections.tables.reads.asof import Moment
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+
+if TYPE_CHECKING:
+    from worlddb.log.store.log import LmdbLog
+    from worlddb.projections.indexes.composition import Anchors, Pool, Vector
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
+    from worlddb.projections.tables.storage.rows import Tables
+
+FORMAT: Final = 1
+"""Raised with any change of the file, or of how worlds are composed: one of another format is made anew."""
+
+_FILE: Final = "composed.npz"
+
+
+class Kept(NamedTuple):
+    """What a composition holds, and the history and the moment that it is of."""
+
+    marker: Marker
+    valid: int
+    effective: dict[int, Vector | None]
+    turns: list[tuple[int, int]]
+
+    @property
+    def moment(self) -> Moment:
+        """The moment that the vectors are of."""
+        return Moment(self.marker.seq, self.valid)
+
+
+def load(folder: Path, dimension: int) -> Kept | None:
+    """What is kept in a folder; ``None`` if that is nothing, or nothing that can be read."""
+    import numpy as np
+
+    try:
+        with (folder / _FILE).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            told = json.loads(stored["told"].tobytes())
+            nodes, filled, matrix, turns = (stored[name] for name in ("nodes", "filled", "matrix", "turns"))
+        marker = Marker(bytes.fromhex(told["store"]), int(told["seq"]), bytes.fromhex(told["chain"]))
+        whole = nodes.shape == filled.shape and matrix.shape == (int(filled.sum()), dimension)
+        if told["format"] != FORMAT or not whole or matrix.dtype != np.float32 or turns.shape[1:] != (2,):
+            return None
+        rows = iter(matrix)
+        effective = {
+            node: next(rows) if has else None for node, has in zip(nodes.tolist(), filled.tolist(), strict=True)
+        }
+        return Kept(marker, int(told["valid"]), effective, [(time, node) for time, node in turns.tolist()])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def write(folder: Path, kept: Kept, dimension: int) -> None:
+    """Put another file in the place of the one that is there.
+
+    Raises:
+        OSError: the folder cannot be written; what is there stays.
+    """
+    import numpy as np
+
+    nodes = sorted(kept.effective)
+    vectors = [kept.effective[node] for node in nodes]
+    there = [vector for vector in vectors if vector is not None]
+    told = {
+        "format": FORMAT,
+        "store": kept.marker.store_id.hex(),
+        "seq": kept.marker.seq,
+        "chain": kept.marker.chain.hex(),
+        "valid": kept.valid,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / f"{_FILE}.new"
+    with fresh.open("wb") as file:
+        np.savez(
+            file,
+            told=np.frombuffer(json.dumps(told).encode(), dtype=np.uint8),
+            nodes=np.array(nodes, dtype=np.int64),
+            filled=np.array([vector is not None for vector in vectors], dtype=bool),
+            matrix=np.stack(there) if there else np.zeros((0, dimension), dtype=np.float32),
+            turns=np.array(kept.turns, dtype=np.int64).reshape(-1, 2),
+        )
+    # A file that was not synced may have its length after a crash, and zeros in it.
+    sync_file(fresh)
+    os.replace(fresh, folder / _FILE)
+
+
+WORTH_KEEPING: Final = 256
+"""From how many composed worlds on, and a tenth of all, they are written down: making them takes a good part of a
+second."""
+
+
+class Effective(NamedTuple):
+    """Nodes, and a row for each: the effective vector of a world that has members."""
+
+    nodes: Numbers
+    matrix: Matrix
+
+
+class KeptPlace(NamedTuple):
+    """Where composed embeddings are kept, and how it is seen whether they are of the store's history."""
+
+    folder: Path
+    store_id: bytes
+    head: Callable[[], int]
+    chain_at: Callable[[int], bytes | None]
+
+
+class ComposedFollower:
+    """The effective vectors of one embedding space under one pool. Several threads and processes may use a folder.
+
+    It is made from the log when it is first asked for, and follows from there on. What took long to compose is kept on
+    the disk, and the next process goes on from there.
+    """
+
+    def __init__(self, space: int, dimension: int, pool: Pool, place: KeptPlace) -> None:
+        self._space = space
+        self._dimension = dimension
+        self._pool = pool
+        self._place = place
+        self._guard = threading.Lock()
+        self._composition: Composition | None = None
+        self._effective: Effective | None = None
+        self._kept = 0
+
+    def level(self, log: LmdbLog, tables: Tables, moment: Moment) -> Effective | None:
+        """The vectors as of a moment, or ``None`` if that is not the present.
+
+        What lies before the head, or before a valid time that was asked for already, is not.
+        """
+        if moment.seq != log.head().seq:
+            return None
+        anchors = stored_anchors(log, tables, self._space)
+        with self._guard:
+            known = self._composition
+            if known is None or known.moment is None:
+                known, self._effective = self._loaded(log, moment), None
+                if known is None:
+                    known = Composition(self._pool)
+                    known.fill(tables, anchors, range(ROOT_NODE + 1, tables.progress().next_node), moment)
+                self._composition, self._kept = known, 0
+            if known.moment is None or known.moment == moment:
+                pass
+            elif moment.seq < known.moment.seq or moment.valid < known.moment.valid:
+                return None
+            elif moment.seq > known.moment.seq or known.turns_by(moment.valid):
+                commits = range(known.moment.seq + 1, moment.seq + 1)
+                events = (event for seq in commits for event in log.events(seq).events)
+                known.advance(tables, anchors, events, moment)
+                self._effective = None
+            if self._effective is None:
+                self._effective = rows_of(known, self._dimension)
+            return self._effective
+
+    def keep(self) -> None:
+        """Write what was composed to the disk, if that was much since the last time. To be called in no transaction.
+
+        What cannot be written is composed anew by whoever asks next.
+        """
+        with self._guard:
+            known = self._composition
+            if known is None or known.moment is None:
+                return
+            if known.composed - self._kept < max(WORTH_KEEPING, len(known.effective) // 10):
+                return
+            self._kept = known.composed
+            seq, valid = known.moment
+            try:
+                with locked(self._place.folder, 0.0):
+                    chain = self._place.chain_at(seq)
+                    # Whoever erases deletes the folder after the commit. What was composed before that is not put there
+                    # after it, since it may hold something of the texts.
+                    if chain is not None and self._place.head() == seq:
+                        marker = Marker(self._place.store_id, seq, chain)
+                        write(self._place.folder, Kept(marker, valid, known.effective, known.turns()), self._dimension)
+            except (IndexUnwritable, OSError):
+                pass
+
+    def forget(self) -> None:
+        """Let go of everything: it may hold what was erased."""
+        with self._guard:
+            self._composition = self._effective = None
+
+    def _loaded(self, log: LmdbLog, moment: Moment) -> Composition | None:
+        """What is kept, if it is of this history and of no later moment."""
+        kept = load(self._place.folder, self._dimension)
+        if kept is None or kept.marker.store_id != self._place.store_id or kept.valid > moment.valid:
+            return None
+        if kept.marker.seq > moment.seq or log.chain(kept.marker.seq) != kept.marker.chain:
+            return None
+        found = Composition(self._pool)
+        found.restore(kept.effective, kept.turns, kept.moment)
+        return found
+
+
+def rows_of(composition: Composition, dimension: int) -> Effective:
+    """The effective vectors of a composition in log order of their worlds."""
+    import numpy as np
+
+    found = sorted((node, vector) for node, vector in composition.effective.items() if vector is not None)
+    nodes = np.array([node for node, _ in found], dtype=np.int64)
+    matrix = np.stack([vector for _, vector in found]) if found else np.zeros((0, dimension), dtype=np.float32)
+    return Effective(nodes, matrix)
+
+
+def stored_anchors(log: LmdbLog, tables: Tables, space: int) -> Anchors:
+    """The vectors of versions as the log has them, of whole texts."""
+    row = space_row(tables, space)
+    dimension = 0 if row is None else row.dimension
+
+    def anchor(node: int, version: int) -> Vector | None:
+        place = vector_place(tables, space, node, version)
+        stored = None if place is None else log.blob(place.seq, place.position)
+        if place is None or stored is None:
+            return None
+        blob = codec.decode_blob(stored, place.seq)
+        return whole_text(blob.values, dimension) if isinstance(blob, VectorBlob) else None
+
+    return anchor

@@ -1,0 +1,362 @@
+"""The text index: one Tantivy folder, or one in memory, of everything up to its marker.
+
+A folder is only ever written by :meth:`TextIndex.apply`; opening and searching leave it as it is. What cannot be read
+(missing, torn, of another format) counts as empty, without a marker, and the next apply begins it anew.
+
+An index's folder on disk: opening it whatever its state, writing it, forgetting it, checking it.
+
+``meta.json`` is Tantivy's list of segments, replaced by renaming at each commit; its inode, size and time therefore
+say whether anything was committed. A folder without it holds no index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from worlddb.projections.indexes.analysis import query_terms
+from worlddb.projections.indexes.fields import (
+    Marker,
+    TextDocument,
+    TextHit,
+    marker_query,
+    read_marker,
+    register_analyzers,
+    schema,
+    to_document,
+    to_marker_document,
+)
+from worlddb.projections.indexes.text_snapshot import (
+    IndexLocked,
+    IndexUnreadable,
+    IndexUnwritable,
+    Stamp,
+    TextView,
+    told_as,
+)
+
+if TYPE_CHECKING:
+    from tantivy import Index, IndexWriter
+
+_META: Final = "meta.json"
+_FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
+_LOAD_ATTEMPTS: Final = 3
+_RESET_ATTEMPTS: Final = 3
+"""How often to delete a folder in which a process that is just opening it makes Tantivy's lock file again."""
+
+
+def stamp_of(folder: Path) -> Stamp | None:
+    """What changes with every commit to the folder; None if it holds no index."""
+    try:
+        found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def load(folder: Path) -> TextView | None:
+    """The index as it was last committed; None if it is missing, torn, or of another format."""
+    for _ in range(_LOAD_ATTEMPTS):
+        stamp = stamp_of(folder)
+        if stamp is None:
+            return None
+        try:
+            with told_as(IndexUnreadable):
+                return _loaded(folder, stamp)
+        except IndexUnreadable:
+            # Another process may have merged files away between our reading the list and opening them.
+            if stamp == stamp_of(folder):
+                return None
+    return None
+
+
+def open_to_write(folder: Path, distrusted: Stamp | None) -> Index:
+    """The folder's index, begun anew where there is none, or none that can be read and trusted.
+
+    Always opened afresh: Tantivy never cleans up files that others wrote after it opened a folder.
+
+    Raises:
+        IndexUnwritable: the folder cannot be written.
+    """
+    from tantivy import Index
+
+    stamp = stamp_of(folder)
+    usable = stamp is not None and stamp != distrusted and load(folder) is not None
+    with told_as(IndexUnwritable):
+        if not usable:
+            reset(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        index = Index(schema(), path=str(folder))
+        index.config_reader("manual")
+        register_analyzers(index)
+        return index
+
+
+@contextmanager
+def writing(index: Index, heap_bytes: int) -> Iterator[IndexWriter]:
+    """The index's one writer; what is not committed inside is dropped.
+
+    Raises:
+        IndexUnwritable: somebody else has the writer.
+    """
+    with told_as(IndexUnwritable):
+        writer = index.writer(heap_bytes, 1)
+    try:
+        yield writer
+    finally:
+        # Waiting lets merges finish, without which segments pile up, and gives the writer lock back at once, even
+        # while a traceback still refers to the writer. A merge that failed leaves the segments as they were.
+        with suppress(IndexUnwritable), told_as(IndexUnwritable):
+            writer.wait_merging_threads()
+
+
+def reset(folder: Path) -> None:
+    """Forget the folder's contents. Whoever has it open goes on until the next refresh."""
+    if folder.is_file():
+        folder.unlink()
+        return
+    # The list of segments goes first: from then on the folder holds no index, however far the rest comes.
+    (folder / _META).unlink(missing_ok=True)
+    for _ in range(_RESET_ATTEMPTS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+
+
+@contextmanager
+def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
+    """Alone among the processes that write the index of a folder.
+
+    Raises:
+        IndexLocked: another one has the lock.
+        IndexUnwritable: there can be no lock here.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder.parent / f"{folder.name}.lock", timeout=wait_seconds)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise IndexLocked(str(error)) from error
+    except OSError as error:
+        raise IndexUnwritable(str(error)) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """The names of the index's files that are not as Tantivy wrote them, by the checksum at the end of each.
+
+    Reads everything, so it is for verifying, not for opening. An index that cannot be opened at all names its list of
+    segments.
+    """
+    if stamp_of(folder) is None:
+        return []
+    damaged = [] if load(folder) is not None else [_META]
+    for file in sorted(folder.iterdir()):
+        if not file.name.startswith(".") and file.name != _META and not _is_whole(file):
+            damaged.append(file.name)
+    return damaged
+
+
+def _loaded(folder: Path, stamp: Stamp) -> TextView:
+    from tantivy import Index
+
+    index = Index.open(str(folder))
+    if index.schema != schema():
+        raise IndexUnreadable(f"{folder} has other fields")
+    index.config_reader("manual")
+    searcher = index.searcher()
+    return TextView(searcher, read_marker(searcher), stamp)
+
+
+def _is_whole(file: Path) -> bool:
+    """The layout is ``body | footer as JSON | footer's length u32 | 1337 u32``, little-endian."""
+    try:
+        stored = file.read_bytes()
+    except FileNotFoundError:
+        return True  # merged away by another process
+    start = len(stored) - 8 - int.from_bytes(stored[-8:-4], "little")
+    if stored[-4:] != _FOOTER_MAGIC or start < 0:
+        return False
+    try:
+        return bool(json.loads(stored[start:-8])["crc"] == zlib.crc32(memoryview(stored)[:start]))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+FOLDER_HEAP_BYTES: Final = 100_000_000
+MEMORY_HEAP_BYTES: Final = 1_000_000_000
+"""When a writer begins another segment: a bound, not an allocation, so wide that an exact index has one segment."""
+CHUNK_DOCUMENTS: Final = 1000
+CHUNK_CHARACTERS: Final = 4_000_000
+
+
+class TextIndex:
+    """An index of the texts of versions, searched by BM25.
+
+    Several threads may search at once; :meth:`apply` and :meth:`refresh` need to be alone, as does the first search
+    after an apply in memory. A :attr:`view` can be searched at any time.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._view: TextView | None = None
+        self._distrusted: Stamp | None = None
+        self._memory: Index | None = None
+        self._writer: IndexWriter | None = None
+        self._applied: Marker | None = None
+        self._held: set[tuple[int, int]] = set()
+
+    @classmethod
+    def in_memory(cls) -> TextIndex:
+        """An empty index that dies with this object.
+
+        What is applied before the first search becomes one segment, in the order given, so that two such indexes of
+        the same documents give the same scores and the same order, in however many steps they were filled.
+        """
+        return cls(None)
+
+    @classmethod
+    def open(cls, folder: Path) -> TextIndex:
+        """The index in a folder; an empty one if there is none that can be read. Takes no lock, writes nothing."""
+        index = cls(folder)
+        index.refresh()
+        return index
+
+    @property
+    def view(self) -> TextView | None:
+        """What searches see now; None if the index is empty."""
+        if self._writer is not None:
+            self._settle(self._writer)
+        return self._view
+
+    @property
+    def marker(self) -> Marker | None:
+        """The checkpoint of what searches see now; None if the index is empty."""
+        view = self.view
+        return view.marker if view else None
+
+    @property
+    def count(self) -> int:
+        """How many documents searches see now."""
+        view = self.view
+        return view.count if view else 0
+
+    def refresh(self) -> None:
+        """See what other processes have committed; costs one ``stat`` if they have not."""
+        if self._folder is None:
+            return
+        stamp = stamp_of(self._folder)
+        if self._view is None or stamp != self._view.stamp:
+            self._view = None if stamp is None or stamp == self._distrusted else load(self._folder)
+
+    def distrust(self, view: TextView) -> None:
+        """Treat the commit that this view is of as if it were not there; the next apply begins the folder anew."""
+        if view.stamp is None:
+            return
+        self._distrusted = view.stamp
+        if self._view is not None and self._view.stamp == view.stamp:
+            self._view = None
+
+    def apply(self, documents: Iterable[TextDocument], marker: Marker) -> None:
+        """Add the documents, given in log order, and move the marker: both or neither.
+
+        ``marker.seq`` is at or after the ``seq`` of every document. A document that is there (by node and version) is
+        not added again. In a folder, this is durable when it returns; other writers must be kept out by the caller.
+
+        Raises:
+            IndexUnwritable: nothing was changed, and trying again later is safe.
+        """
+        if self._folder is None:
+            self._apply_in_memory(documents, marker)
+            return
+        index = open_to_write(self._folder, self._distrusted)
+        with writing(index, FOLDER_HEAP_BYTES) as writer:
+            with told_as(IndexUnwritable):
+                index.reload()
+                searcher = index.searcher()
+                before = TextView(searcher, read_marker(searcher), None)
+            held: set[tuple[int, int]] = set()
+            for chunk in _chunks(documents):
+                with told_as(IndexUnwritable):
+                    if before.marker is not None:
+                        held |= before.held(each for each in chunk if each.seq <= before.marker.seq)
+                    _add(writer, chunk, held)
+            with told_as(IndexUnwritable):
+                writer.delete_documents_by_query(marker_query())
+                writer.add_document(to_marker_document(marker))
+                writer.commit()
+        self.refresh()
+
+    def search(
+        self, text: str, *, limit: int, through: int | None = None, nodes: Collection[int] | None = None
+    ) -> list[TextHit]:
+        """The best ``limit`` documents for a query in anybody's words, best first, ties in log order.
+
+        ``through`` leaves out what was committed after that sequence number, ``nodes`` (a few thousand at most) what
+        belongs to other nodes. A query without a usable word finds nothing, nor does one in a damaged folder, which
+        counts as empty from then on.
+        """
+        view = self.view
+        if view is None:
+            return []
+        try:
+            return view.find(query_terms(text), limit=limit, through=through, nodes=nodes)
+        except IndexUnreadable:
+            self.distrust(view)
+            return []
+
+    def _apply_in_memory(self, documents: Iterable[TextDocument], marker: Marker) -> None:
+        from tantivy import Index
+
+        if self._memory is None:
+            self._memory = Index(schema())
+            self._memory.config_reader("manual")
+            register_analyzers(self._memory)
+        if self._writer is None:
+            self._writer = self._memory.writer(MEMORY_HEAP_BYTES, 1)
+        for chunk in _chunks(documents):
+            _add(self._writer, chunk, self._held)
+        self._applied = marker
+
+    def _settle(self, writer: IndexWriter) -> None:
+        """Let searches see what was applied in memory."""
+        assert self._memory is not None
+        writer.commit()
+        writer.wait_merging_threads()
+        self._writer = None
+        self._memory.reload()
+        self._view = TextView(self._memory.searcher(), self._applied, None)
+
+
+def _add(writer: IndexWriter, documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> None:
+    """Add what is not held yet, and count it as held."""
+    for each in documents:
+        key = (each.node, each.version)
+        if key not in held:
+            held.add(key)
+            writer.add_document(to_document(each))
+
+
+def _chunks(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:
+    """The documents in small lists, so that what their source raises is not taken for Tantivy's."""
+    chunk: list[TextDocument] = []
+    characters = 0
+    for each in documents:
+        chunk.append(each)
+        characters += len(each.content)
+        if len(chunk) == CHUNK_DOCUMENTS or characters > CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk

@@ -1,0 +1,285 @@
+"""One commit of a text index, as searches see it: it stays the same whatever is committed afterwards.
+
+A search that is begun before its hits are needed, and goes on in another thread meanwhile.
+
+Tantivy searches without holding the interpreter's lock, so on a second processor such a search costs a recall only
+what is left of it when its hits are needed. Its answer is the same. Where no thread is free, whoever needs the hits
+searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+
+from worlddb.projections.indexes.analysis import Term
+from worlddb.projections.indexes.fields import (
+    NODE,
+    SEQ,
+    VERSION,
+    Counts,
+    Marker,
+    TextDocument,
+    TextHit,
+    count_terms,
+    schema,
+    to_query,
+)
+from worlddb.projections.indexes.node_set import Nodes
+
+if TYPE_CHECKING:
+    from tantivy import DocAddress, Query, Searcher
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """What ``search`` gives, which is called once: in one of ``threads``, or by who asks for it if there are none."""
+
+    def __init__(self, threads: Executor | None, search: Callable[[], T]) -> None:
+        self._search = search
+        self._begun = None if threads is None else threads.submit(search)
+
+    def found(self) -> T:
+        """What was found; what the search raises is raised here."""
+        begun = self._begun
+        return self._search() if begun is None or begun.cancel() else begun.result()
+
+    def settle(self) -> None:
+        """See that nothing goes on any more, whose result nobody wants."""
+        if self._begun is not None and not self._begun.cancel():
+            self._begun.exception()
+
+
+TIE_ROOM: Final = 32
+TIE_LIMIT: Final = 16_384
+"""How many hits are fetched to see the end of a tie at the limit. Beyond it Tantivy's own order decides, which in one
+segment is the order of arrival."""
+
+LIKELY: Final = 1.25
+"""How many times as many hits are fetched as are likely to be needed, where those of some nodes are picked out."""
+FETCHED_FOR_A_NODE: Final = 2
+"""So many hits are fetched in the time in which one node more is looked up in a filter, roughly: 0.5 and 1.3 µs."""
+
+Stamp = tuple[int, int, int]
+
+
+class IndexUnwritable(Exception):
+    """The index cannot be written now: locked, disk full, or its folder went away. Never leaves this room."""
+
+
+class IndexLocked(IndexUnwritable):
+    """Another process is writing the index. Never leaves this room."""
+
+
+class IndexUnreadable(Exception):
+    """The index turned out to be damaged. Never leaves this room."""
+
+
+@contextmanager
+def told_as(kind: type[Exception]) -> Iterator[None]:
+    """Whatever Tantivy raises inside, panics among it, is raised as ``kind``."""
+    try:
+        yield
+    except Exception as error:
+        raise kind(str(error)) from error
+    except BaseException as error:
+        # A Rust panic derives from BaseException and cannot be imported; damaged files can cause one.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise kind(str(error)) from error
+
+
+class TextView:
+    """What one commit of an index holds; ``stamp`` names that commit on disk and is None in memory."""
+
+    def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None) -> None:
+        self.marker = marker
+        self.stamp = stamp
+        self._searcher = searcher
+        self._counted: tuple[Sequence[Term], Counts] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many documents there are; the one that carries the marker on disk is none."""
+        return self._searcher.num_docs - (self.stamp is not None and self.marker is not None)
+
+    @property
+    def segments(self) -> int:
+        """In how many parts they lie."""
+        return self._searcher.num_segments
+
+    def counts(self, terms: Sequence[Term]) -> Counts:
+        """How common the terms are here.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        # Asked for again by who has searched, with the very same terms.
+        known = self._counted
+        if known is not None and known[0] is terms:
+            return known[1]
+        with told_as(IndexUnreadable):
+            found = count_terms(self._searcher, terms)
+        self._counted = terms, found
+        return found
+
+    def find(
+        self,
+        terms: Sequence[Term],
+        *,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+        corpus: Counts | None = None,
+    ) -> list[TextHit]:
+        """The best ``limit`` documents that have any of the terms, best first, ties in log order.
+
+        ``through`` leaves out what was committed after that sequence number, ``nodes`` what belongs to other nodes.
+        Each term is weighed by how rare it is in ``corpus``, or here if that is not given.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        return self.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus).found()
+
+    def begin(
+        self,
+        terms: Sequence[Term],
+        *,
+        limit: int,
+        through: int | None = None,
+        nodes: Collection[int] | None = None,
+        corpus: Counts | None = None,
+        threads: Executor | None = None,
+    ) -> BegunSearch | PickedSearch | Ahead[list[TextHit]]:
+        """As :meth:`find`, begun in one of some threads, if they are given.
+
+        Raises:
+            IndexUnreadable: the folder is damaged; so does asking what was found.
+        """
+        if not terms or limit < 1 or (nodes is not None and not nodes):
+            return Ahead(None, list)
+        if through is not None and self.marker is not None and through >= self.marker.seq:
+            through = None
+        with told_as(IndexUnreadable):
+            scale: dict[Term, float] = {}
+            if corpus is not None:
+                here = self.counts(terms)
+                scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+            if isinstance(nodes, Nodes):
+                fetch = self._likely(limit, nodes)
+                if fetch <= FETCHED_FOR_A_NODE * len(nodes):
+                    every = to_query(terms, through=through, nodes=None, scale=scale)
+                    again = partial(self.find, terms, limit=limit, through=through, nodes=list(nodes), corpus=corpus)
+                    return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
+            query = to_query(terms, through=through, nodes=nodes, scale=scale)
+            return BegunSearch(self._searcher, query, limit, threads)
+
+    def _likely(self, limit: int, nodes: Nodes) -> int:
+        """How many of all hits are likely to have enough among them that belong to some nodes."""
+        return int(LIKELY * (limit + TIE_ROOM) * self._searcher.num_docs / len(nodes))
+
+    def held(self, documents: Iterable[TextDocument]) -> set[tuple[int, int]]:
+        """Which nodes and versions are here, of those nodes that the documents belong to."""
+        from tantivy import Query
+
+        nodes = sorted({each.node for each in documents})
+        if not nodes:
+            return set()
+        query = Query.term_set_query(schema(), NODE, nodes)
+        found = self._searcher.search(query, max(1, self._searcher.num_docs), count=False).hits
+        return set(zip(*_columns(self._searcher, found, NODE, VERSION), strict=True))
+
+
+class BegunSearch:
+    """A search of one commit of an index. Only Tantivy's part of it runs in another thread: to change between threads
+    that both run Python costs more than it gains."""
+
+    def __init__(self, searcher: Searcher, query: Query, limit: int, threads: Executor | None) -> None:
+        self._searcher = searcher
+        self._query = query
+        self._limit = min(limit, searcher.num_docs)
+        self._most = limit
+        self._first = Ahead(threads, partial(searcher.search, query, self._limit + TIE_ROOM, count=False))
+
+    def found(self) -> list[TextHit]:
+        """The hits, as :meth:`TextView.find` gives them."""
+        with told_as(IndexUnreadable):
+            return _in_order(self._searcher, self._fetched())[: self._most]
+
+    def settle(self) -> None:
+        """See that it goes on no more."""
+        self._first.settle()
+
+    def _fetched(self) -> list[tuple[float, DocAddress]]:
+        """The best hits, and all that tie with the last of them, so that the cut can follow the log's order."""
+        limit = self._limit
+        fetch = limit + TIE_ROOM
+        hits: list[tuple[float, DocAddress]] = self._first.found().hits
+        while not (len(hits) < fetch or hits[limit - 1][0] > hits[-1][0] or fetch >= TIE_LIMIT + limit):
+            fetch = limit + 8 * (fetch - limit)
+            hits = self._searcher.search(self._query, fetch, count=False).hits
+        return hits
+
+
+class PickedSearch:
+    """A search for what belongs to many nodes: the best hits of all, of which theirs are picked out. A filter of so
+    many would take longer. If too few are theirs, all is done ``again`` in that way."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        query: Query,
+        limit: int,
+        fetch: int,
+        nodes: Nodes,
+        again: Callable[[], list[TextHit]],
+        threads: Executor | None,
+    ) -> None:
+        self._searcher = searcher
+        self._limit = limit
+        self._fetch = fetch
+        self._nodes = nodes.nodes
+        self._again = again
+        self._first = Ahead(threads, partial(searcher.search, query, fetch, count=False))
+
+    def found(self) -> list[TextHit]:
+        """The hits, as :meth:`TextView.find` gives them."""
+        with told_as(IndexUnreadable):
+            hits: list[tuple[float, DocAddress]] = self._first.found().hits
+            (column,) = _columns(self._searcher, hits, NODE)
+            theirs = [hit for hit, node in zip(hits, column, strict=True) if node in self._nodes]
+            # All that tie with the last one have to be there, so that the cut can follow the log's order.
+            enough = len(theirs) >= self._limit and theirs[self._limit - 1][0] > hits[-1][0]
+            if enough or len(hits) < self._fetch:
+                return _in_order(self._searcher, theirs)[: self._limit]
+        return self._again()
+
+    def settle(self) -> None:
+        """See that it goes on no more."""
+        self._first.settle()
+
+
+def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list[TextHit]:
+    """What was found, best first, ties in log order."""
+    scores = (-score for score, _ in found)
+    ordered = sorted(zip(scores, *_columns(searcher, found, SEQ, NODE, VERSION), strict=True))
+    return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered]
+
+
+def _columns(searcher: Searcher, found: list[tuple[float, DocAddress]], *fields: str) -> list[list[int]]:
+    addresses = [address for _, address in found]
+    columns = [searcher.fast_field_values(field, addresses) for field in fields]
+    if any(None in column for column in columns):
+        # Every document that can be found was given all of these whole numbers.
+        raise IndexUnreadable("a document has lost what it is of")
+    return cast("list[list[int]]", columns)
+
+
+def best(hits: Iterable[TextHit], limit: int) -> list[TextHit]:
+    """The ``limit`` best hits, best first, ties in log order."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))[:limit]

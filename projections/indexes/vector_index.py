@@ -1,0 +1,200 @@
+"""Keeping a vector index level with the log, and searching what it has not reached yet.
+
+The base on disk ends at its marker; the vectors of later commits, the *tail*, are kept in memory and compared one by
+one, so a search sees every vector that was recorded. A base that is missing, torn, of another store or of another
+history counts as empty. A base is made anew by :meth:`VectorFollower.catch_up` alone, never by a search.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from worlddb.log.model.errors import UnavailableError, WriterBusy
+from worlddb.projections.indexes.fields import Marker
+from worlddb.projections.indexes.node_set import Nodes, in_order
+from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
+from worlddb.projections.indexes.vector_rows import (
+    STATEMENT_BONUS,
+    VectorHit,
+    best_of_each,
+    expanded,
+    extended,
+    width,
+)
+from worlddb.projections.indexes.vector_tail import Feed, SeenTail, VectorTail
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Matrix, Numbers
+
+EXACT_VECTORS: Final = 50_000
+"""Up to this many vectors every one is compared; above, a graph is searched (paper §4.2)."""
+SHORT_TAIL: Final = 2_000
+"""A tail of fewer vectors, or of less than a tenth of the base, stays in memory."""
+LONG_STRETCH: Final = 20_000
+"""A tail that spans more commits is moved into the base however few vectors it has: whoever opens the store has to look
+through those commits for it."""
+PART: Final = 16_384
+"""How many versions' vectors are put into a base at once."""
+REBUILD_PATIENCE_SECONDS: Final = 30.0
+
+ChainAt = Callable[[int], bytes | None]
+
+
+class VectorFollower:
+    """Searches the vectors of one embedding space up to the store's head. Threads and processes may share a folder."""
+
+    def __init__(self, folder: Path, store_id: bytes, dimension: int, feed: Feed, chain_at: ChainAt) -> None:
+        self._folder = folder
+        self._store_id = store_id
+        self._dimension = dimension
+        self._feed = feed
+        self._chain_at = chain_at
+        self._guard = threading.RLock()
+        self._base: Base | None = None
+        self._stamp: tuple[int, int] | None = None
+        self._tail: VectorTail | None = None
+
+    def find(
+        self,
+        query: Matrix,
+        *,
+        head: int,
+        limit: int,
+        nodes: Collection[int] | None = None,
+        before: int | None = None,
+        bonus: float = STATEMENT_BONUS,
+        stating: float = 0.0,
+    ) -> list[VectorHit]:
+        """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
+        of those worlds alone; with ``before``, of worlds with lower numbers than that. A version that has several
+        vectors may be found several times. A text that is nothing but statements is nearer by ``stating``."""
+        query = extended(query, bonus, stating)
+        if limit < 1 or (nodes is not None and not nodes):
+            return []
+        base, tail = self._level(head)
+        wanted = None if nodes is None else in_order(nodes)
+        hits: list[VectorHit] = []
+        if base is not None:
+            if wanted is None:
+                hits.extend(base.search_before(query, limit, before))
+            else:
+                places = base.places_of_members(nodes) if isinstance(nodes, Nodes) else base.places_of_nodes(wanted)
+                hits.extend(base.search(query, limit, places))
+        if not len(tail):
+            return hits
+        hits.extend(tail.search(query, limit, wanted, before))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.node, hit.version))[:limit]
+
+    def scores(
+        self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int, stating: float = 0.0
+    ) -> dict[tuple[int, int], float]:
+        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
+        import numpy as np
+
+        if not pairs:
+            return {}
+        base, tail = self._level(head)
+        query = extended(query, stating=stating)
+        nodes = np.unique(np.array([node for node, _ in pairs], dtype=np.int64))
+        found: dict[tuple[int, int], float] = {}
+        if base is not None:
+            found = best_of_each(*base.scores(query, base.places_of_nodes(nodes)))
+        if len(tail):
+            found |= tail.scores(query, nodes)
+        return {pair: found[pair] for pair in pairs if pair in found}
+
+    def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
+        """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
+        written. Searches go on meanwhile, in the base that there is and the tail."""
+        base, tail = self._level(head)
+        count, start = (0, 0) if base is None else (base.count, base.marker.seq)
+        is_long = len(tail) >= max(SHORT_TAIL, count // 10) or head - start > LONG_STRETCH
+        if not len(tail) or not is_long:
+            return True
+        chain = self._chain_at(head)
+        if chain is None:
+            return False
+        return self._written(Marker(self._store_id, head, chain), count + len(tail) > EXACT_VECTORS, wait_seconds)
+
+    def rebuild(self, head: int) -> None:
+        """Throw the base away and make it again from the log.
+
+        Raises:
+            WriterBusy: another process kept the index locked.
+            UnavailableError: the folder cannot be written.
+        """
+        with self._guard:
+            self.close()
+            try:
+                if self._folder.exists():
+                    shutil.rmtree(self._folder)
+            except OSError as error:
+                raise UnavailableError(
+                    f"The vector index at {self._folder} cannot be removed: {error}", "Check its permissions"
+                ) from error
+        if not self.catch_up(head, wait_seconds=REBUILD_PATIENCE_SECONDS):
+            raise WriterBusy(f"The vector index at {self._folder} could not be written", "Try again, or check the disk")
+
+    def checkpoint(self) -> int:
+        """The commit that the base on disk has reached; 0 if there is none."""
+        with self._guard:
+            base = self._refreshed()
+            return 0 if base is None else base.marker.seq
+
+    def close(self) -> None:
+        """Let go of the files. A later call opens them again."""
+        with self._guard:
+            self._base = self._stamp = self._tail = None
+
+    def _written(self, marker: Marker, graph: bool, wait_seconds: float) -> bool:
+        from filelock import FileLock, Timeout
+
+        try:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._folder.parent / f"{self._folder.name}.lock", timeout=wait_seconds):
+                # Read again under the lock. Whoever erases takes it after the commit: a vector in memory may be erased
+                # by now, and one that is read here and erased meanwhile is deleted with the base.
+                base = self._in_force()
+                start = 0 if base is None else base.marker.seq
+                if start < marker.seq:
+                    parts = self._parts(start, marker.seq)
+                    write(self._folder, marker, width(self._dimension), parts, graph=graph, after=base)
+        except (OSError, Timeout):
+            return False
+        return True
+
+    def _parts(self, after: int, through: int) -> Iterator[tuple[Numbers, Matrix]]:
+        """The vectors of some commits, some at a time."""
+        fresh = iter(self._feed(after, through))
+        while some := list(islice(fresh, PART)):
+            yield expanded(some, self._dimension)
+
+    def _level(self, head: int) -> tuple[Base | None, SeenTail]:
+        """The base, and the tail from there to ``head``."""
+        with self._guard:
+            base = self._refreshed()
+            start = 0 if base is None else base.marker.seq
+            if self._tail is None or self._tail.base != start:
+                self._tail = VectorTail(start, self._dimension)
+            self._tail.extend(self._feed, head)
+            return base, self._tail.seen()
+
+    def _refreshed(self) -> Base | None:
+        """The base in force, if it is one of this store's history."""
+        stamp = stamp_of(self._folder)
+        if stamp != self._stamp or stamp is None:
+            self._stamp = stamp
+            self._base = None if stamp is None else self._in_force()
+        return self._base
+
+    def _in_force(self) -> Base | None:
+        """The base that is on disk now."""
+        base = load(self._folder)
+        if base is None or base.marker.store_id != self._store_id:
+            return None
+        return base if self._chain_at(base.marker.seq) == base.marker.chain else None

@@ -1,0 +1,340 @@
+"""Events become rows: one function an event type. The reconciler and every replay call the same ones (law 2).
+
+What an erasure leaves in the tables: exactly what a replay of the log without the erased texts derives (law 2).
+
+What an import leaves in the tables beside its worlds: the names of texts that came later than their hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.projections.tables.apply.deferred_rows import Owing
+from worlddb.projections.tables.apply.log_marks import (
+    apply_bookmarked,
+    apply_nothing,
+    apply_reclustered,
+    apply_supposed,
+)
+from worlddb.projections.tables.apply.settings import apply_registered, apply_tuned, apply_unregistered, apply_untuned
+from worlddb.projections.tables.apply.vector_spaces import (
+    apply_embedded,
+    apply_embedded_through,
+    apply_space_chosen,
+    apply_space_dropped,
+    apply_space_opened,
+)
+from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, forget_names, put_name
+from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.reads.home_edges import put_retracted
+from worlddb.projections.tables.storage.proposal_rows import apply_decided, apply_proposed
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import (
+    CLOSING_EDGE,
+    CLOSING_KEY,
+    CLOSING_VERSION,
+    CONTAINS_CODE,
+    ERASURE,
+    LIVE,
+    TIME,
+    U64,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    ErasureRow,
+    VersionRow,
+)
+from worlddb.projections.tables.storage.write_buffer import Table
+
+
+def erased(on: Applier, event: ev.Erased) -> None:
+    """Forget the names and types of every version and alias so far, since their digests and forms were made of the
+    texts."""
+    tables, node = on.tables, on.number(event.lineage)
+    number = U64.pack(node)
+    for version, row in list(tables.version_rows(node)):
+        _forget(tables, row.name + number, row.type + number)
+        tables.put_version(node, version, row._replace(name=NO_NAME, type=NO_TYPE))
+    for alias, given in list(tables.aliases(node)):
+        _forget(tables, given.name + number)
+        tables.put_alias(node, alias, given._replace(name=NO_NAME))
+    forget_names(tables, node)
+    tables.erasures.put(number, ERASURE.pack(on.seq, event.details))
+    for digest in event.forbidden:
+        if tables.forbidden.get(digest) is None:
+            tables.forbidden.put(digest, U64.pack(on.seq))
+
+
+def _forget(tables: Tables, name: bytes, kind: bytes = b"") -> None:
+    if tables.names.get(name) is not None:
+        tables.names.put(name, None)
+    if kind and tables.types.get(kind) is not None:
+        tables.types.put(kind, None)
+
+
+def erasure_of(tables: Tables, node: int) -> ErasureRow | None:
+    """The last erasure of a node's texts that this log records."""
+    stored = tables.erasures.get(U64.pack(node))
+    return None if stored is None else ErasureRow._make(ERASURE.unpack(stored))
+
+
+def forbids(tables: Tables) -> bool:
+    """True if there are texts that may not be written again."""
+    return next(tables.forbidden.scan(b""), None) is not None
+
+
+def imported(on: Applier, event: ev.Imported) -> None:
+    """Nothing: what a bundle brought is said by other events."""
+
+
+def filled(on: Applier, event: ev.Filled) -> None:
+    """Write what the version's own event would have written had the text been there.
+
+    A replay finds it there: then all of this stands already.
+    """
+    node = on.number(event.lineage)
+    row = on.tables.version(node, event.version)
+    body = on.blobs.earlier(row.seq, row.position)
+    if body is None:
+        return
+    name, kind = name_digest(body.name), type_digest(body.type)
+    on.tables.put_version(node, event.version, row._replace(name=name, type=kind))
+    if name != NO_NAME:
+        _put_earliest(on.tables.names, name + U64.pack(node), row.seq)
+        if body.type not in UNNAMED_TYPES:
+            put_name(on.tables, node, body.name)
+    _put_earliest(on.tables.types, kind + U64.pack(node), row.seq)
+
+
+def _put_earliest(table: Table, key: bytes, seq: int) -> None:
+    stored = table.get(key)
+    if stored is None or int.from_bytes(stored, "big") > seq:
+        table.put(key, U64.pack(seq))
+
+
+class Applier(Owing):
+    """Applies the events of one commit to the tables, and then settles the world hashes.
+
+    The rows of new worlds and edges are owed to the tables for a while; see :mod:`.owed`.
+    """
+
+    def apply(self, event: ev.Event) -> None:
+        """Write what the event says."""
+        _APPLY[type(event)](self, event)
+
+    def apply_all(self, events: Sequence[ev.Event]) -> None:
+        """Write what all the events of a commit say: new lineages, then new edges, then the rest.
+
+        Numbers are given out by kind, and neither new lineages nor new edges read what the rest writes, so this order
+        gives the same rows as the log's.
+        """
+        if isinstance(events[0], ev.StoreCreated):
+            self.apply(events[0])
+        self.create_all([event for event in events if type(event) is ev.Created])
+        rest = [event for event in events if type(event) not in _EARLY]
+        self._name_all([event for event in rest if type(event) is ev.Named])
+        self._link_all([event for event in events if type(event) is ev.Linked])
+        for event in rest:
+            self.apply(event)
+
+    def _link_all(self, events: list[ev.Linked]) -> None:
+        lineages = [(event.source, event.target, event.home) for event in events]
+        types = [event.type for event in events]
+        code_of = {name: self.tables.give_type_code(name) for name in dict.fromkeys(types)}
+        numbers = [self.numbers(column) for column in zip(*lineages, strict=True)] or [[], [], []]
+        # Replay asks no handler, so nobody will ask where an edge leads before it is a row.
+        self.link_all(list(zip(events, map(code_of.__getitem__, types), *numbers, strict=True)))
+
+    def _name_all(self, events: Sequence[ev.Named]) -> None:
+        """Give new lineages their aliases, as far as names are looked for."""
+        for event in events:
+            node, details = self.number(event.lineage), self.blobs.details(event.details)
+            if details is not None and node >= self.tables.first_new_node:
+                alias = details.aliases[event.position]
+                self.name(node, name_digest(alias), alias)
+        self.names_put = True
+
+    def settle(self) -> bytes:
+        """Rehash every world that changed, each once; the root world's hash."""
+        if self.tables.owed is not None:
+            self.pay()
+        return self.unsettled.settle()
+
+    def finish(self, idempotency_key: bytes) -> None:
+        """Record the commit itself: how far the tables are, and the key that it was made under."""
+        if idempotency_key:
+            self.tables.keys.put(idempotency_key, U64.pack(self.seq))
+        self.tables.put_progress(
+            self.tables.progress()._replace(seq=self.seq, next_node=self.next_node, next_edge=self.next_edge)
+        )
+
+    def number(self, lineage: bytes) -> int:
+        """The number of a lineage that an event names."""
+        node = self.tables.node_of(lineage)
+        if node is None:
+            raise KeyError(f"commit {self.seq} names the unknown lineage {lineage.hex()}")
+        return node
+
+    def numbers(self, lineages: Sequence[bytes]) -> list[int]:
+        """As :meth:`number`, for a column."""
+        known = list(self.tables.known_numbers(lineages))
+        if None not in known:
+            return known  # type: ignore[return-value]
+        return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
+
+
+_EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
+
+
+def _store_created(on: Applier, event: ev.StoreCreated) -> None:
+    _created(on, ev.Created(event.root, event.body, ev.NONE, ALWAYS, FOREVER))
+
+
+def _created(on: Applier, event: ev.Created) -> None:
+    body = on.blobs.body(event.body)
+    on.create(event, on.blobs.blob_id(event.body), NO_NAME if body is None else name_digest(body.name))
+
+
+def _revised(on: Applier, event: ev.Revised) -> None:
+    node = on.number(event.lineage)
+    row = on.tables.node(node)
+    version = row.versions + 1
+    on.tables.put_node(node, row._replace(versions=version, body=on.blobs.blob_id(event.body)))
+    _put_version(on, node, version, event)
+    on.unsettled.changed(node)
+
+
+def _put_version(on: Applier, node: int, version: int, event: ev.Revised) -> None:
+    body = on.blobs.body(event.body)
+    name = NO_NAME if body is None else name_digest(body.name)
+    type_ = NO_TYPE if body is None else type_digest(body.type)
+    on.tables.put_version(
+        node,
+        version,
+        VersionRow(
+            on.blobs.blob_id(event.body),
+            on.seq,
+            event.valid_from,
+            event.valid_to,
+            0,
+            event.body,
+            event.details,
+            name,
+            type_,
+        ),
+    )
+    on.put_name(node, name, None if body is None or body.type in UNNAMED_TYPES else body.name)
+    key, types = type_ + U64.pack(node), on.tables.types
+    if body is not None and types.get(key) is None:
+        types.put(key, U64.pack(on.seq))
+
+
+def _closed(on: Applier, event: ev.Closed) -> None:
+    node = on.number(event.lineage)
+    row = on.tables.version(node, event.version)
+    on.tables.put_version(node, event.version, row._replace(valid_to=event.valid_to, closed=on.seq))
+    _put_closing(on, (CLOSING_VERSION, node, event.version), row, event.valid_to, event.by)
+
+
+def _ended(on: Applier, event: ev.Ended) -> None:
+    node = on.number(event.lineage)
+    on.tables.put_node(node, on.tables.node(node)._replace(ended=on.seq))
+
+
+def _named(on: Applier, event: ev.Named) -> None:
+    node = on.number(event.lineage)
+    row = on.tables.node(node)
+    details = on.blobs.details(event.details)
+    name = NO_NAME if details is None else name_digest(details.aliases[event.position])
+    alias = row.aliases + 1
+    on.tables.put_alias(node, alias, AliasRow(name, on.seq, LIVE, event.details, event.position))
+    on.tables.put_node(node, row._replace(aliases=alias))
+    if details is None:
+        on.put_name(node, name, None)
+    elif on.names_put and node >= on.tables.first_new_node:
+        return
+    elif on.is_owed(node):
+        on.name(node, name, details.aliases[event.position])
+    else:
+        on.put_name(node, name, details.aliases[event.position])
+
+
+def _unnamed(on: Applier, event: ev.Unnamed) -> None:
+    node = on.number(event.lineage)
+    for alias, row in on.tables.aliases(node):
+        if alias == event.alias:
+            on.tables.put_alias(node, alias, row._replace(removed=on.seq))
+            return
+
+
+def _linked(on: Applier, event: ev.Linked) -> None:
+    code = on.tables.give_type_code(event.type)
+    on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
+
+
+def _unlinked(on: Applier, event: ev.Unlinked) -> None:
+    tables = on.tables
+    place, row = _edge(on, event.edge)
+    tables.put_edge(place, row._replace(unlinked=on.seq))
+    tables.put_unlinked_back(row.target, place, on.seq)
+    put_retracted(tables, row.home, place)
+    if place.type == CONTAINS_CODE:
+        on.unsettled.joined(place.source, row.target)
+    else:
+        on.unsettled.edged(row.home, event.edge, written=False)
+
+
+def _edge_closed(on: Applier, event: ev.EdgeClosed) -> None:
+    place, row = _edge(on, event.edge)
+    on.tables.put_edge(place, row._replace(valid_to=event.valid_to, closed=on.seq))
+    _put_closing(on, (CLOSING_EDGE, place.edge, 0), row, event.valid_to, b"")
+
+
+def _put_closing(on: Applier, what: tuple[int, int, int], row: VersionRow | EdgeRow, valid_to: int, by: bytes) -> None:
+    """Keep the end that something was born with, the first time that it is closed, and the new one."""
+    if not row.closed:
+        on.tables.closings.put(CLOSING_KEY.pack(*what, row.seq), TIME.pack(row.valid_to))
+    on.tables.closings.put(CLOSING_KEY.pack(*what, on.seq), TIME.pack(valid_to) + by)
+
+
+def _edge(on: Applier, edge: bytes) -> tuple[EdgePlace, EdgeRow]:
+    place = on.tables.place_of(edge)
+    if place is None:
+        raise KeyError(f"commit {on.seq} names the unknown edge {edge.hex()}")
+    return place, on.tables.edge(place)
+
+
+_APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
+    ev.StoreCreated: _store_created,
+    ev.Created: _created,
+    ev.Revised: _revised,
+    ev.Closed: _closed,
+    ev.Ended: _ended,
+    ev.Named: _named,
+    ev.Unnamed: _unnamed,
+    ev.Linked: _linked,
+    ev.Unlinked: _unlinked,
+    ev.EdgeClosed: _edge_closed,
+    ev.Proposed: apply_proposed,
+    ev.Decided: apply_decided,
+    ev.Bookmarked: apply_bookmarked,
+    ev.Imported: imported,
+    ev.Filled: filled,
+    ev.Erased: erased,
+    ev.Registered: apply_registered,
+    ev.Unregistered: apply_unregistered,
+    ev.SpaceOpened: apply_space_opened,
+    ev.Embedded: apply_embedded,
+    ev.EmbeddedThrough: apply_embedded_through,
+    ev.Reclustered: apply_reclustered,
+    ev.Supposed: apply_supposed,
+    ev.LeftOut: apply_nothing,
+    ev.TakenOver: apply_nothing,
+    ev.Tuned: apply_tuned,
+    ev.Untuned: apply_untuned,
+    ev.SpaceChosen: apply_space_chosen,
+    ev.SpaceDropped: apply_space_dropped,
+}

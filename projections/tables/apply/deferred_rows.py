@@ -1,0 +1,263 @@
+"""New worlds and edges of one commit: known at once to whatever is decided next, their rows made later, all together.
+
+Making a row at a time costs several times as much as making a column of them, and next to nothing that is decided
+reads the rows of what the same commit has just made. So they are *owed*: :class:`Owing` answers for them from memory,
+and puts them before anybody reads a table that they belong to, at the latest when the commit is settled.
+
+The rows of new worlds and of new edges, made many at once, column by column, with the loops in C.
+
+A load and a replay spend most of their time on these two. There is no other way that such rows are made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, compress, repeat
+from typing import Protocol
+
+from msgspec.structs import astuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.projections.tables.apply.rehash import Unsettled
+from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, put_first_names, put_name
+from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS_CODE,
+    EDGE,
+    EDGE_KEY,
+    LIVE,
+    U64,
+    U64_U64,
+    UNFOLLOWED,
+    VERSION,
+    VERSION_KEY,
+    NodeRow,
+    VersionRow,
+)
+
+Alias = tuple[int, bytes, str]
+"""A further name of a new world: its node, the name's digest, and the name."""
+
+Edge = tuple[ev.Linked, int, int, int, int]
+"""A new edge with its type, source, target and home as numbers."""
+
+
+def put_worlds(
+    tables: Tables,
+    blobs: CommitBlobs,
+    seq: int,
+    events: Sequence[ev.Created],
+    nodes: range,
+    aliases: Sequence[Alias],
+) -> None:
+    """Put the rows of new lineages, but for those of the ``nodes`` table."""
+    lineages, positions, details, begins, ends, _ = zip(*map(astuple, events), strict=True)
+    ids = list(map(blobs.blob_id, positions))
+    bodies = list(map(blobs.body, positions))
+    names = [NO_NAME if body is None else name_digest(body.name) for body in bodies]
+    types = [NO_TYPE if body is None else type_digest(body.type) for body in bodies]
+    numbers = list(map(U64.pack, nodes))
+    tables.lineages.put_new(list(lineages), numbers)
+    versions = map(VERSION.pack, ids, repeat(seq), begins, ends, repeat(0), positions, details, names, types)
+    tables.versions.put_new(list(map(VERSION_KEY.pack, nodes, repeat(1))), versions)
+    first_seen = repeat(U64.pack(seq))
+    named = [name + number for name, number in zip(names, numbers, strict=True) if name != NO_NAME]
+    named += [digest + U64.pack(node) for node, digest, _ in aliases if digest != NO_NAME]
+    tables.names.put_new(list(dict.fromkeys(named)), first_seen)
+    typed = [kind + number for kind, number, body in zip(types, numbers, bodies, strict=True) if body is not None]
+    tables.types.put_new(typed, first_seen)
+    known = [body is not None and body.type not in UNNAMED_TYPES for body in bodies]
+    texts = [body.name for body in compress(bodies, known) if body]
+    others = [U64.pack(node) for node, _, _ in aliases]
+    put_first_names(tables, chain(compress(numbers, known), others), chain(texts, [text for _, _, text in aliases]))
+
+
+def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -> None:
+    """Put the rows of new edges."""
+    events, codes, sources, targets, homes = zip(*edges, strict=True)
+    (
+        ids,
+        _,
+        _,
+        source_versions,
+        _,
+        target_versions,
+        _,
+        begins,
+        until,
+        details,
+        nonces,
+        keyed,
+        handler_versions,
+    ) = zip(*map(astuple, events), strict=True)
+    places = list(map(EDGE_KEY.pack, sources, codes, numbers))
+    rows = map(
+        EDGE.pack,
+        ids,
+        targets,
+        homes,
+        source_versions,
+        target_versions,
+        repeat(seq),
+        repeat(LIVE),
+        begins,
+        until,
+        repeat(0),
+        details,
+        handler_versions,
+    )
+    tables.out.put_new(places, rows)
+    tables.back.put_new(list(map(EDGE_KEY.pack, targets, codes, numbers)), map(U64_U64.pack, sources, repeat(LIVE)))
+    tables.edges.put_new(list(ids), places)
+    if any(keyed):
+        unique = [(nonce, place) for nonce, place, only in zip(nonces, places, keyed, strict=True) if only]
+        tables.edge_keys.put_new([nonce for nonce, _ in unique], [place for _, place in unique])
+
+
+class CommitBlobs(Protocol):
+    """What applying needs to know of a commit's blobs, by position."""
+
+    def blob_id(self, position: int) -> bytes:
+        """The hash that stands in the log."""
+
+    def body(self, position: int) -> Body | None:
+        """The body, or ``None`` once erased."""
+
+    def details(self, position: int) -> Details | None:
+        """The details, or ``None`` once erased."""
+
+    def earlier(self, seq: int, position: int) -> Body | None:
+        """A body of an earlier commit, or ``None`` if its text is not there."""
+
+
+class Owing:
+    """What one commit owes to the tables, and the numbers that it gives out."""
+
+    def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
+        self.tables = tables
+        self.blobs = blobs
+        self.seq = seq
+        self.ingest_time = ingest_time
+        progress = tables.progress()
+        self.next_node = progress.next_node
+        self.next_edge = progress.next_edge
+        self.staged = 0
+        """How many proposals the commit has staged so far."""
+        tables.first_new_node = progress.next_node
+        tables.writing = True
+        self.unsettled = Unsettled(tables, seq)
+        self._created: list[ev.Created] = []
+        self._aliases: list[Alias] = []
+        self.names_put = False
+        """Set once the aliases of new lineages are, or will be, where names are looked for: before their own rows."""
+        self._names: set[bytes] = set()
+        self._linked: list[Edge] = []
+        self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._led_to: set[tuple[int, int]] = set()
+
+    # -- what is owed
+
+    def create(self, event: ev.Created, body: bytes, name: bytes) -> int:
+        """A new lineage, with the id of its body and the digest of its name; its number."""
+        node = self.next_node
+        self.next_node = node + 1
+        t_create = self.ingest_time if event.t_create is None else event.t_create
+        self.tables.number_new(event.lineage, node, NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
+        self._created.append(event)
+        self._names.add(name)
+        self.tables.owed = self
+        return node
+
+    def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
+        """A new edge, with its type, ends and home as numbers."""
+        self._linked.append((event, code, source, target, home))
+        if code not in UNFOLLOWED:
+            if code == CONTAINS_CODE:
+                self.tables.contained(target, source)
+            self._targets[source, code].append(target)
+            self._led_to.add((target, code))
+        self.next_edge += 1
+        self.tables.owed = self
+
+    def name(self, node: int, digest: bytes, text: str) -> None:
+        """Another name of a new lineage."""
+        self._aliases.append((node, digest, text))
+        self._names.add(digest)
+
+    def create_all(self, events: list[ev.Created]) -> None:
+        """As :meth:`create`, for all new lineages of a commit."""
+        nodes = range(self.next_node, self.next_node + len(events))
+        lineages = [event.lineage for event in events]
+        times = [self.ingest_time if event.t_create is None else event.t_create for event in events]
+        bodies = map(self.blobs.blob_id, [event.body for event in events])
+        rows = map(NodeRow, lineages, repeat(self.seq), times, repeat(1), repeat(0), repeat(0), bodies)
+        self.tables.number_all_new(lineages, nodes, rows)
+        self._created += events
+        self.next_node = nodes.stop
+        self.tables.owed = self
+
+    def link_all(self, edges: list[Edge]) -> None:
+        """As :meth:`link`, for all new edges of a commit; their rows are put."""
+        for _, code, source, target, _ in edges:
+            if code == CONTAINS_CODE:
+                self.tables.contained(target, source)
+        self._linked += edges
+        self.next_edge += len(edges)
+        self.pay()
+
+    def pay(self) -> None:
+        """Put the rows of everything that is owed."""
+        self.tables.owed = None
+        created, linked, aliases = self._created, self._linked, self._aliases
+        self._created, self._linked, self._aliases = [], [], []
+        self._names.clear()
+        self._targets.clear()
+        self._led_to.clear()
+        if created:
+            nodes = range(self.next_node - len(created), self.next_node)
+            put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
+            self.unsettled.all_changed(nodes)
+        if linked:
+            put_edges(self.tables, self.seq, linked, range(self.next_edge - len(linked), self.next_edge))
+            self.unsettled.all_linked(linked)
+
+    def put_name(self, node: int, digest: bytes, text: str | None) -> None:
+        """A name of a lineage from now on, also where names that are alike are looked for; no text: it was erased."""
+        key, names = digest + U64.pack(node), self.tables.names
+        if digest != NO_NAME and names.get(key) is None:
+            names.put(key, U64.pack(self.seq))
+        if text is not None:
+            put_name(self.tables, node, text)
+
+    # -- what is known of it
+
+    def is_owed(self, node: int) -> bool:
+        """True if the rows of a node are owed."""
+        return self.next_node - len(self._created) <= node < self.next_node
+
+    def is_name_owed(self, digest: bytes) -> bool:
+        """True if a new lineage has the name, and the tables do not know it yet."""
+        return digest in self._names
+
+    def first_version_owed(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is owed."""
+        if not self.is_owed(node):
+            return None
+        event = self._created[node - self.next_node]
+        body = self.blobs.body(event.body)
+        name, kind = (NO_NAME, NO_TYPE) if body is None else (name_digest(body.name), type_digest(body.type))
+        identifier = self.blobs.blob_id(event.body)
+        return VersionRow(
+            identifier, self.seq, event.valid_from, event.valid_to, 0, event.body, event.details, name, kind
+        )
+
+    def targets_owed(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that are not in the tables yet."""
+        return self._targets.get((node, code), [])
+
+    def is_target_owed(self, node: int, code: int) -> bool:
+        """True if an edge of a type to a node is not in the tables yet."""
+        return (node, code) in self._led_to

@@ -1,0 +1,138 @@
+"""Named moments: a name stands for a commit, and may be moved to another; what it stood for before is kept.
+
+How far the resolver has looked again at what commits changed.
+
+A log that is not what happened: from some commit on, it is what might have.
+
+| table | key | value |
+|---|---|---|
+| ``progress`` | ``supposed`` | u64 seq of the first commit that is not the original's; absent in every other store |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Details
+from worlddb.log.model.errors import DamagedStore, HypotheticalStore
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAME, name_digest
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import BOOKMARK, U64, BookmarkRow
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.apply.apply import Applier
+
+
+def apply_bookmarked(on: Applier, event: ev.Bookmarked) -> None:
+    """Keep what the name stands for from this commit on."""
+    body = on.blobs.body(event.body)
+    digest = NO_NAME if body is None else name_digest(body.name)
+    row = BookmarkRow(event.seq, event.body, event.details)
+    on.tables.bookmarks.put(digest + U64.pack(on.seq), BOOKMARK.pack(*row))
+
+
+def bookmark_at(tables: Tables, name: str, seq: int) -> tuple[int, BookmarkRow] | None:
+    """(the commit that set it, the row) of a name as known at commit ``seq``."""
+    digest = name_digest(name)
+    found = None if digest == NO_NAME else tables.bookmarks.last(digest, digest + U64.pack(seq))
+    return None if found is None else _read(*found)
+
+
+def bookmarks_at(tables: Tables, seq: int) -> Iterator[tuple[int, BookmarkRow]]:
+    """As :func:`bookmark_at`, of every name, in the order in which they were set."""
+    newest: dict[bytes, tuple[int, BookmarkRow]] = {}
+    for key, value in tables.bookmarks.scan(b""):
+        found = _read(key, value)
+        if found[0] <= seq:
+            newest[key[:NAME_DIGEST_BYTES]] = found
+    yield from sorted(newest.values())
+
+
+def _read(key: bytes, value: bytes) -> tuple[int, BookmarkRow]:
+    return int.from_bytes(key[NAME_DIGEST_BYTES:], "big"), BookmarkRow._make(BOOKMARK.unpack(value))
+
+
+_RECLUSTERED: Final = b"reclustered"
+
+
+def apply_reclustered(on: Applier, event: ev.Reclustered) -> None:
+    """Say how far it has come."""
+    on.tables.progress_table.put(_RECLUSTERED, U64.pack(event.through))
+
+
+def reclustered_through(tables: Tables) -> int:
+    """The last commit whose surroundings were looked at; 0 before the first."""
+    stored = tables.progress_table.get(_RECLUSTERED)
+    return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+_SUPPOSED: Final = b"supposed"
+
+
+def apply_supposed(on: Applier, event: ev.Supposed) -> None:
+    """Keep where the log left the original, so that whoever opens the store knows."""
+    on.tables.progress_table.put(_SUPPOSED, U64.pack(on.seq))
+
+
+def apply_nothing(on: Applier, event: ev.LeftOut | ev.TakenOver) -> None:
+    """Nothing: what is not there has no rows, and what was taken over is said by other events."""
+
+
+def supposed_at(tables: Tables) -> int:
+    """The commit at which the log left the original; 0 if it is itself one."""
+    stored = tables.progress_table.get(_SUPPOSED)
+    return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
+    """What the log supposes; ``None`` if it is what happened.
+
+    Raises:
+        DamagedStore: the tables say that it does, and the log does not.
+    """
+    at = supposed_at(tables)
+    if not at:
+        return None
+    first = log.events(at).events[0]
+    if not isinstance(first, ev.Supposed):
+        raise DamagedStore(f"Commit {at} does not say what the log supposes", "Run `worlddb rebuild tables`", seq=at)
+    return first
+
+
+def described(log: LmdbLog, tables: Tables) -> str:
+    """What the log supposes, in a sentence; empty if it is what happened."""
+    found = supposition(log, tables)
+    if found is None:
+        return ""
+    at = supposed_at(tables)
+    stored = log.blob(at, found.details)
+    details = None if stored is None else codec.decode_blob(stored, at)
+    return details.why if isinstance(details, Details) else "with commits left out"
+
+
+def identity_of(log: LmdbLog, tables: Tables) -> bytes:
+    """The id of the store: the random one that its log began with, or that of what it supposes."""
+    found = supposition(log, tables)
+    if found is not None:
+        return found.store_id
+    first = log.events(1).events[0]
+    return first.store_id if isinstance(first, ev.StoreCreated) else b""
+
+
+def refuse_supposed(tables: Tables, what: str) -> None:
+    """See that a store is what happened, before it stands for that.
+
+    Raises:
+        HypotheticalStore: it is not.
+    """
+    at = supposed_at(tables)
+    if at:
+        raise HypotheticalStore(
+            f"This store is hypothetical: from commit {at} on it is not what happened, so {what}",
+            "Name the store that it was made from; this one can be read and compared",
+            since=at,
+        )

@@ -1,0 +1,156 @@
+"""World hashes after a commit: every world that changed and every world that contains one, each rehashed once.
+
+Paper §2.1, equation 2 and the edit propagation invariant (law 6). Worlds are visited from the inside out, without
+recursion, so depth costs no stack; a world is visited when all of its changed members are done.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+
+from worlddb.log.model.events import Linked
+from worlddb.log.model.hashing import world_hash
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.trie import EMPTY_ROOT
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE
+from worlddb.projections.tables.storage.transaction import missing_row
+
+
+class Unsettled:
+    """What a commit has changed so far and not yet rehashed."""
+
+    def __init__(self, tables: Tables, seq: int) -> None:
+        self._tables = tables
+        self._seq = seq
+        self._changed: set[int] = set()
+        self._touched_members: defaultdict[int, set[int]] = defaultdict(set)
+        self._edges: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+
+    def changed(self, node: int) -> None:
+        """A node has a new body."""
+        self._changed.add(node)
+
+    def all_changed(self, nodes: range) -> None:
+        """Nodes were made."""
+        self._changed.update(nodes)
+
+    def all_linked(self, linked: Iterable[tuple[Linked, int, int, int, int]]) -> None:
+        """Edges were written, each with its type, source, target and home; see :meth:`joined` and :meth:`edged`."""
+        touched, edges = self._touched_members, self._edges
+        for event, code, source, target, home in linked:
+            if code == CONTAINS_CODE:
+                touched[source].add(target)
+            else:
+                edges[home][event.edge] = b""
+
+    def joined(self, world: int, member: int) -> None:
+        """A ``contains`` edge was written or retracted: the member came or went."""
+        self._touched_members[world].add(member)
+
+    def edged(self, home: int, edge: bytes, *, written: bool) -> None:
+        """Another edge was written into the interior of its home, or retracted."""
+        self._edges[home][edge] = b"" if written else None
+
+    def settle(self) -> bytes:
+        """Rehash what has to be; the root world's hash."""
+        leaves = self._rehash_leaves()
+        dirty = (self._changed - leaves.keys()) | self._touched_members.keys() | self._edges.keys()
+        containers, waiting = self._closure(dirty)
+        members: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
+        for world, touched in self._touched_members.items():
+            self._collect_touched(world, touched, containers, leaves, members[world])
+        settled: dict[int, bytes] = {}
+        ready = deque(sorted(node for node in containers if not waiting[node]))
+        while ready:
+            node = ready.popleft()
+            lineage, stored = self._rehash(node, members.pop(node, {}), self._edges.get(node, {}))
+            settled[node], new_hash = stored, stored[:HASH_BYTES]
+            for container in containers[node]:
+                members[container][lineage] = new_hash
+                waiting[container] -= 1
+                if not waiting[container]:
+                    ready.append(container)
+        self._tables.put_hashes(list(settled), self._seq, list(settled.values()))
+        self._changed, self._edges = set(), defaultdict(dict)
+        self._touched_members = defaultdict(set)
+        return self._current(ROOT_NODE)
+
+    def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
+        """Hash what was made in this commit and holds nothing: by far the most of a large one. (lineage, hash)."""
+        fresh = {node for node in self._changed if node >= self._tables.first_new_node}
+        nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys())
+        rows = list(map(self._tables.node, nodes))
+        hashes = [world_hash(row.body, EMPTY_ROOT, EMPTY_ROOT, row.t_create) for row in rows]
+        self._tables.put_hashes(nodes, self._seq, hashes)
+        return {node: (row.lineage, found) for node, row, found in zip(nodes, rows, hashes, strict=True)}
+
+    def _closure(self, dirty: set[int]) -> tuple[dict[int, list[int]], defaultdict[int, int]]:
+        """Containers of every node that must be rehashed, and how many changed members each still waits for."""
+        containers: dict[int, list[int]] = {}
+        waiting: defaultdict[int, int] = defaultdict(int)
+        pending = list(dirty)
+        while pending:
+            node = pending.pop()
+            if node in containers:
+                continue
+            found = self._tables.containers(node)
+            containers[node] = found
+            for container in found:
+                waiting[container] += 1
+            pending.extend(found)
+        return containers, waiting
+
+    def _collect_touched(
+        self,
+        world: int,
+        touched: set[int],
+        containers: dict[int, list[int]],
+        leaves: dict[int, tuple[bytes, bytes]],
+        changes: dict[bytes, bytes | None],
+    ) -> None:
+        """Members that came or went; one that is itself rehashed hands its new hash over when it is done."""
+        for member in touched:
+            inside = world in self._tables.containers(member)
+            if member in leaves:
+                lineage, leaf_hash = leaves[member]
+                changes[lineage] = leaf_hash if inside else None
+            elif not inside:
+                changes[self._tables.node(member).lineage] = None
+            elif member not in containers:
+                changes[self._tables.node(member).lineage] = self._current(member)
+
+    def _rehash(
+        self, node: int, members: dict[bytes, bytes | None], edges: dict[bytes, bytes | None]
+    ) -> tuple[bytes, bytes]:
+        """The lineage of a node and its new hash as it is stored."""
+        tables = self._tables
+        row = tables.node(node)
+        members_root = edges_root = EMPTY_ROOT
+        if node < tables.first_new_node:
+            members_root, edges_root = self._roots(node)
+        if members:
+            members_root = tables.members(node).update(members)
+        if edges:
+            edges_root = tables.interior_edges(node).update(edges)
+        new_hash = world_hash(row.body, members_root, edges_root, row.t_create)
+        composite = members_root != EMPTY_ROOT or edges_root != EMPTY_ROOT
+        return row.lineage, new_hash + members_root + edges_root if composite else new_hash
+
+    def _roots(self, node: int) -> tuple[bytes, bytes]:
+        found = self._tables.current_hash(node)
+        return (EMPTY_ROOT, EMPTY_ROOT) if found is None else roots_of(found)
+
+    def _current(self, node: int) -> bytes:
+        found = self._tables.current_hash(node)
+        if found is None:
+            raise missing_row(f"world hash of node {node}")
+        return found[:HASH_BYTES]
+
+
+def roots_of(stored: bytes) -> tuple[bytes, bytes]:
+    """(members root, edges root) of a stored world hash."""
+    if len(stored) == HASH_BYTES:
+        return EMPTY_ROOT, EMPTY_ROOT
+    return stored[HASH_BYTES : 2 * HASH_BYTES], stored[2 * HASH_BYTES :]

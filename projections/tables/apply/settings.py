@@ -1,0 +1,302 @@
+"""Registered edge types: which registration holds for an edge, by the world that the edge is at home in.
+
+A registration in a world holds for that world and for all that it contains. Where several do, the nearest wins: the one
+that is the fewest steps of containment up from the edge's home. Of several that are equally near, the one of the
+earliest commit wins, and within one commit that of the world that was made first. Containment is taken as it is known
+at a commit, whatever the valid time: which edge types there are is a matter of what the store was told.
+
+Thresholds of the resolver that were set for a world: which hold for a candidate, by the world that it is in.
+
+What is set for a world holds for it and for all that it contains, as registrations do (:mod:`.registrations`): the
+nearest wins, and within one world what was set for the candidate's type wins over what was set for every type. Of
+several worlds that are equally near, those that name the type come first, then that of the earliest commit, then the
+world that was made first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS_CODE,
+    DIGESTS,
+    LIVE,
+    REGISTRATION,
+    REWRITES,
+    ROOT_NODE,
+    TUNING,
+    U16,
+    U64,
+    U64_U64,
+    RegistrationRow,
+    TuningRow,
+)
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.apply.apply import Applier
+    from worlddb.projections.tables.storage.rows import Tables
+
+Above = Callable[[int], Iterable[int]]
+"""The worlds that contain a world directly."""
+
+LAST_CHANGE: Final = U16.pack(0)
+"""The key under which the commit of the last change is kept. No type has an empty name."""
+MAX_LOADED: Final = 256
+"""Up to so many registrations of one type are read at once; of more, each is looked for where it may be."""
+
+
+class Registration(NamedTuple):
+    """An edge type as it was registered in ``world`` (a node) by commit ``seq``."""
+
+    type: str
+    world: int
+    seq: int
+    row: RegistrationRow
+
+    @property
+    def is_functional(self) -> bool:
+        return bool(self.row.functional)
+
+    @property
+    def is_built_in(self) -> bool:
+        return not self.row.digest_of
+
+    @property
+    def digest_of(self) -> ev.DigestOf:
+        return DIGESTS[self.row.digest_of]
+
+    @property
+    def rewrites(self) -> tuple[ev.RewriteName, ...]:
+        """What the handler asks of queries."""
+        return tuple(name for bit, name in enumerate(REWRITES) if self.row.rewrites >> bit & 1)
+
+
+# -- which are known
+
+
+def registration_in(tables: Tables, type_name: str, world: int, seq: int) -> Registration | None:
+    """The registration of a type in one world, as it was in force at a commit."""
+    prefix = _prefix(type_name) + U64.pack(world)
+    found = tables.registrations.last(prefix, prefix + U64.pack(seq))
+    known = None if found is None else _registration(*found)
+    return known if known is not None and known.row.ended > seq else None
+
+
+def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registration]:
+    """Every registration that was in force at a commit, by type and then by world; or also those that had ended."""
+    rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE)
+    return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
+
+
+def last_change(tables: Tables) -> int:
+    """The commit that last registered a type or took one back; 0 if none did."""
+    stored = tables.registrations.get(LAST_CHANGE)
+    return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+def type_names(tables: Tables) -> set[str]:
+    """The types that were ever registered, built-in ones included."""
+    return {_registration(key, value).type for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE}
+
+
+# -- which holds
+
+
+def containers_known(tables: Tables, seq: int) -> Above:
+    """Containment as it was known at a commit, whatever the valid time."""
+
+    def above(node: int) -> Iterator[int]:
+        incoming = tables.incoming(node, CONTAINS_CODE, known_by=seq)
+        return (place.source for place, row in incoming if edge_known(row, seq))
+
+    return above
+
+
+def levels(home: int, above: Above) -> Iterator[list[int]]:
+    """A world, then the worlds around it, those together that are the same number of steps of containment up."""
+    seen, level = {home}, [home]
+    while level:
+        yield level
+        level = [up for up in dict.fromkeys(up for node in level for up in above(node)) if up not in seen]
+        seen.update(level)
+
+
+class Nearest:
+    """Which registration of a type holds for an edge, by its home; see the top of this file for the rule."""
+
+    def __init__(self, tables: Tables, type_name: str, seq: int) -> None:
+        self._tables = tables
+        self._type = type_name
+        self._seq = seq
+        rows = list(islice(tables.registrations.scan(_prefix(type_name)), MAX_LOADED + 1))
+        known = (_registration(key, value) for key, value in rows)
+        self._loaded = (
+            {one.world: one for one in known if one.seq <= seq < one.row.ended} if len(rows) <= MAX_LOADED else None
+        )
+
+    def at(self, home: int, above: Above) -> Registration | None:
+        """The registration in force for edges at home in a world; ``above`` is how containment is read."""
+        if self._loaded is not None:
+            if not self._loaded:
+                return None
+            if self._loaded.keys() == {ROOT_NODE}:
+                return self._loaded[ROOT_NODE]
+        for level in levels(home, above):
+            found = [known for node in level if (known := self._in(node)) is not None]
+            if found:
+                return min(found, key=lambda known: (known.seq, known.world))
+        return None
+
+    def _in(self, world: int) -> Registration | None:
+        if self._loaded is not None:
+            return self._loaded.get(world)
+        return registration_in(self._tables, self._type, world, self._seq)
+
+
+# -- events
+
+
+def apply_registered(on: Applier, event: ev.Registered) -> None:
+    """A registration takes the place of the one before it in the same world."""
+    world = on.number(event.world)
+    _end(on, event.type, world)
+    rewrites = sum(1 << REWRITES.index(name) for name in event.rewrites)
+    row = RegistrationRow(
+        event.digest or bytes(HASH_BYTES),
+        event.handler_version,
+        DIGESTS.index(event.digest_of),
+        rewrites,
+        int(event.functional),
+        LIVE,
+        event.details,
+    )
+    _put(on.tables, Registration(event.type, world, on.seq, row))
+    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+
+
+def apply_unregistered(on: Applier, event: ev.Unregistered) -> None:
+    """A registration ends."""
+    _end(on, event.type, on.number(event.world))
+    on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
+
+
+def _end(on: Applier, type_name: str, world: int) -> None:
+    before = registration_in(on.tables, type_name, world, on.seq)
+    if before is not None:
+        _put(on.tables, before._replace(row=before.row._replace(ended=on.seq)))
+
+
+def _put(tables: Tables, known: Registration) -> None:
+    key = _prefix(known.type) + U64_U64.pack(known.world, known.seq)
+    tables.registrations.put(key, REGISTRATION.pack(*known.row))
+
+
+def _prefix(type_name: str) -> bytes:
+    """What the keys of a type begin with; its length comes first, so that no type is the beginning of another."""
+    name = type_name.encode()
+    return U16.pack(len(name)) + name
+
+
+def _registration(key: bytes, value: bytes) -> Registration:
+    end = U16.size + U16.unpack_from(key)[0]
+    world, seq = U64_U64.unpack_from(key, end)
+    return Registration(key[U16.size : end].decode(), world, seq, RegistrationRow._make(REGISTRATION.unpack(value)))
+
+
+EVERY_TYPE: Final = ""
+"""What stands for all node types in a setting; no type has an empty name."""
+
+
+class Tuning(NamedTuple):
+    """Thresholds as commit ``seq`` set them for candidates of ``type`` in ``world`` (a node)."""
+
+    world: int
+    type: str
+    seq: int
+    row: TuningRow
+
+
+def tuning_in(tables: Tables, world: int, type_name: str, seq: int) -> Tuning | None:
+    """What was set for exactly this type in one world, as it was in force at a commit."""
+    prefix = _tuning_prefix(world, type_name)
+    found = tables.tunings.last(prefix, prefix + U64.pack(seq))
+    known = None if found is None else _tuning(*found)
+    return known if known is not None and known.row.ended > seq else None
+
+
+def tunings_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Tuning]:
+    """Everything that was in force at a commit, by world and then by type; or also what had ended."""
+    rows = (_tuning(key, value) for key, value in tables.tunings.scan(b""))
+    return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
+
+
+def tuning_at(tables: Tables, home: int, type_name: str, above: Above, seq: int) -> Tuning | None:
+    """What holds for candidates of a type in a world; ``above`` is how containment is read."""
+    for level in levels(home, above):
+        found = [known for node in level for known in _named_or_general(tables, node, type_name, seq)]
+        if found:
+            return min(found, key=lambda known: (known.type == EVERY_TYPE, known.seq, known.world))
+    return None
+
+
+def tunings_holding(tables: Tables, home: int, above: Above, seq: int) -> list[Tuning]:
+    """What holds in a world for each type that is named anywhere, and for all others, each once."""
+    types = {EVERY_TYPE, *(known.type for known in tunings_known(tables, seq))}
+    found = (tuning_at(tables, home, name, above, seq) for name in sorted(types))
+    return list(dict.fromkeys(known for known in found if known is not None))
+
+
+def is_anything_tuned(tables: Tables) -> bool:
+    """True if thresholds were ever set for a world."""
+    return next(iter(tables.tunings.scan(b"")), None) is not None
+
+
+def _named_or_general(tables: Tables, world: int, type_name: str, seq: int) -> Iterator[Tuning]:
+    for name in dict.fromkeys((type_name, EVERY_TYPE)):
+        known = tuning_in(tables, world, name, seq)
+        if known is not None:
+            yield known
+
+
+# -- events
+
+
+def apply_tuned(on: Applier, event: ev.Tuned) -> None:
+    """What is set takes the place of what was set before for the same type in the same world."""
+    world = on.number(event.world)
+    _tuning_end(on, world, event.type)
+    row = TuningRow(event.fuzzy, event.phonetic, event.embedding, event.margin, event.most, LIVE, event.details)
+    _put_tuning(on.tables, Tuning(world, event.type, on.seq, row))
+
+
+def apply_untuned(on: Applier, event: ev.Untuned) -> None:
+    """What was set ends."""
+    _tuning_end(on, on.number(event.world), event.type)
+
+
+def _tuning_end(on: Applier, world: int, type_name: str) -> None:
+    before = tuning_in(on.tables, world, type_name, on.seq)
+    if before is not None:
+        _put_tuning(on.tables, before._replace(row=before.row._replace(ended=on.seq)))
+
+
+def _put_tuning(tables: Tables, known: Tuning) -> None:
+    tables.tunings.put(_tuning_prefix(known.world, known.type) + U64.pack(known.seq), TUNING.pack(*known.row))
+
+
+def _tuning_prefix(world: int, type_name: str) -> bytes:
+    """What the keys of a type in a world begin with."""
+    name = type_name.encode()
+    return U64.pack(world) + U16.pack(len(name)) + name
+
+
+def _tuning(key: bytes, value: bytes) -> Tuning:
+    start = U64.size + U16.size
+    end = start + U16.unpack_from(key, U64.size)[0]
+    world, seq = U64.unpack_from(key)[0], U64.unpack_from(key, end)[0]
+    return Tuning(world, key[start:end].decode(), seq, TuningRow._make(TUNING.unpack(value)))

@@ -1,0 +1,290 @@
+"""Blocking: short keys by which names that may be alike find each other without a look at all the others.
+
+``blocks`` has each form of each name under a handful of keys (see :mod:`.blocking`), once for all who have it;
+``holders`` says who they are, and ``forms`` which forms a world has had, so that an erasure finds what it has to take
+away.
+
+Where a form stands in the blocks, and where one looks for those that are like it. Pure.
+
+A *block* is a group of forms with something in common; ``blocks`` keeps each in an order in which those that are most
+alike stand next to each other, so that a look at a few of a very full one is a look at its likeliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice, repeat
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from worlddb.projections.tables.names.canonical import Form, form_of, forms, forms_of, sound_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.scan import among
+from worlddb.projections.tables.storage.schema import U16, U32, U64
+
+MAX_BLOCKED_WORDS: Final = 4
+"""Words of a name that count for blocking."""
+
+MAX_PLACE_BYTES: Final = 16
+"""How much of what orders a block is kept."""
+
+WIDE: Final = 96
+"""How many forms of a block are looked at in which names differ in one word."""
+
+NARROW: Final = 24
+"""How many forms of every other block are looked at."""
+
+
+class Place(NamedTuple):
+    """A block, where in it, and how many forms are looked at around there. ``same_sound``: they sound alike as a
+    whole."""
+
+    key: bytes
+    at: bytes
+    most: int = NARROW
+    same_sound: bool = False
+
+
+def places(form: Form) -> list[bytes]:
+    """The blocks that a form is in, each with its place there.
+
+    By the sounds of all of its words; by those of all but one, beside the names that lack the word and in the order of
+    the others' spelling and of the word; by how two words begin. Names that are written in one word or in two meet by
+    the beginning and end of the whole. A name of two words is also found by how both end, one of four and more by the
+    sounds of the first and the last, and every one by how its given name begins.
+    """
+    blocks = _Blocks(form)
+    words, sounds = blocks.words, blocks.sounds
+    found = [blocks.sounding(sounds)]
+    found += [key + at for key, at in blocks.likenesses()]
+    found += [blocks.sounding(others.sounds) + others.place for others in blocks.all_but_one()]
+    if len(words) > 1:
+        found.append(blocks.given() + _place(" ".join(words)))
+    if len(words) > 3:
+        found.append(blocks.ends() + _place(" ".join(words[1:-1])))
+    return found
+
+
+def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
+    """Where those are who may be like a form, the likeliest first; a given name alone too if that is asked for."""
+    blocks = _Blocks(form)
+    words, sounds = blocks.words, blocks.sounds
+    whole = blocks.sounding(sounds)
+    yield Place(whole, b"", WIDE, same_sound=True)
+    others = [(blocks.sounding(each.sounds), each.place) for each in blocks.all_but_one()]
+    yield from (Place(key, at, WIDE) for key, at in others)
+    yield from (Place(key, at) for key, at in blocks.likenesses())
+    yield Place(whole, _spelled(words))
+    yield from (Place(key, b"") for key, _ in others)
+    if len(words) == 2 or len(words) > 3:
+        yield Place(blocks.ends(), _place(" ".join(words[1:-1])))
+    if len(words) > 3:
+        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+    if by_given_name:
+        yield from _by_given_name(blocks)
+
+
+def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
+    """As :func:`looked_up`, for what a form is with words that nobody gave in this way: another given name."""
+    blocks = _Blocks(form._replace(words=words))
+    whole, sounds = blocks.sounding(blocks.sounds), blocks.sounds
+    yield Place(whole, b"")
+    if len(words) > 1:
+        yield Place(whole, _spelled(blocks.words))
+    if len(words) > 2:
+        yield Place(blocks.sounding([sounds[0], blocks.last_sound]), b"")
+    if by_given_name:
+        yield from _by_given_name(blocks)
+
+
+def _by_given_name(blocks: _Blocks) -> Iterator[Place]:
+    """Where the given name alone is, and where the whole names are that begin with it."""
+    yield Place(blocks.given(), _place(blocks.words[0]), WIDE)
+    yield Place(blocks.sounding(blocks.sounds[:1]), b"")
+
+
+class _Others(NamedTuple):
+    """All words of a form but one: their sounds, and the place of the form among those that have these sounds."""
+
+    sounds: list[str]
+    place: bytes
+
+
+class _Blocks:
+    """The keys of a form's blocks. Its marks are in all of them, for those of names that are alike are equal."""
+
+    def __init__(self, form: Form) -> None:
+        self.words = form.words[:MAX_BLOCKED_WORDS]
+        self.sounds = [sound_of(word) for word in self.words]
+        self._joined = "".join(form.words)
+        self.last_sound = sound_of(form.words[-1])
+        self._marks = crc32("\x1f".join(form.marks).encode()) if form.marks else 0
+
+    def key(self, told: str) -> bytes:
+        return U32.pack(crc32(told.encode(), self._marks))
+
+    def sounding(self, sounds: Sequence[str]) -> bytes:
+        """The block of the names that have these sounds and at most one other word."""
+        return self.key(f"sound {' '.join(sorted(sounds))}")
+
+    def given(self) -> bytes:
+        """The block of the whole names whose given name begins like this form's, of which it may be cut short."""
+        return self.key(f"given {self.words[0][:3]}")
+
+    def ends(self) -> bytes:
+        """The block of longer names whose first and last words sound like this form's."""
+        return self.key(f"ends {_ordered(self.sounds[0], self.last_sound)}")
+
+    def all_but_one(self) -> list[_Others]:
+        """What is left of two words and more without one of them, for each."""
+        words, sounds = self.words, self.sounds
+        if len(words) == 1:
+            return []
+        return [
+            _Others(
+                sounds[:left_out] + sounds[left_out + 1 :],
+                (_spelled(words[:left_out] + words[left_out + 1 :]) + word.encode())[:MAX_PLACE_BYTES],
+            )
+            for left_out, word in enumerate(words)
+        ]
+
+    def likenesses(self) -> Iterator[tuple[bytes, bytes]]:
+        """The blocks of what is like the form in another way than by sound, with its places there."""
+        words, joined = self.words, self._joined
+        yield self.key(f"whole {joined[:3]} {joined[-3:]}"), _place(joined)
+        if len(words) == 1:
+            yield self.key(f"begin {joined[:3]}"), _place(joined)
+            yield self.key(f"end {joined[-4:]}"), _place(joined)
+        elif len(words) == 2:
+            first, last = words
+            yield self.key(f"end {_ordered(first[-3:], last[-3:])}"), _place(_ordered(first, last))
+        for one, other in combinations(sorted(words), 2):
+            rest = [word for word in words if word not in (one, other)]
+            yield self.key(f"begin {one[:2]} {other[:2]}"), _place(" ".join((one[2:], other[2:], *rest)))
+
+
+def _ordered(one: str, other: str) -> str:
+    return f"{one} {other}" if one <= other else f"{other} {one}"
+
+
+def _place(text: str) -> bytes:
+    return text.encode()[:MAX_PLACE_BYTES]
+
+
+def _spelled(words: Sequence[str]) -> bytes:
+    """Two bytes for the spelling of words in any order. They stand behind those that have no other word."""
+    return U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
+
+
+UNNAMED_TYPES: Final = frozenset({"Root", "Turn", "Session", "Conversation"})
+"""Types whose names are positions and dates: nothing is a second one of them under another spelling."""
+
+SAME_FORM: Final = 8
+"""How many worlds of one and the same form a lookup gives; of five thousand people with one name, the earliest do."""
+
+MAX_NAMESAKES: Final = 512
+"""How many worlds of one form are asked whether they are where somebody is looked for."""
+
+_END: Final = b"\0"
+"""Behind what orders a block, and behind a form; neither has this byte."""
+
+_PLACE_AT: Final = 1 + U32.size
+"""Where the place begins in a key, behind the table's byte and the block's key."""
+
+
+def put_name(tables: Tables, node: int, name: str) -> None:
+    """Put a name that a world has from now on into its blocks."""
+    number = U64.pack(node)
+    for form in forms(name):
+        text = form.text.encode()
+        if tables.forms.get(number + text) is None:
+            tables.forms.put(number + text, b"")
+            tables.holders.put(_holders_of(text) + number, b"")
+            value = _in_order(form)
+            for key in _block_rows(form):
+                tables.blocks.put(key, value)
+
+
+def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
+    """As :func:`put_name`, for new worlds that are in no block yet; their numbers are as they are stored."""
+    form_rows: dict[bytes, None] = {}
+    holder_rows: list[bytes] = []
+    known: dict[str, Form] = {}
+    for number, name in zip(numbers, names, strict=True):
+        for form in forms_of(name):
+            text = form.text.encode()
+            row = number + text
+            if row not in form_rows:
+                form_rows[row] = None
+                holder_rows.append(_holders_of(text) + number)
+                known[form.text] = form
+    block_rows: dict[bytes, bytes] = {}
+    for form in known.values():
+        block_rows.update(zip(_block_rows(form), repeat(_in_order(form))))
+    tables.forms.put_new(list(form_rows), repeat(b""))
+    tables.holders.put_new(holder_rows, repeat(b""))
+    tables.blocks.put_new(list(block_rows), block_rows.values())
+
+
+def forget_names(tables: Tables, node: int) -> None:
+    """Take every form that a world ever had away from it, and out of the blocks if nobody else has it."""
+    number = U64.pack(node)
+    for row, _ in list(tables.forms.scan(number)):
+        text = row[len(number) :]
+        tables.forms.put(row, None)
+        tables.holders.put(_holders_of(text) + number, None)
+        form = form_of(text.decode())
+        if form is not None and next(tables.holders.scan(_holders_of(text)), None) is None:
+            for key in _block_rows(form):
+                tables.blocks.put(key, None)
+
+
+class Around(NamedTuple):
+    """Forms of a block, with their words in order where they are not, and whether these are all of it. The first
+    ``alone`` have nothing that those of the block need not have."""
+
+    forms: dict[bytes, bytes]
+    is_whole: bool
+    alone: int
+
+
+def around(tables: Tables, place: Place) -> Around:
+    """The forms around a place."""
+    pairs, is_whole = tables.blocks.around(place.key, place.at, place.most)
+    alone = sum(key[_PLACE_AT : _PLACE_AT + 1] == _END for key, _ in pairs) if place.same_sound else 0
+    return Around({key.rpartition(_END)[2]: value for key, value in pairs}, is_whole, alone)
+
+
+def holders(
+    tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True, *, nodes: Sequence[int] | None = None
+) -> Iterator[int]:
+    """The earliest worlds that ever had a form and that are here: among the earliest of all, or among ``nodes``, in
+    ascending order."""
+    prefix = _holders_of(text.encode())
+    earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
+    pairs = earliest if nodes is None else among(tables.holders, prefix, nodes)
+    found = (int.from_bytes(key[len(prefix) :], "big") for key, _ in pairs)
+    return islice(filter(here, found), SAME_FORM)
+
+
+def is_held_by_more(tables: Tables, text: str, than: int) -> bool:
+    """True if more worlds than so many ever had a form."""
+    return next(islice(tables.holders.scan(_holders_of(text.encode())), than, None), None) is not None
+
+
+def form_in(key: bytes) -> str:
+    """The form that a row of the blocks is of."""
+    return key.rpartition(_END)[2].decode()
+
+
+def _holders_of(text: bytes) -> bytes:
+    return U32.pack(crc32(text)) + text + _END
+
+
+def _block_rows(form: Form) -> list[bytes]:
+    ending = _END + form.text.encode()
+    return [place + ending for place in places(form)]
+
+
+def _in_order(form: Form) -> bytes:
+    return b"" if form.ordered == form.text else form.ordered.encode()

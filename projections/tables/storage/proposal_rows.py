@@ -1,0 +1,114 @@
+"""Proposals by the pair that they are about, so that those about some worlds are found without a look at the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.ids import short
+from worlddb.projections.tables.storage.scan import among
+from worlddb.projections.tables.storage.schema import (
+    ACCEPTED,
+    PAIR_KEY,
+    PENDING,
+    REJECTED,
+    U64,
+    U64_U64,
+    UNDONE,
+    ProposalRow,
+)
+from worlddb.projections.tables.storage.transaction import WholeTables, missing_row
+from worlddb.projections.tables.storage.write_buffer import Table
+
+if TYPE_CHECKING:
+    from worlddb.projections.tables.apply.apply import Applier
+
+_STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
+
+
+class Staged(NamedTuple):
+    """A proposal, after when it was staged: by which commit, and as which of those of the commit, from 0 on."""
+
+    seq: int
+    place: int
+    proposal: bytes
+
+
+def apply_proposed(on: Applier, event: ev.Proposed) -> None:
+    """A pair of worlds waits for a decision."""
+    source, target = on.number(event.source), on.number(event.target)
+    row = ProposalRow(
+        source,
+        target,
+        event.source_version,
+        event.target_version,
+        on.number(event.home),
+        on.seq,
+        event.valid_from,
+        event.details,
+        event.nonce,
+        event.handler_version,
+        PENDING,
+        0,
+    )
+    on.tables.put_proposal(event.proposal, row)
+    key = PAIR_KEY.pack(max(source, target), min(source, target), on.seq, on.staged)
+    on.tables.pairs.put(key, event.proposal)
+    on.staged += 1
+
+
+def apply_decided(on: Applier, event: ev.Decided) -> None:
+    """Somebody decided about a pair."""
+    row = on.tables.proposal(event.proposal)
+    if row is None:
+        raise KeyError(f"commit {on.seq} names the unknown proposal {event.proposal.hex()}")
+    status = _STATUSES[event.decision]
+    on.tables.put_proposal(event.proposal, row._replace(status=status, decided=on.seq))
+    on.tables.decisions.put(event.proposal + U64.pack(on.seq), bytes([status]))
+
+
+def latest_about(tables: WholeTables, one: int, other: int) -> bytes | None:
+    """The latest proposal about an unordered pair of nodes."""
+    pair = _pair(one, other)
+    found = tables.pairs.last(pair, pair + b"\xff" * (PAIR_KEY.size - U64_U64.size))
+    return None if found is None else found[1]
+
+
+def latest_among(tables: WholeTables, nodes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
+    """The latest proposal about each pair of some nodes, after the lower and the higher of the two.
+
+    ``nodes`` are in ascending order, and so are the pairs.
+    """
+    latest = {(lower, higher): staged.proposal for lower, higher, staged in _about(tables.pairs, nodes)}
+    yield from ((lower, higher, latest[lower, higher]) for lower, higher in sorted(latest))
+
+
+def staged_by_pair(tables: WholeTables, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+    """Every proposal, pair by pair; or those alone of which both sides are among ``nodes``, in ascending order."""
+    if nodes is not None:
+        yield from (staged for *_, staged in _about(tables.pairs, nodes))
+        return
+    for key, proposal in tables.pairs.scan(b""):
+        _, _, seq, place = PAIR_KEY.unpack(key)
+        yield Staged(seq, place, proposal)
+
+
+def staging_of(tables: WholeTables, proposal: bytes, row: ProposalRow) -> Staged:
+    """When a proposal was staged."""
+    for key, found in tables.pairs.scan(_pair(row.source, row.target) + U64.pack(row.seq)):
+        if found == proposal:
+            return Staged(row.seq, PAIR_KEY.unpack(key)[3], proposal)
+    raise missing_row(f"place of the proposal {short(proposal)} in commit {row.seq}")
+
+
+def _about(pairs: Table, nodes: Sequence[int]) -> Iterator[tuple[int, int, Staged]]:
+    for node in nodes:
+        for key, proposal in among(pairs, U64.pack(node), nodes):
+            higher, lower, seq, place = PAIR_KEY.unpack(key)
+            yield lower, higher, Staged(seq, place, proposal)
+
+
+def _pair(one: int, other: int) -> bytes:
+    """What the keys of an unordered pair of nodes begin with."""
+    return U64_U64.pack(max(one, other), min(one, other))

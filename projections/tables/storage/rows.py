@@ -1,0 +1,388 @@
+"""The tables of one transaction, and the few reads that writers and readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import repeat
+
+from worlddb.log.model.hashing import edge_end
+from worlddb.log.model.trie import Trie
+from worlddb.projections.tables.storage.proposal_rows import Staged, staged_by_pair
+from worlddb.projections.tables.storage.scan import (
+    among,
+    edge_place,
+    edge_row,
+    edges_known,
+    node_row,
+    outgoing_edge,
+    version_row,
+)
+from worlddb.projections.tables.storage.schema import (
+    ALIAS,
+    CONTAINS_CODE,
+    EDGE,
+    EDGE_KEY,
+    EDGE_PLACE,
+    EDGE_PREFIX,
+    EDGE_TARGET,
+    EDGE_TARGET_SEQ,
+    EDGE_TYPE_CODES,
+    FIRST_CUSTOM_CODE,
+    LIVE,
+    NODE,
+    PROPOSAL,
+    ROOT_NODE,
+    TRIE_EDGES,
+    TRIE_MEMBERS,
+    U16,
+    U64,
+    U64_U64,
+    UNFOLLOWED,
+    VERSION,
+    VERSION_KEY,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    ProposalRow,
+    VersionRow,
+)
+from worlddb.projections.tables.storage.transaction import Footing, Standing, TrieNodes, WholeTables, missing_row
+from worlddb.projections.tables.storage.write_buffer import Pair, Table
+
+_CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
+
+
+class Tables(WholeTables):
+    """The rows of all tables in one LMDB transaction; writes stay in memory until :meth:`flush`."""
+
+    # -- nodes and versions
+
+    def node_of(self, lineage: bytes) -> int | None:
+        """The number of a lineage."""
+        number = self._cache.numbers.get(lineage)
+        if number is None:
+            # Those that are new in this transaction are in the cache.
+            stored = self._lineages.get(lineage)
+            if stored is None:
+                return None
+            number = int.from_bytes(stored, "big")
+            if self.writing:
+                self._cache.numbers[lineage] = number
+        return number
+
+    def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:
+        """The numbers of lineages where this transaction has looked them up or given them out before."""
+        return map(self._cache.numbers.get, lineages)
+
+    def number_new(self, lineage: bytes, node: int, row: NodeRow) -> None:
+        """Number a new lineage; its row is written with those of all nodes, and its others are owed."""
+        self._cache.numbers[lineage] = node
+        self._cache.nodes[node] = row
+        self._cache.put_nodes.add(node)
+
+    def number_all_new(self, lineages: Sequence[bytes], nodes: range, rows: Iterable[NodeRow]) -> None:
+        """As :meth:`number_new`, for many."""
+        self._cache.numbers.update(zip(lineages, nodes, strict=True))
+        self._cache.nodes.update(zip(nodes, rows, strict=False))
+        self._cache.put_nodes.update(nodes)
+
+    def node(self, node: int) -> NodeRow:
+        row = self._cache.nodes.get(node)
+        if row is None:
+            stored = self.nodes.get(U64.pack(node))
+            if stored is None:
+                raise missing_row(f"node {node}")
+            row = node_row(NODE.unpack(stored))
+            if self.writing:
+                self._cache.nodes[node] = row
+        return row
+
+    def put_node(self, node: int, row: NodeRow) -> None:
+        self.known.forget(row.lineage)
+        self._cache.nodes[node] = row
+        self._cache.put_nodes.add(node)
+
+    def version(self, node: int, version: int) -> VersionRow:
+        row = self._cache.versions.get((node, version))
+        if row is None:
+            if self.owed is not None and (owed := self.owed.first_version_owed(node)) is not None:
+                return owed
+            stored = self._versions.get(VERSION_KEY.pack(node, version))
+            if stored is None:
+                raise missing_row(f"version {version} of node {node}")
+            row = version_row(VERSION.unpack(stored))
+            if self.writing:
+                self._cache.versions[node, version] = row
+        return row
+
+    def put_version(self, node: int, version: int, row: VersionRow) -> None:
+        self._cache.versions[node, version] = row
+        self._cache.put_versions.add((node, version))
+
+    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
+        """All versions, newest first."""
+        for version in range(self.node(node).versions, 0, -1):
+            yield version, self.version(node, version)
+
+    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
+        """All aliases ever, in the order they were given."""
+        for key, value in self.alias_table.scan(U64.pack(node)):
+            yield VERSION_KEY.unpack(key)[1], AliasRow._make(ALIAS.unpack(value))
+
+    def put_alias(self, node: int, alias: int, row: AliasRow) -> None:
+        self.alias_table.put(VERSION_KEY.pack(node, alias), ALIAS.pack(*row))
+
+    def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        """(node, seq of first use) of every lineage that ever had the name, in log order; or those among ``nodes``,
+        in ascending order."""
+        return _first_uses(self.names, digest, nodes)
+
+    def is_name_known(self, digest: bytes) -> bool:
+        """True if some lineage has, or had, the name."""
+        if self.owed is not None and self.owed.is_name_owed(digest):
+            return True
+        return self._names.has_group(digest, fresh=False)
+
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        """As :meth:`named`, of lineages that ever had the type."""
+        return _first_uses(self.types, digest, nodes)
+
+    def standing(self, lineage: bytes) -> Standing | None:
+        """What an edge says of an end of this lineage; ``None`` if there is no such node."""
+        found = self.known.standings.get(lineage)
+        node = None if found is not None else self.node_of(lineage)
+        if node is not None:
+            row = self.node(node)
+            found = Standing(node, lineage, row.versions, edge_end(lineage, row.body))
+            self.known.standings[lineage] = found
+        return found
+
+    def footing(self, standing: Standing) -> Footing:
+        """What an edge takes from a source; the root world's has the beginning of time."""
+        found = self.known.footings.get(standing.lineage)
+        if found is None:
+            begins = self.version(standing.node, standing.versions).valid_from
+            containers = self.containers(standing.node)
+            home = containers[0] if containers else ROOT_NODE
+            found = Footing(begins, home, self.node(home).lineage)
+            self.known.footings[standing.lineage] = found
+        return found
+
+    # -- edges
+
+    def type_code(self, name: str) -> int | None:
+        """The code of an edge type; ``None`` if nothing of that type was ever written."""
+        code = EDGE_TYPE_CODES.get(name)
+        if code is None:
+            stored = self.edge_types.get(name.encode())
+            return None if stored is None else int.from_bytes(stored, "big")
+        return code
+
+    def give_type_code(self, name: str) -> int:
+        """The code of an edge type, given out now if it has none."""
+        code = EDGE_TYPE_CODES.get(name) or self.type_code(name)
+        if code is None:
+            code = FIRST_CUSTOM_CODE + sum(1 for _ in self.edge_types.scan(b""))
+            self.edge_types.put(name.encode(), U16.pack(code))
+        return code
+
+    def type_name(self, code: int) -> str:
+        """The name of an edge type."""
+        name = _CODE_NAMES.get(code)
+        if name is not None:
+            return name
+        wanted = U16.pack(code)
+        return next(key.decode() for key, value in self.edge_types.scan(b"") if value == wanted)
+
+    def place_of(self, edge: bytes) -> EdgePlace | None:
+        """Where the row of an edge is."""
+        stored = self.edges.get(edge)
+        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+
+    def place_of_key(self, nonce: bytes) -> EdgePlace | None:
+        """Where the row of the edge with a keyed nonce is."""
+        stored = self.edge_keys.get(nonce)
+        return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
+
+    def edge(self, place: EdgePlace) -> EdgeRow:
+        return self._edge_at(EDGE_KEY.pack(*place), place)
+
+    def _edge_at(self, key: bytes, place: EdgePlace) -> EdgeRow:
+        """The row of an edge by its key in ``out``."""
+        stored = self.out.get(key)
+        if stored is None:
+            raise missing_row(f"edge {place.edge} from node {place.source}")
+        return edge_row(EDGE.unpack(stored))
+
+    def put_edge(self, place: EdgePlace, row: EdgeRow) -> None:
+        self.out.put(EDGE_KEY.pack(*place), EDGE.pack(*row))
+
+    def put_unlinked_back(self, target: int, place: EdgePlace, unlinked: int) -> None:
+        """An edge as seen from its target, retracted by commit ``unlinked``."""
+        if place.type == CONTAINS_CODE:
+            self.containers(target).remove(place.source)
+            self.known.forget(self.node(target).lineage)
+        self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
+
+    def contained(self, target: int, source: int) -> None:
+        """Keep what is known of a node's containers true: they are read before the first change of them is put."""
+        containers = self.containers(target)
+        containers.append(source)
+        if len(containers) == 1:
+            self.known.forget(self.node(target).lineage)
+
+    def outgoing(
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges from a node written up to commit ``known_by``, by type and then in log order; ``after`` an edge number
+        with one type."""
+        fresh = node >= self.first_new_node and code is not None and not after
+        pairs = self._group(self.out, node, code, after, fresh=fresh)
+        if known_by == LIVE:
+            return map(outgoing_edge, pairs)
+        return edges_known(self.out, node, code, pairs, outgoing_edge, known_by)
+
+    def between(
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges of a type from any of some nodes to any of others, or to any at all, written up to commit ``known_by``.
+        The rows of edges to other nodes are not decoded."""
+        for group in self.out.scan_each(EDGE_PREFIX.pack(source, code) for source in sources):
+            for pair in group:
+                target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
+                if seq > known_by:
+                    break
+                if targets is None or target in targets:
+                    yield outgoing_edge(pair)
+
+    def live_targets(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that have not been unlinked, in log order."""
+        if self.owed is not None and code in UNFOLLOWED:
+            self.owed.pay()
+        prefix = EDGE_PREFIX.pack(node, code)
+        pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
+        ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
+        targets = [target for target, unlinked in ends if unlinked == LIVE]
+        if self.owed is not None:
+            targets += self.owed.targets_owed(node, code)
+        return targets
+
+    def incoming(
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Edges to a node written up to commit ``known_by``, by type and then in log order, but for those unlinked up
+        to commit ``known_after``."""
+
+        def decode(pair: Pair) -> tuple[EdgePlace, EdgeRow] | None:
+            key, value = pair
+            if U64_U64.unpack(value)[1] <= known_after:
+                return None
+            # The key in ``out`` is this one, but for the node that it begins with.
+            there = value[: U64.size] + key[U64.size :]
+            place = edge_place(EDGE_KEY.unpack(there))
+            return place, self._edge_at(there, place)
+
+        return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
+
+    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """As :meth:`incoming` of one type, the latest first. What was written later still is passed over."""
+        prefix = EDGE_PREFIX.pack(node, code)
+        for key, value in self.back.scan(prefix, prefix + U64.pack(LIVE), reverse=True):
+            there = value[: U64.size] + key[U64.size :]
+            place = edge_place(EDGE_KEY.unpack(there))
+            row = self._edge_at(there, place)
+            if row.seq <= known_by:
+                yield place, row
+
+    def _group(
+        self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
+    ) -> Iterator[Pair]:
+        """The pairs of a node in ``out`` or ``back``, of one type or of all."""
+        if code is None:
+            return table.scan_groups(U64.pack(node), self._prefixes(node))
+        prefix = EDGE_PREFIX.pack(node, code)
+        return table.scan_fresh(prefix) if fresh else table.scan(prefix, prefix + U64.pack(after + 1))
+
+    def _prefixes(self, node: int) -> Iterator[bytes]:
+        """The groups of a node in ``out`` or ``back``, type by type."""
+        yield from (EDGE_PREFIX.pack(node, code) for code in EDGE_TYPE_CODES.values())
+        yield from sorted(U64.pack(node) + code for _, code in self.edge_types.scan(b""))
+
+    def has_incoming(self, node: int, code: int) -> bool:
+        """True if a node was ever the target of an edge of a type."""
+        if self.owed is not None and code in UNFOLLOWED:
+            self.owed.pay()
+        if self.owed is not None and self.owed.is_target_owed(node, code):
+            return True
+        return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
+
+    def containers(self, node: int) -> list[int]:
+        """The worlds that contain a node now, in log order. The list may be the cache's own: for reading only."""
+        found = self._cache.containers.get(node)
+        if found is None:
+            found = [] if node >= self.first_new_node else self._stored_containers(node)
+            if self.writing:
+                self._cache.containers[node] = found
+        return found
+
+    def _stored_containers(self, node: int) -> list[int]:
+        pairs = self._back.stored(EDGE_PREFIX.pack(node, CONTAINS_CODE))
+        ends = [U64_U64.unpack(value) for _, value in pairs]
+        return [source for source, unlinked in ends if unlinked == LIVE]
+
+    # -- identity
+
+    def proposal(self, proposal: bytes) -> ProposalRow | None:
+        stored = self.proposals.get(proposal)
+        return None if stored is None else ProposalRow._make(PROPOSAL.unpack(stored))
+
+    def put_proposal(self, proposal: bytes, row: ProposalRow) -> None:
+        self.proposals.put(proposal, PROPOSAL.pack(*row))
+
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+        """Every proposal, pair by pair; or those alone of which both sides are among ``nodes``, in ascending order."""
+        return staged_by_pair(self, nodes)
+
+    def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:
+        for key, value in self.proposals.scan(b""):
+            yield key, ProposalRow._make(PROPOSAL.unpack(value))
+
+    # -- world hashes
+
+    def members(self, node: int) -> Trie:
+        """The trie of a world's members: lineage to world hash."""
+        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_MEMBERS), 16, 32)
+
+    def interior_edges(self, node: int) -> Trie:
+        """The trie of a world's interior edges: edge ids."""
+        return Trie(TrieNodes(self.tries, U64.pack(node) + TRIE_EDGES), 32, 0)
+
+    def put_hashes(self, nodes: Sequence[int], seq: int, stored: Sequence[bytes]) -> None:
+        """Put the world hashes of nodes after a commit, as they are stored."""
+        self._cache.hashes.update(zip(nodes, stored, strict=True))
+        self.hashes.put_new(list(map(U64_U64.pack, nodes, repeat(seq))), stored)
+
+    def current_hash(self, node: int) -> bytes | None:
+        """The stored value of the world hash in force now."""
+        found = self._cache.hashes.get(node)
+        if found is None:
+            row = self.hash_row(node, LIVE)
+            if row is None:
+                return None
+            found = row[1]
+            if self.writing:
+                self._cache.hashes[node] = found
+        return found
+
+    def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
+        """(commit, stored value) of the world hash in force at ``seq``."""
+        found = self.hashes.last(U64.pack(node), U64_U64.pack(node, seq))
+        return None if found is None else (U64_U64.unpack(found[0])[1], found[1])
+
+
+def _first_uses(table: Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+    """Node and commit of pairs of ``names`` or ``types``."""
+    pairs = table.scan(digest) if nodes is None else among(table, digest, nodes)
+    for key, value in pairs:
+        yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")

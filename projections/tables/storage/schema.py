@@ -1,0 +1,348 @@
+"""The tables' rows, byte by byte. Integers are big-endian; keys hold numbers given out in log order.
+
+| table | key | value |
+|---|---|---|
+| ``progress`` | ``applied`` | :class:`Progress` |
+| | ``reclustered`` | u64 seq up to which the resolver has looked again |
+| ``nodes`` | u64 node | :class:`NodeRow` |
+| ``lineages`` | 16-byte lineage | u64 node |
+| ``versions`` | u64 node, u32 version | :class:`VersionRow` |
+| ``closings`` | u8 kind, u64 node or edge, u32 version (0: edge), u64 seq | i64 valid_to, superseder or nothing |
+| ``names`` | 16-byte name digest, u64 node | u64 seq of the first use |
+| ``types`` | 8-byte type digest, u64 node | u64 seq of the first use |
+| ``aliases`` | u64 node, u32 alias | :class:`AliasRow` |
+| ``out`` | u64 source, u16 type, u64 edge | :class:`EdgeRow` |
+| ``back`` | u64 target, u16 type, u64 edge | u64 source, u64 seq of the unlink or :data:`LIVE` |
+| ``edges`` | 32-byte edge id | u64 source, u16 type, u64 edge |
+| ``edge_keys`` | 16-byte keyed nonce | as in ``edges`` |
+| ``edge_types`` | name of a type that is not built in | u16 type |
+| ``tries`` | u64 node, u8 kind, path | a trie node, see :mod:`worlddb.log.model.trie` |
+| ``hashes`` | u64 node, u64 seq | world hash, and where not both empty, members root and edges root |
+| ``proposals`` | 32-byte proposal id | :class:`ProposalRow` |
+| ``decisions`` | 32-byte proposal id, u64 seq | u8 status |
+| ``pairs`` | u64 higher node, u64 lower node, u64 seq, u32 place in the commit | 32-byte proposal id |
+| ``keys`` | 32-byte idempotency digest | u64 seq |
+| ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
+| ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.storage.log_tree` |
+
+
+| ``erasures`` | u64 node | :class:`ErasureRow` of the last erasure |
+| ``forbidden`` | 32-byte keyed hash of a text | u64 seq of the erasure that forbade it first |
+| ``registrations`` | u16 length of an edge type, the type, u64 world, u64 seq | :class:`RegistrationRow` |
+| | ``00 00`` | u64 seq of the last change in this table |
+| ``spaces`` | u32 space | :class:`SpaceRow` |
+| ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
+| ``forms`` | u64 node, a form that it ever had, see :mod:`.matching` | nothing |
+| ``blocks`` | u32 key, place in the block, ``00``, a form | its words in order if they are not, see :mod:`.blocking` |
+| ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
+| ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
+| | ``02``, u32 space | u64 seq that dropped it |
+| ``holders`` | u32 checksum of a form, the form, ``00``, u64 node | nothing |
+| ``retracted`` | u64 home, u64 edge that is not ``contains`` | as in ``edges`` |
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from worlddb.log.model.events import DigestOf, RewriteName
+
+TABLES: Final = (
+    "progress",
+    "nodes",
+    "lineages",
+    "versions",
+    "closings",
+    "names",
+    "types",
+    "aliases",
+    "out",
+    "back",
+    "edges",
+    "edge_keys",
+    "edge_types",
+    "tries",
+    "hashes",
+    "proposals",
+    "decisions",
+    "pairs",
+    "keys",
+    "bookmarks",
+    "log_tree",
+    "erasures",
+    "forbidden",
+    "registrations",
+    "spaces",
+    "vectors",
+    "forms",
+    "blocks",
+    "tunings",
+    "space_changes",
+    "holders",
+    "retracted",
+)
+
+FIRST_TABLE_BYTE: Final = 0x40
+"""The first key byte of the first table in :data:`TABLES`; the others follow in order. New tables go at the end."""
+
+PREFIX_BYTES: Final = {
+    "closings": 13,
+    "names": 16,
+    "types": 8,
+    "aliases": 8,
+    "out": 10,
+    "back": 10,
+    "hashes": 8,
+    "decisions": 32,
+    "pairs": 8,
+    "bookmarks": 16,
+    "forms": 8,
+    "blocks": 4,
+    "space_changes": 1,
+    "holders": 4,
+    "retracted": 8,
+}
+"""How much of a key names the group that is scanned together."""
+
+ROOT_NODE: Final = 0
+LIVE: Final = 2**64 - 1
+"""An edge that has not been unlinked, an alias that has not been taken back."""
+
+CLOSING_VERSION: Final = 0
+CLOSING_EDGE: Final = 1
+TRIE_MEMBERS: Final = b"m"
+TRIE_EDGES: Final = b"e"
+
+CONTAINS: Final = "contains"
+EDGE_TYPE_CODES: Final = {
+    CONTAINS: 1,
+    "refers_to": 2,
+    "supersedes": 3,
+    "same_as": 4,
+    "contradicts": 5,
+    "implies": 6,
+    "derived_from": 7,
+    "instance_of": 8,
+    "subtype_of": 9,
+    "causes": 10,
+    "precedes": 11,
+}
+"""The default ontology (paper Table 2). Other types get codes from :data:`FIRST_CUSTOM_CODE` in log order."""
+FIRST_CUSTOM_CODE: Final = 256
+CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
+SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
+
+UNFOLLOWED: Final = frozenset(EDGE_TYPE_CODES[name] for name in ("refers_to", "implies", "instance_of", "same_as"))
+"""Types whose handlers follow no edges: it is not kept where they lead before they are rows."""
+
+PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
+STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")
+
+U16 = struct.Struct(">H")
+U32 = struct.Struct(">I")
+U64 = struct.Struct(">Q")
+U64_U64 = struct.Struct(">QQ")
+VERSION_KEY = struct.Struct(">QI")
+CLOSING_KEY = struct.Struct(">BQIQ")
+CLOSING_PREFIX = struct.Struct(">BQI")
+TIME = struct.Struct(">q")
+EDGE_KEY = struct.Struct(">QHQ")
+EDGE_PREFIX = struct.Struct(">QH")
+EDGE_PLACE = struct.Struct(">QHQ")
+PAIR_KEY = struct.Struct(">QQQI")
+
+
+class Progress(NamedTuple):
+    """How far the tables have applied, the next numbers to give out, and the layout of all tables."""
+
+    seq: int
+    next_node: int
+    next_edge: int
+    layout: int
+
+
+PROGRESS = struct.Struct(">QQQH")
+LAYOUT: Final = 3
+"""The version of all that this page says; 0 had no number. Whoever changes a row, or what it means, counts it up.
+
+Layout 1 had a form in its blocks once for each of its holders, layout 2 of each pair the latest proposal alone."""
+LAYOUT_BYTES: Final = 2
+NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
+
+
+class NodeRow(NamedTuple):
+    """A lineage. ``ended`` is the commit that retired or superseded it, 0 if none did; ``body`` its newest version."""
+
+    lineage: bytes
+    created: int
+    t_create: int
+    versions: int
+    aliases: int
+    ended: int
+    body: bytes
+
+
+NODE = struct.Struct(">16sQqIIQ32s")
+
+
+class VersionRow(NamedTuple):
+    """A version. ``valid_to`` is as last closed, by commit ``closed`` (0: never; earlier closings in ``closings``).
+
+    ``position`` and ``details`` are blob positions in commit ``seq``.
+    """
+
+    body: bytes
+    seq: int
+    valid_from: int
+    valid_to: int
+    closed: int
+    position: int
+    details: int
+    name: bytes
+    type: bytes
+
+
+VERSION = struct.Struct(">32sQqqQii16s8s")
+
+
+class EdgeRow(NamedTuple):
+    """An edge, in the ``out`` table. ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
+
+    edge: bytes
+    target: int
+    home: int
+    source_version: int
+    target_version: int
+    seq: int
+    unlinked: int
+    valid_from: int
+    valid_to: int
+    closed: int
+    details: int
+    handler_version: int
+
+
+EDGE = struct.Struct(">32sQQIIQQqqQiH")
+EDGE_TARGET = struct.Struct(">32xQ24xQ")
+"""``target`` and ``unlinked`` alone, for following edges."""
+EDGE_TARGET_SEQ = struct.Struct(">32xQ16xQ")
+"""``target`` and ``seq`` alone, for finding edges to some nodes."""
+
+
+class EdgePlace(NamedTuple):
+    """Where an edge's row is: the key in ``out``."""
+
+    source: int
+    type: int
+    edge: int
+
+
+class AliasRow(NamedTuple):
+    """An alias: the text at ``position`` of the aliases in blob ``details`` of commit ``seq``."""
+
+    name: bytes
+    seq: int
+    removed: int
+    details: int
+    position: int
+
+
+ALIAS = struct.Struct(">16sQQiI")
+
+
+class ProposalRow(NamedTuple):
+    """A staged ``same_as``; ``status`` as of commit ``decided`` (0: pending since ``seq``)."""
+
+    source: int
+    target: int
+    source_version: int
+    target_version: int
+    home: int
+    seq: int
+    valid_from: int
+    details: int
+    nonce: bytes
+    handler_version: int
+    status: int
+    decided: int
+
+
+PROPOSAL = struct.Struct(">QQIIQQqi16sHBQ")
+
+
+class BookmarkRow(NamedTuple):
+    """A named moment: the commit that it stands for, and the blob of the commit that set it which holds the name."""
+
+    marked: int
+    body: int
+    details: int
+
+
+BOOKMARK = struct.Struct(">Qii")
+
+
+class ErasureRow(NamedTuple):
+    """The commit that erased a lineage's texts, and the blob in it that says under which reference."""
+
+    seq: int
+    details: int
+
+
+ERASURE = struct.Struct(">Qi")
+
+
+class RegistrationRow(NamedTuple):
+    """An edge type in force in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still).
+
+    ``digest_of`` and the bits of ``rewrites`` are places in :data:`DIGESTS` and :data:`REWRITES`.
+    """
+
+    digest: bytes
+    handler_version: int
+    digest_of: int
+    rewrites: int
+    functional: int
+    ended: int
+    details: int
+
+
+REGISTRATION = struct.Struct(">32sHBBBQi")
+DIGESTS: Final[tuple[DigestOf, ...]] = ("built_in", "name", "source")
+REWRITES: Final[tuple[RewriteName, ...]] = (
+    "hide_closed",
+    "show_conflicts",
+    "widen_types",
+    "cross_worlds",
+    "unify_identities",
+)
+
+
+class SpaceRow(NamedTuple):
+    """An embedding space: the commit that opened it, its blob there, and up to which commit it is filled."""
+
+    seq: int
+    model: int
+    dimension: int
+    through: int
+
+
+SPACE = struct.Struct(">QiIQ")
+SPACE_KEY = struct.Struct(">I")
+VECTOR_KEY = struct.Struct(">IQI")
+VECTOR = struct.Struct(">Qi")
+
+
+class TuningRow(NamedTuple):
+    """The resolver's thresholds in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still)."""
+
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    ended: int
+    details: int
+
+
+TUNING = struct.Struct(">ddddIQi")

@@ -1,0 +1,354 @@
+"""The tables of one transaction as a whole: opened, cleared, and written.
+
+What stands between one transaction's tables and its rows: a cache of rows, and tries inside a table.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, starmap
+from typing import Final, NamedTuple, Protocol
+
+import lmdb
+
+from worlddb.log.model.errors import DamagedStore, NewerFormat, OlderTables
+from worlddb.projections.tables.storage.schema import (
+    FIRST_TABLE_BYTE,
+    LAYOUT,
+    LAYOUT_BYTES,
+    NODE,
+    NOTHING_APPLIED,
+    PREFIX_BYTES,
+    PROGRESS,
+    TABLES,
+    U64,
+    VERSION,
+    VERSION_KEY,
+    NodeRow,
+    Progress,
+    VersionRow,
+)
+from worlddb.projections.tables.storage.write_buffer import Table
+
+MAX_KNOWN: Final = 50_000
+"""How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
+
+
+class Standing(NamedTuple):
+    """What an edge says of one of its ends: ``end`` is the lineage and its newest body as the edge's hash has them."""
+
+    node: int
+    lineage: bytes
+    versions: int
+    end: bytes
+
+
+class Footing(NamedTuple):
+    """What an edge takes from its source if it is not told: where that begins, and the first world that contains it."""
+
+    begins: int
+    home: int
+    home_lineage: bytes
+
+
+class Known:
+    """What the next edges need to know of worlds, by lineage. It follows from the log up to one commit."""
+
+    __slots__ = ("chain", "footings", "standings")
+
+    def __init__(self) -> None:
+        self.chain = b""
+        """The hash of the commit that it is true after."""
+        self.standings: dict[bytes, Standing] = {}
+        self.footings: dict[bytes, Footing] = {}
+
+    def forget(self, lineage: bytes) -> None:
+        """Something about a world has changed."""
+        self.standings.pop(lineage, None)
+        self.footings.pop(lineage, None)
+
+
+class Memory:
+    """What a writer knows of worlds from one commit to the next, unless somebody else commits between them."""
+
+    def __init__(self) -> None:
+        self._known = Known()
+
+    def take(self, chain: bytes) -> Known:
+        """What is true after the commit with this hash, to be kept again when the next one is made."""
+        known, self._known = self._known, Known()
+        return known if known.chain == chain else Known()
+
+    def keep(self, known: Known, chain: bytes) -> None:
+        """Remember what is true after the commit with this hash; what was learnt first goes if it is too much."""
+        for held in (known.standings, known.footings):
+            for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
+                del held[lineage]
+        known.chain = chain
+        self._known = known
+
+
+class RowCache:
+    """What one transaction has read and put, as rows: a write reads the same few rows many times over."""
+
+    __slots__ = ("containers", "hashes", "nodes", "numbers", "put_nodes", "put_versions", "versions")
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+        self.nodes: dict[int, NodeRow] = {}
+        self.put_nodes: set[int] = set()
+        self.versions: dict[tuple[int, int], VersionRow] = {}
+        self.put_versions: set[tuple[int, int]] = set()
+        self.containers: dict[int, list[int]] = {}
+        self.hashes: dict[int, bytes] = {}
+
+
+class TrieNodes:
+    """One trie's nodes inside the ``tries`` table."""
+
+    def __init__(self, table: Table, prefix: bytes) -> None:
+        self._table = table
+        self._prefix = prefix
+
+    def get(self, path: bytes) -> bytes | None:
+        return self._table.get(self._prefix + path)
+
+    def put(self, path: bytes, node: bytes) -> None:
+        self._table.put(self._prefix + path, node)
+
+    def delete(self, path: bytes) -> None:
+        self._table.put(self._prefix + path, None)
+
+
+_APPLIED: Final = b"applied"
+_UNNUMBERED_BYTES: Final = PROGRESS.size - LAYOUT_BYTES
+_ROOMS: Final = {
+    name: (bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
+}
+"""What every read would otherwise work out again for each table."""
+
+
+def missing_row(what: str) -> DamagedStore:
+    """The error for a row that another row names and that is not there."""
+    return DamagedStore(f"The tables have no {what}", "Run `worlddb verify --deep`, then `worlddb rebuild tables`")
+
+
+def _layout_of(applied: bytes | None) -> int | None:
+    """The layout that the row ``applied`` names, which every later one has in the same place; 0 for the shorter row
+    that named none. ``None`` if there is no row, or one that no release wrote: then the tables are derived again."""
+    if applied is None or len(applied) == _UNNUMBERED_BYTES:
+        return None if applied is None else 0
+    layout = int.from_bytes(applied[_UNNUMBERED_BYTES : PROGRESS.size], "big")
+    return layout if layout > LAYOUT or (layout and len(applied) == PROGRESS.size) else None
+
+
+def _refuse_newer(layout: int) -> None:
+    if layout > LAYOUT:
+        raise NewerFormat(
+            f"The store's tables have layout {layout}; this release knows layouts up to {LAYOUT}",
+            "Upgrade WorldDB; the store itself is untouched",
+        )
+
+
+class Owing(Protocol):
+    """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.owed`."""
+
+    def pay(self) -> None:
+        """Put the rows."""
+
+    def first_version_owed(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is owed."""
+
+    def is_name_owed(self, digest: bytes) -> bool:
+        """True if a new lineage has the name, and the tables do not know it yet."""
+
+    def targets_owed(self, node: int, code: int) -> list[int]:
+        """Where the edges of a type from a node lead that are not in the tables yet."""
+
+    def is_target_owed(self, node: int, code: int) -> bool:
+        """True if an edge of a type to a node is not in the tables yet."""
+
+
+class _Opened:
+    """A table that most reads do without, as an attribute that is made when it is first asked for: to make all of them
+    would take longer than many a read does. Those that most need are made at once, as their attributes are found
+    faster."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, tables: WholeTables, owner: type) -> Table:
+        found = tables.table(self._name)
+        setattr(tables, self._attribute, found)
+        return found
+
+
+class WholeTables:
+    """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`.
+
+    While a commit is decided, rows of new worlds and edges may be owed: they are put all at once, in columns, before
+    anybody reads a table that they belong to. Those tables are properties here for no other reason.
+    """
+
+    closings = _Opened("closings")
+    _types = _Opened("types")
+    alias_table = _Opened("aliases")
+    _edges = _Opened("edges")
+    _edge_keys = _Opened("edge_keys")
+    edge_types = _Opened("edge_types")
+    tries = _Opened("tries")
+    hashes = _Opened("hashes")
+    proposals = _Opened("proposals")
+    decisions = _Opened("decisions")
+    pairs = _Opened("pairs")
+    keys = _Opened("keys")
+    bookmarks = _Opened("bookmarks")
+    log_tree = _Opened("log_tree")
+    erasures = _Opened("erasures")
+    forbidden = _Opened("forbidden")
+    registrations = _Opened("registrations")
+    spaces = _Opened("spaces")
+    vectors = _Opened("vectors")
+    _forms = _Opened("forms")
+    _blocks = _Opened("blocks")
+    tunings = _Opened("tunings")
+    space_changes = _Opened("space_changes")
+    _holders = _Opened("holders")
+    retracted = _Opened("retracted")
+
+    def __init__(self, txn: lmdb.Transaction) -> None:
+        self.first_new_node = 2**64
+        """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
+        self.writing = False
+        """Set while a commit is being applied: rows that were read are kept until the flush."""
+        self.owed: Owing | None = None
+        self.known = Known()
+        """What is known of worlds, for edges; handed on by whoever writes."""
+        self._cache = RowCache()
+        self._txn = txn
+        self._opened: dict[str, Table] = {}
+        self.progress_table = self.table("progress")
+        self.nodes = self.table("nodes")
+        self._lineages = self.table("lineages")
+        self._versions = self.table("versions")
+        self._names = self.table("names")
+        self._out = self.table("out")
+        self._back = self.table("back")
+
+    def table(self, name: str) -> Table:
+        """A table by its name in the schema, whether or not all of its rows are in it."""
+        found = self._opened.get(name)
+        if found is None:
+            found = self._opened[name] = Table(self._txn, *_ROOMS[name])
+        return found
+
+    def paid(self, table: Table) -> Table:
+        """A table with all of its rows in it."""
+        if self.owed is not None:
+            self.owed.pay()
+        return table
+
+    @property
+    def lineages(self) -> Table:
+        return self.paid(self._lineages)
+
+    @property
+    def versions(self) -> Table:
+        return self.paid(self._versions)
+
+    @property
+    def names(self) -> Table:
+        return self.paid(self._names)
+
+    @property
+    def types(self) -> Table:
+        return self.paid(self._types)
+
+    @property
+    def out(self) -> Table:
+        return self.paid(self._out)
+
+    @property
+    def back(self) -> Table:
+        return self.paid(self._back)
+
+    @property
+    def edges(self) -> Table:
+        return self.paid(self._edges)
+
+    @property
+    def edge_keys(self) -> Table:
+        return self.paid(self._edge_keys)
+
+    @property
+    def forms(self) -> Table:
+        return self.paid(self._forms)
+
+    @property
+    def blocks(self) -> Table:
+        return self.paid(self._blocks)
+
+    @property
+    def holders(self) -> Table:
+        return self.paid(self._holders)
+
+    def progress(self) -> Progress:
+        """How far the tables have applied.
+
+        Raises:
+            OlderTables, NewerFormat: they have another layout than this release's.
+        """
+        stored = self.progress_table.get(_APPLIED)
+        layout = _layout_of(stored)
+        if stored is None or layout is None:
+            return NOTHING_APPLIED
+        if layout != LAYOUT:
+            _refuse_newer(layout)
+            raise OlderTables(
+                f"The store's tables have layout {layout}; this release writes and reads {LAYOUT}",
+                "Run `worlddb upgrade`: it makes a backup, then derives them from the log again",
+            )
+        return Progress(*PROGRESS.unpack(stored))
+
+    def layout(self) -> int:
+        """The version of the tables' layout; 0 if they are older than that number, today's if there are none.
+
+        Raises:
+            NewerFormat: a newer release has written them.
+        """
+        stored = self.progress_table.get(_APPLIED)
+        found = _layout_of(stored)
+        layout = LAYOUT if found is None else found
+        _refuse_newer(layout)
+        return layout
+
+    def put_progress(self, progress: Progress) -> None:
+        self.progress_table.put(_APPLIED, PROGRESS.pack(*progress))
+
+    def flush(self) -> None:
+        """Write what has been put, table by table and sorted."""
+        if self.owed is not None:
+            self.owed.pay()
+        cache = self._cache
+        rows = map(cache.nodes.__getitem__, cache.put_nodes)
+        self.nodes.put_new(list(map(U64.pack, cache.put_nodes)), starmap(NODE.pack, rows))
+        for key in cache.put_versions:
+            self._versions.put(VERSION_KEY.pack(*key), VERSION.pack(*cache.versions[key]))
+        self._cache = RowCache()
+        for name in filter(self._opened.__contains__, TABLES):
+            self._opened[name].flush()
+
+    def clear(self) -> None:
+        self.owed = None
+        self.known = Known()
+        self._cache = RowCache()
+        for name in TABLES:
+            self.table(name).clear()
+
+    def by_name(self) -> dict[str, Table]:
+        """Every table by its name, in the order of the schema."""
+        if self.owed is not None:
+            self.owed.pay()
+        return {name: self.table(name) for name in TABLES}
