@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from worlddb.reconciler.embedder import Embedder, mean_of, unit_vectors
-from worlddb.reconciler.models import DEFAULT_EMBEDDER
+from worlddb.reconciler.embedding.embedder import Embedder, mean_of, unit_vectors
+from worlddb.reconciler.embedding.models import DEFAULT_EMBEDDER
 
 CHROMA_BATCH: Final = 5_000
 

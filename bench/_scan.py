@@ -16,10 +16,10 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import cdist
 
 from worlddb.projections.tables.names.canonical import forms
-from worlddb.reconciler.resolving.given_names import is_short_for
-from worlddb.reconciler.resolving.scores import Likeness, likeness
-from worlddb.reconciler.resolving.thresholds import Thresholds
-from worlddb.reconciler.resolving.verdict import Considered, Resolved, judge
+from worlddb.reconciler.similarity.name_guards import is_short_for
+from worlddb.reconciler.similarity.scores import Likeness, likeness
+from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.similarity.verdict import Considered, Resolved, judge
 
 _ROUNDING = 1e-6
 """Scores of a whole column are of single precision."""

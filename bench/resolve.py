@@ -30,13 +30,13 @@ from worlddb.projections.tables.names.blocks import around
 from worlddb.projections.tables.names.canonical import forms
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.reconciler.commands import Create
-from worlddb.reconciler.context import Context
-from worlddb.reconciler.draft import Draft, FreshNonces
-from worlddb.reconciler.resolver import verdict
-from worlddb.reconciler.resolving.thresholds import Thresholds
-from worlddb.reconciler.resolving.verdict import Resolved, Verdict
-from worlddb.reconciler.searching import Search, places_of
+from worlddb.reconciler.commands.commands import Create
+from worlddb.reconciler.entity_resolution.candidate_search import Search, places_of
+from worlddb.reconciler.entity_resolution.resolver import verdict
+from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.similarity.verdict import Resolved, Verdict
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 _COLUMNS: Final = ("names", "decided by", "candidates", "p50 ms", "p95 ms", "p50 ms of the processor", "p95 ms of it")
 _BATCH: Final = 10_000

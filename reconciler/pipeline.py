@@ -25,25 +25,32 @@ from worlddb.projections.tables.storage.log_tree import add_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.projections.tables.storage.transaction import Memory
-from worlddb.reconciler import commands as cmd
-from worlddb.reconciler import recording, resolver
-from worlddb.reconciler.checks import check
-from worlddb.reconciler.context import Context
-from worlddb.reconciler.decide import decide
-from worlddb.reconciler.details import add_details
-from worlddb.reconciler.draft import Draft, FreshNonces
-from worlddb.reconciler.erasing import plan
-from worlddb.reconciler.extraction import Ingest, commands_of
-from worlddb.reconciler.hearing import Hearing, Overtaken
-from worlddb.reconciler.importing import Arrival
-from worlddb.reconciler.ontology import Ontology
-from worlddb.reconciler.outcome import Receipt, Refusal
-from worlddb.reconciler.plain import PlainDecider
-from worlddb.reconciler.receipts import key_digest, receipt_of, refused, repeated_receipt, secret_of, unchanged
-from worlddb.reconciler.references import node_ref
-from worlddb.reconciler.resolver import Match
-from worlddb.reconciler.resolving.thresholds import Resolving
-from worlddb.reconciler.tuning import setting_for
+from worlddb.reconciler.bundle_import.importing import Arrival
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.outcome import Receipt, Refusal
+from worlddb.reconciler.commands.validation import check
+from worlddb.reconciler.decisions.bulk import PlainDecider
+from worlddb.reconciler.decisions.configuration import setting_for
+from worlddb.reconciler.dispatch import decide
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.entity_resolution import resolver
+from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.erasure.erasure_plan import plan
+from worlddb.reconciler.erasure.extraction_guard import Hearing, Overtaken
+from worlddb.reconciler.ingest.extraction import Ingest, commands_of
+from worlddb.reconciler.similarity.thresholds import Resolving
+from worlddb.reconciler.transaction import receipts
+from worlddb.reconciler.transaction.context import Context, node_ref
+from worlddb.reconciler.transaction.draft import Draft, FreshNonces
+from worlddb.reconciler.transaction.receipts import (
+    add_details,
+    key_digest,
+    receipt_of,
+    refused,
+    repeated_receipt,
+    secret_of,
+    unchanged,
+)
 
 LARGE_BATCH: Final = 1_000
 """From how many commands on a batch is decided with the cycle collector paused."""
@@ -188,7 +195,7 @@ def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequenc
 
 def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
-    draft, given = ctx.draft, recording.given(command)
+    draft, given = ctx.draft, receipts.given(command)
     details, events = add_details(draft, command, given), len(draft.events)
     decided = decide(ctx, command, details, matches)
     if details != NONE and len(draft.events) == events:
@@ -197,7 +204,7 @@ def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> N
         details = NONE
     draft.refs.append(decided.ref)
     draft.staged = decided.staged and (draft.staged or not draft.commands)
-    draft.commands.append(recording.record(command, given, decided.body, details, ctx.secret))
+    draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
 
 
 def commit(memory: Memory | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:

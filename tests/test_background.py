@@ -13,9 +13,8 @@ import pytest
 import worlddb
 from worlddb import Database
 from worlddb.projections.indexes import vector_index
-from worlddb.reconciler import background, catchup
-from worlddb.reconciler.background import Background
-from worlddb.reconciler.lease import background_lease
+from worlddb.reconciler.background import embedding_backfill, worker
+from worlddb.reconciler.background.worker import Background, background_lease
 
 PATIENCE = 180.0
 
@@ -50,7 +49,7 @@ def model() -> Letters:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(worker, "AGAIN_SECONDS", 0.02)
 
 
 def serving(folder: Path, model: Letters) -> Database:
@@ -179,8 +178,8 @@ def test_how_much_is_embedded_for_one_commit_follows_from_how_long_the_model_tak
         model.batches.append(len(texts))
         return [[1.0] * 4 for _ in texts]
 
-    monkeypatch.setattr(catchup, "monotonic", lambda: now)
-    monkeypatch.setattr(catchup, "FIRST_TEXTS", 8)
+    monkeypatch.setattr(embedding_backfill, "monotonic", lambda: now)
+    monkeypatch.setattr(embedding_backfill, "FIRST_TEXTS", 8)
     monkeypatch.setattr(model, "embed", slow)
     with worlddb.open(tmp_path / "store", embedder=model) as db:
         with db.batch() as tx:

@@ -17,7 +17,7 @@ from tests.faults.points import EXIT_STATUS
 from tests.faults.traces import traces
 from worlddb import BackupMismatch, DamagedStore, Database, ManualClock, ReadOnlyBackup
 from worlddb.log.store import environment
-from worlddb.reconciler import copying
+from worlddb.reconciler.backup import copying
 
 
 class Interrupted(Exception):

@@ -22,13 +22,13 @@ from worlddb.projections.tables.names.canonical import MAX_FORM_CHARACTERS, form
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.projections.tables.storage.write_buffer import Table
-from worlddb.reconciler.commands import Create
-from worlddb.reconciler.context import Context
-from worlddb.reconciler.draft import Draft, FreshNonces
-from worlddb.reconciler.resolver import MAX_WEIGHED, verdict
-from worlddb.reconciler.resolving.scores import likeness
-from worlddb.reconciler.resolving.verdict import Ambiguous, Considered, Resolved, Verdict, judge
-from worlddb.reconciler.searching import Search, places_of
+from worlddb.reconciler.commands.commands import Create
+from worlddb.reconciler.entity_resolution.candidate_search import Search, places_of
+from worlddb.reconciler.entity_resolution.resolver import MAX_WEIGHED, verdict
+from worlddb.reconciler.similarity.scores import likeness
+from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, Resolved, Verdict, judge
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 
 GIVEN = ("Anna", "Anne", "Hannah", "Mark", "Marc", "Bob", "Robert", "Katherine", "Catherine", "Wei", "Mary")
 FAMILY = ("Smith", "Smyth", "Chen", "Chan", "Müller", "Mueller", "Knight", "Wright", "O'Neill")

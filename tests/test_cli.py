@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
-from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.tools.cli import stores
 from worlddb.tools.cli.main import COMMANDS, main
 from worlddb.tools.cli.worlds import EDGE_TYPES

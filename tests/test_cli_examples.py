@@ -19,7 +19,7 @@ from tests.faults import forge
 from tests.running import DAY
 from tests.test_importers_locomo import record
 from worlddb import ManualClock
-from worlddb.reconciler.health import installation
+from worlddb.reconciler.diagnostics import installation
 from worlddb.tools.cli.main import COMMANDS, main
 
 NOT_RUN = {
@@ -169,7 +169,7 @@ def bench(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     monkeypatch.setattr(installation, "CHECKS", installation.CHECKS[:2])
     # The stronger model is an extra; what the examples do is the same with any other one.
     letters = worlddb.CallableEmbedder(lambda texts: [[text.count(each) for each in "abcd"] for text in texts], "abc")
-    monkeypatch.setattr("worlddb.reconciler.embedders.named.MINILM", letters)
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", letters)
     yield workshop
 
 

@@ -14,7 +14,7 @@ from tests.running import Here
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
     """A store with two texts; ``minilm`` is a model that every installation has."""
     model = worlddb.CallableEmbedder(lambda texts: [[text.count(each) for each in "abc"] for text in texts], "letters")
-    monkeypatch.setattr("worlddb.reconciler.embedders.named.MINILM", model)
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", model)
     run = Here(capsys, tmp_path / "store")
     run("create", "Fact", "one", "--content", "aab")
     run("create", "Fact", "two", "--content", "ccc")

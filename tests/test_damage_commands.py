@@ -13,7 +13,7 @@ import pytest
 from tests.faults import forge
 from tests.faults.commands import SERVES, WITHOUT_A_STORE, Known, every_line, try_commands
 from tests.faults.damaged import named_seq, verified
-from worlddb.reconciler.health import installation
+from worlddb.reconciler.diagnostics import installation
 from worlddb.tools.cli.main import COMMANDS
 
 PLAIN_FLIPS, SOAK_FLIPS = 4, 1000

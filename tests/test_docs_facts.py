@@ -16,10 +16,10 @@ from tests.tidy.tree import ROOT
 from worlddb.log.model import blobs, codec, events, hashing, limits
 from worlddb.projections.tables.storage import schema
 from worlddb.query.pipeline.steps import Step
-from worlddb.reconciler import commands
-from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
-from worlddb.reconciler.outcome import NOTES
-from worlddb.reconciler.recording import REST_FIELDS
+from worlddb.reconciler.commands import commands
+from worlddb.reconciler.commands.outcome import NOTES
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 _PUBLIC = """
     Identity KnownFact OlderTables Upgraded upgrade
@@ -194,7 +194,7 @@ def test_every_reason_for_a_refusal_and_every_note_is_in_the_reference() -> None
 
 
 def _acyclic(handler: object) -> bool:
-    from worlddb.reconciler.handler import AcyclicHandler
+    from worlddb.reconciler.edge_types.handler import AcyclicHandler
 
     return isinstance(handler, AcyclicHandler)
 

@@ -22,8 +22,8 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes import vector_index as vectors_module
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
-from worlddb.reconciler.health import derived, installation, locks, place, processes
-from worlddb.reconciler.lease import LEASE_FILE, background_lease
+from worlddb.reconciler.background.worker import LEASE_FILE, background_lease
+from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders
 from worlddb.tools.cli.main import main
 
 
@@ -130,26 +130,26 @@ def test_a_network_file_system_is_told(tmp_path: Path) -> None:
         f"32 22 0:41 / {share}/memory2 rw - ext4 /dev/sdb1 rw\n",
         "utf-8",
     )
-    (symptom,) = place.file_system(folder, mounts)
+    (symptom,) = location.file_system(folder, mounts)
     assert symptom.code == "network_file_system" and "nfs4" in symptom.what
-    assert list(place.file_system(tmp_path, mounts)) == []
-    assert list(place.file_system(folder, tmp_path / "nothing")) == []
+    assert list(location.file_system(tmp_path, mounts)) == []
+    assert list(location.file_system(folder, tmp_path / "nothing")) == []
 
 
 def test_a_full_disk_and_one_without_room_for_a_second_file_are_told(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(store)
-    for free, code in ((1000, "disk_full"), (place.LEAST_BYTES + 1, "little_room")):
+    for free, code in ((1000, "disk_full"), (location.LEAST_BYTES + 1, "little_room")):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
-        os.truncate(store / "data.mdb", place.LEAST_BYTES + 10_000)
-        assert code in {symptom.code for symptom in place.room(store)}
+        os.truncate(store / "data.mdb", location.LEAST_BYTES + 10_000)
+        assert code in {symptom.code for symptom in location.room(store)}
 
 
 def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_not(store: Path) -> None:
     for name in (".new-abcd", ".check-999999999-x", f".check-{os.getpid()}-x", ".scrub"):
         (store / name).mkdir()
-    told = {symptom.where for symptom in place.leftovers(store)}
+    told = {symptom.where for symptom in location.leftovers(store)}
     assert told == {str(store / name) for name in (".new-abcd", ".check-999999999-x", ".scrub")}
     assert wrong(store) == set() and "leftover" in found(store)
 
@@ -160,7 +160,7 @@ def test_what_ended_processes_left_behind_is_told_and_what_running_ones_use_is_n
 def test_a_lock_is_told_with_who_holds_it_and_a_stopped_holder_is_wrong(store: Path) -> None:
     import signal
 
-    assert list(locks.locks(store)) == []
+    assert list(lock_holders.locks(store)) == []
     with Remote(store, author="the other") as other:
         other.ask("create", "one")
         other.ask("signal_at", "locked", signal.SIGSTOP)
@@ -171,13 +171,13 @@ def test_a_lock_is_told_with_who_holds_it_and_a_stopped_holder_is_wrong(store: P
         assert "writer_stopped" in wrong(store), "the rest is looked at all the same"
         other.signal(signal.SIGCONT)
         other.answer()
-    assert list(locks.locks(store)) == []
+    assert list(lock_holders.locks(store)) == []
 
 
 def _until_told(store: Path) -> Symptom:
     """The process stops at a moment of its own."""
     for _ in range(2000):
-        told = [symptom for symptom in locks.locks(store) if symptom.wrong]
+        told = [symptom for symptom in lock_holders.locks(store) if symptom.wrong]
         if told:
             return told[0]
         pause(0.005)
@@ -189,7 +189,7 @@ def test_the_lease_and_an_indexs_lock_are_told(store: Path) -> None:
 
     with background_lease(store) as mine, locked(store / "indexes" / "text", 0.0):
         assert mine
-        told = {symptom.code: symptom for symptom in locks.locks(store)}
+        told = {symptom.code: symptom for symptom in lock_holders.locks(store)}
     assert told.keys() == {"lease_held", "index_held"}
     assert not any(symptom.wrong for symptom in told.values())
     assert str(store / LEASE_FILE) == told["lease_held"].where
@@ -200,7 +200,7 @@ def test_a_writer_on_another_machine_is_named_as_such(store: Path) -> None:
 
     (store / lock.HOLDER_FILE).write_text('{"pid": 7, "host": "elsewhere", "author": "agent"}')
     with filelock.FileLock(store / lock.LOCK_FILE):
-        (told,) = locks.locks(store)
+        (told,) = lock_holders.locks(store)
     assert "process 7 on elsewhere" in told.what
 
 
@@ -208,8 +208,8 @@ def test_the_state_of_a_process_is_read_whatever_its_name_is(tmp_path: Path) -> 
     for number, state_ in ((5, "T"), (6, "S")):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "stat").write_text(f"{number} (a) T (b)) {state_} 1 1")
-    assert processes.is_stopped(5, tmp_path)
-    assert not processes.is_stopped(6, tmp_path) and not processes.is_stopped(8, tmp_path)
+    assert lock_holders.is_stopped(5, tmp_path)
+    assert not lock_holders.is_stopped(6, tmp_path) and not lock_holders.is_stopped(8, tmp_path)
 
 
 # -- the data file
@@ -328,7 +328,7 @@ def test_an_index_of_another_store_is_told(store: Path, tmp_path: Path) -> None:
 
 
 def test_an_index_that_is_far_behind_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "FAR_BEHIND", 2)
+    monkeypatch.setattr(derived_state, "FAR_BEHIND", 2)
     assert "index_behind" not in found(store)
     with worlddb.open(store) as db:
         for name in ("a", "b", "c"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from worlddb.reconciler.health import installation
+from worlddb.reconciler.diagnostics import installation
 
 
 def test_another_python_is_told() -> None:

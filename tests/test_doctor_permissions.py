@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Symptom
-from worlddb.reconciler.health import installation
+from worlddb.reconciler.diagnostics import installation
 
 Hide = Callable[..., None]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.model.stores import day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Database, Valid, View
-from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 
 SIZE = 5
 ends = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))

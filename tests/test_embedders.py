@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import worlddb
-from worlddb.reconciler.embedder import unit_vectors
-from worlddb.reconciler.embedders import minilm
+from worlddb.reconciler.embedding import minilm
+from worlddb.reconciler.embedding.embedder import unit_vectors
 
 
 def lengths(texts: list[str]) -> list[list[float]]:
@@ -153,8 +153,8 @@ def test_a_package_that_is_not_installed_is_a_typed_error_with_the_command_that_
     name: str, package: str, install: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr("worlddb.reconciler.models.MINILM", worlddb.MiniLMEmbedder())
-    monkeypatch.setattr("worlddb.reconciler.embedders.named.MINILM", worlddb.MiniLMEmbedder())
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", worlddb.MiniLMEmbedder())
+    monkeypatch.setattr("worlddb.reconciler.embedding.models.MINILM", worlddb.MiniLMEmbedder())
     with worlddb.open(tmp_path / "store", embedder=name) as db:
         db.create("Fact", "one", content="abc")
         head = db.head()

@@ -17,8 +17,8 @@ from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedder import unit_vectors
-from worlddb.reconciler.spaces import find_space
+from worlddb.reconciler.embedding.embedder import unit_vectors
+from worlddb.reconciler.embedding.spaces import find_space
 
 
 class Letters:
@@ -114,7 +114,7 @@ def test_a_rebuild_and_a_deep_verification_do_not_ask_the_model(tmp_path: Path, 
 def test_a_commit_larger_than_a_batch_is_embedded_in_several(
     tmp_path: Path, letters: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.reconciler.catchup.BATCH_TEXTS", 3)
+    monkeypatch.setattr("worlddb.reconciler.background.embedding_backfill.BATCH_TEXTS", 3)
     with opened(tmp_path, letters) as db:
         with db.batch() as tx:
             for number in range(8):
@@ -209,7 +209,7 @@ def test_a_store_that_was_opened_without_an_embedder_says_so(tmp_path: Path) -> 
 def test_the_default_model_that_is_not_installed_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.reconciler.static_embedder.find_spec", lambda name: None)
+    monkeypatch.setattr("worlddb.reconciler.embedding.static_embedder.find_spec", lambda name: None)
     with opened(tmp_path, worlddb.StaticEmbedder()) as db:
         db.create("Fact", "one", content="abc")
         with pytest.raises(worlddb.ModelUnavailable, match="not installed"):
@@ -219,7 +219,7 @@ def test_the_default_model_that_is_not_installed_is_a_typed_error(
 def test_the_default_model_that_cannot_be_read_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlddb.reconciler.static_embedder.PACKAGE", "rich")
+    monkeypatch.setattr("worlddb.reconciler.embedding.static_embedder.PACKAGE", "rich")
     with opened(tmp_path, worlddb.StaticEmbedder()) as db:
         db.create("Fact", "one", content="abc")
         with pytest.raises(worlddb.ModelUnavailable, match="cannot be read"):

@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from worlddb import EndpointEmbedder, InputError, ModelUnavailable
-from worlddb.reconciler.embedders import endpoint
+from worlddb.reconciler.embedding import endpoint
 
 KEY = "sk-not-to-be-told"
 Act = Callable[["Handler", list[str]], None]

@@ -14,7 +14,7 @@ import pytest
 import worlddb
 from worlddb import Extractor
 from worlddb.log.model.errors import InputError, MalformedFile, RefusedError
-from worlddb.reconciler.turns import Turn
+from worlddb.reconciler.ingest.extraction import Turn
 from worlddb.tools.importers import FORMATS, IngestSummary, format_of, ingest_files, jsonlines
 
 

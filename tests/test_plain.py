@@ -15,8 +15,9 @@ from bench._workload import Loader, Mix, open_seeded
 from tests.model.stores import day, new_store
 from worlddb import Database, Receipt
 from worlddb.projections.tables.storage.transaction import MAX_KNOWN, Known, Memory, Standing
-from worlddb.reconciler import commands as cmd
-from worlddb.reconciler import pipeline, plain
+from worlddb.reconciler import pipeline
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import bulk
 
 FAR = 2**60
 """So many commands no batch has: all of them are decided one by one."""
@@ -140,14 +141,14 @@ def _told(ref: Any, known: list[str], position: int) -> cmd.Ref | tuple[cmd.Ref,
 def _count_decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How many commands of each kind were decided in one go."""
     counted: Counter[str] = Counter()
-    decide = plain.PlainDecider.decide
+    decide = bulk.PlainDecider.decide
 
-    def counting(decider: plain.PlainDecider, command: cmd.Command) -> bool:
+    def counting(decider: bulk.PlainDecider, command: cmd.Command) -> bool:
         found = decide(decider, command)
         counted[command.CODE] += found
         return found
 
-    monkeypatch.setattr(plain.PlainDecider, "decide", counting)
+    monkeypatch.setattr(bulk.PlainDecider, "decide", counting)
     return counted
 
 

@@ -15,9 +15,9 @@ from tests.model.stores import new_store
 from worlddb import Database, Extraction, InputError, ManualClock, ModelUnavailable, Node, SeededEntropy, Turn
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler import reclustering
-from worlddb.reconciler.lease import background_lease
-from worlddb.reconciler.neighbourhood import LABELLED_TYPES, MAX_EDGES, neighbourhood
+from worlddb.reconciler.background import reclustering
+from worlddb.reconciler.background.reclustering import LABELLED_TYPES, MAX_EDGES, neighbourhood
+from worlddb.reconciler.background.worker import background_lease
 from worlddb.tools.importers.run import ingest_files
 
 

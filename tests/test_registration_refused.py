@@ -107,9 +107,9 @@ def test_wrong_arguments_of_a_registration_are_told(tmp_path: Path) -> None:
 
 
 def test_the_number_of_types_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from worlddb.reconciler import registering
+    from worlddb.reconciler.decisions import configuration
 
-    monkeypatch.setattr(registering, "MAX_EDGE_TYPES", 3)
+    monkeypatch.setattr(configuration, "MAX_EDGE_TYPES", 3)
     with worlddb.open(tmp_path / "store") as db:
         for number in range(3):
             assert db.register(Tagged(f"type {number}", 1))
@@ -118,7 +118,7 @@ def test_the_number_of_types_is_limited(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_digest_is_of_the_source_of_a_handler_and_its_bases_or_of_its_name_where_there_is_none() -> None:
-    from worlddb.reconciler.ontology import describe
+    from worlddb.reconciler.edge_types.registry import describe
 
     def told(handler: Any) -> tuple[bytes, str]:
         described = describe(handler)

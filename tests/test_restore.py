@@ -13,7 +13,7 @@ from tests.running import Here
 from tests.test_backup import Interrupted, fill
 from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
 from worlddb.log.store import environment
-from worlddb.reconciler import copying
+from worlddb.reconciler.backup import copying
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from worlddb.log.model import events as ev
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
 from worlddb.reconciler import pipeline
-from worlddb.reconciler.context import Context
+from worlddb.reconciler.transaction.context import Context
 from worlddb.store import StoreReader
 
 SEEDS = 200

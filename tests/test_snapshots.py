@@ -19,8 +19,8 @@ from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler import copying
-from worlddb.reconciler.snapshots import SEAL_FILE, snapshots
+from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup.snapshots import SEAL_FILE, snapshots
 
 
 @pytest.fixture

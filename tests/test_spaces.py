@@ -13,7 +13,7 @@ import worlddb
 from worlddb import Database
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler import catchup
+from worlddb.reconciler.background import embedding_backfill
 
 
 class Letters:
@@ -88,7 +88,7 @@ def test_a_move_to_where_the_store_is_changes_nothing(db: Database) -> None:
 def test_a_move_that_broke_off_is_gone_on_with_and_the_old_space_answers_until_it_is_done(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catchup, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(embedding_backfill, "BATCH_TEXTS", 1)
     broken = Letters(NEW)
     broken.fails_after = 1
     with pytest.raises(worlddb.ModelUnavailable, match="pulled the plug"):

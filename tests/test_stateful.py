@@ -23,7 +23,7 @@ from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.query import build
-from worlddb.reconciler import neighbourhood
+from worlddb.reconciler.background import reclustering
 
 SEEN: Counter[str] = Counter()
 """What the whole run did, so that it can be asserted that it did something."""
@@ -348,7 +348,7 @@ CANARIES = {
         "version_validity",
         lambda tables, node, number, row, seq: Interval(row.valid_from, row.valid_to),
     ),
-    "another look that looks at nothing that is new": (neighbourhood, "_named", lambda event: ()),
+    "another look that looks at nothing that is new": (reclustering, "_named", lambda event: ()),
     "a proposal that forgets earlier decisions": (
         build,
         "decision_at",

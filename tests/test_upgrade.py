@@ -17,7 +17,7 @@ from worlddb import NewerFormat, OlderTables
 from worlddb.log.store import environment
 from worlddb.log.store.shared_environment import acquire, release
 from worlddb.projections.tables.storage import schema
-from worlddb.reconciler import snapshots
+from worlddb.reconciler.backup import snapshots
 from worlddb.tools.cli.main import main
 
 APPLIED = bytes([schema.FIRST_TABLE_BYTE]) + b"applied"

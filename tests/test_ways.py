@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.stores import new_store
-from worlddb.reconciler import reclustering
-from worlddb.reconciler.ways import MOST_KEPT, Ways
+from worlddb.reconciler.background import reclustering
+from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ways
 
 
 def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:

@@ -8,9 +8,9 @@ from typing import Any
 from worlddb.calling import Pending
 from worlddb.log.model.errors import InputError
 from worlddb.query.references import as_ref
-from worlddb.reconciler import commands as cmd
-from worlddb.reconciler.ontology import Ontology
-from worlddb.reconciler.outcome import Receipt
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.writing import Writing
 
 Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.query.references import as_ref
-from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.commands import commands as cmd
 
 
 class Pending(NamedTuple):

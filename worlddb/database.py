@@ -25,17 +25,16 @@ from worlddb.projections.tables.storage.transaction import Memory
 from worlddb.query.references import as_ref
 from worlddb.query.spec import rewritten
 from worlddb.reclustering import Reclusters
-from worlddb.reconciler import commands as cmd
-from worlddb.reconciler.background import Background
-from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
-from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.extraction import Extractor, Ingest
-from worlddb.reconciler.handler import EdgeHandler
-from worlddb.reconciler.ontology import Ontology, given_handlers
-from worlddb.reconciler.outcome import Note, Receipt
+from worlddb.reconciler.background.worker import Background
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.outcome import Note, Receipt
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology, given_handlers
+from worlddb.reconciler.embedding.embedder import Embedder
+from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
 from worlddb.reconciler.pipeline import Progress, Task, Writer, create_store, execute
-from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
-from worlddb.reconciler.turns import Turn
+from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.replaying import Replaying
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 from worlddb.vectors import VectorReader

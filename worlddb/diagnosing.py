@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from worlddb.log.model.clock import Clock, SystemClock
-from worlddb.reconciler.edges import DEFAULT_ONTOLOGY
-from worlddb.reconciler.handler import EdgeHandler
-from worlddb.reconciler.health.examination import examine, examine_installation
-from worlddb.reconciler.health.symptom import Diagnosis
-from worlddb.reconciler.ontology import Ontology, given_handlers
+from worlddb.reconciler.diagnostics.examination import examine, examine_installation
+from worlddb.reconciler.diagnostics.symptom import Diagnosis
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology, given_handlers
 from worlddb.store import folder_of
 
 

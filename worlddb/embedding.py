@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_NAME_BYTES, checked_amount, checked_number, checked_text
-from worlddb.reconciler.background import Background
-from worlddb.reconciler.catchup import Embedding, Progress, Reembedding, embed_behind, embed_pending, reembed
-from worlddb.reconciler.embedder import Embedder, checked_embedder
-from worlddb.reconciler.embedders.named import embedder_named
-from worlddb.reconciler.models import Models
+from worlddb.reconciler.background.embedding_backfill import (
+    Embedding,
+    Progress,
+    Reembedding,
+    embed_behind,
+    embed_pending,
+    reembed,
+)
+from worlddb.reconciler.background.worker import Background
+from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
+from worlddb.reconciler.embedding.models import Models, embedder_named
+from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
 from worlddb.reconciler.pipeline import Writer
-from worlddb.reconciler.spaces import EmbeddingSpace, described
 from worlddb.vectors import VectorReader
 
 AUTO: Final = "auto"

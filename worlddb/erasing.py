@@ -11,10 +11,10 @@ from worlddb.projections.scrub import finish_erasures
 from worlddb.query import erasures
 from worlddb.query.erasures import ErasureCheck, ErasureReceipt
 from worlddb.query.references import as_ref
-from worlddb.reconciler.checks import check
-from worlddb.reconciler.commands import Erase
-from worlddb.reconciler.outcome import Receipt
-from worlddb.reconciler.preview import ErasurePlan, preview
+from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.commands.validation import check
+from worlddb.reconciler.erasure.preview import ErasurePlan, preview
 from worlddb.viewing import Viewing
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from worlddb.reconciler.health.installation import CHECKS
-from worlddb.reconciler.health.symptom import Symptom
+from worlddb.reconciler.diagnostics.installation import CHECKS
+from worlddb.reconciler.diagnostics.symptom import Symptom
 
 
 def installation_symptoms() -> list[Symptom]:

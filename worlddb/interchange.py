@@ -17,9 +17,9 @@ from worlddb.query.lines import lines_of
 from worlddb.query.proving import bundle_proof
 from worlddb.query.references import as_ref
 from worlddb.query.view import View
-from worlddb.reconciler.commands import Import
-from worlddb.reconciler.importing import Arrival
-from worlddb.reconciler.outcome import Receipt
+from worlddb.reconciler.bundle_import.importing import Arrival
+from worlddb.reconciler.commands.commands import Import
+from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.store import folder_of
 from worlddb.viewing import Viewing

@@ -21,10 +21,10 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.proving import Proving
 from worlddb.query.journal import Entry, commit_entries, followed, journal
 from worlddb.query.stats import counts
-from worlddb.reconciler.backups import BackedUp
-from worlddb.reconciler.backups import backup as back_up
-from worlddb.reconciler.outcome import Receipt
-from worlddb.reconciler.stepping import decided
+from worlddb.reconciler.backup.backups import BackedUp
+from worlddb.reconciler.backup.backups import backup as back_up
+from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.transaction.receipts import decided
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 
 TABLES_NAME: Final = "tables"

@@ -83,36 +83,44 @@ from worlddb.query.records import (
 )
 from worlddb.query.reranking import Reranker, rerank
 from worlddb.query.view import View
-from worlddb.reconciler.again.comparing import DecidedEvent, Hypothesis, Redecision
-from worlddb.reconciler.again.redeciding import Redecided
-from worlddb.reconciler.backups import BackedUp, Restored
-from worlddb.reconciler.catchup import Embedding, Reembedding
-from worlddb.reconciler.embedder import Embedder
-from worlddb.reconciler.embedders.calling import CallableEmbedder
-from worlddb.reconciler.embedders.endpoint import EndpointEmbedder
-from worlddb.reconciler.embedders.minilm import MiniLMEmbedder
-from worlddb.reconciler.embedders.named import NAMES as EMBEDDERS
-from worlddb.reconciler.embedders.named import embedder_named
-from worlddb.reconciler.embedders.packages import FastembedEmbedder, SentenceTransformersEmbedder
-from worlddb.reconciler.extraction import Extraction, Extractor, Node, Relation
-from worlddb.reconciler.handler import AcyclicHandler, EdgeHandler, HandledEdge, Insert, PlainHandler, Rewritable
-from worlddb.reconciler.handler_context import HandlerContext, PairProposal, WorldText, Written
-from worlddb.reconciler.health.symptom import Diagnosis, Symptom
-from worlddb.reconciler.mentions.extractor import EntityExtractor
-from worlddb.reconciler.mentions.mention import KINDS as MENTION_KINDS
-from worlddb.reconciler.mentions.mention import Mention
-from worlddb.reconciler.outcome import Committed, Note, Receipt, Refused, Staged
-from worlddb.reconciler.preview import ErasurePlan
-from worlddb.reconciler.reclustering import Reclustering
-from worlddb.reconciler.replay import Replayed
-from worlddb.reconciler.resolving.scores import Likeness
-from worlddb.reconciler.resolving.thresholds import Thresholds
-from worlddb.reconciler.resolving.verdict import Considered, Contender, Tiebreaker
-from worlddb.reconciler.snapshots import Snapshot
-from worlddb.reconciler.spaces import EmbeddingSpace
-from worlddb.reconciler.static_embedder import StaticEmbedder
-from worlddb.reconciler.turns import Turn
-from worlddb.reconciler.upgrading import Upgraded
+from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding
+from worlddb.reconciler.background.reclustering import Reclustering
+from worlddb.reconciler.backup.backups import BackedUp, Restored, Upgraded
+from worlddb.reconciler.backup.snapshots import Snapshot
+from worlddb.reconciler.commands.outcome import Committed, Note, Receipt, Refused, Staged
+from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom
+from worlddb.reconciler.edge_types.handler import (
+    AcyclicHandler,
+    EdgeHandler,
+    HandledEdge,
+    HandlerContext,
+    Insert,
+    PairProposal,
+    PlainHandler,
+    Rewritable,
+    WorldText,
+    Written,
+)
+from worlddb.reconciler.embedding.adapter import CallableEmbedder
+from worlddb.reconciler.embedding.embedder import Embedder
+from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
+from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
+from worlddb.reconciler.embedding.models import NAMES as EMBEDDERS
+from worlddb.reconciler.embedding.models import embedder_named
+from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
+from worlddb.reconciler.embedding.spaces import EmbeddingSpace
+from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
+from worlddb.reconciler.erasure.preview import ErasurePlan
+from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
+from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
+from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KINDS
+from worlddb.reconciler.ingest.mentions.surface_forms import Mention
+from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis, Redecision
+from worlddb.reconciler.replay.redecide import Redecided
+from worlddb.reconciler.replay.replay import Replayed
+from worlddb.reconciler.similarity.scores import Likeness
+from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
 from worlddb.restoring import restore
 from worlddb.upgrading import upgrade
 

@@ -10,20 +10,20 @@ from worlddb.log.model.limits import HIGHEST_SEQ, MAX_AUTHOR_BYTES, checked_numb
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.log.store.log import LmdbLog
-from worlddb.reconciler.again.deciding import Deciding
-from worlddb.reconciler.again.history import Without
-from worlddb.reconciler.again.redeciding import Redecided
-from worlddb.reconciler.again.redeciding import redecide as redecide_commits
-from worlddb.reconciler.again.supposing import first_left_out, suppose
-from worlddb.reconciler.handler import EdgeHandler
-from worlddb.reconciler.ontology import given_handlers
+from worlddb.reconciler.backup.snapshots import Snapshot
+from worlddb.reconciler.backup.snapshots import take as take_snapshot
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import given_handlers
 from worlddb.reconciler.pipeline import Writer
-from worlddb.reconciler.receipts import secret_of
-from worlddb.reconciler.replay import Replayed
-from worlddb.reconciler.replay import replay as replay_records
-from worlddb.reconciler.resolving.thresholds import ByType, Resolving, Thresholds
-from worlddb.reconciler.snapshots import Snapshot
-from worlddb.reconciler.snapshots import take as take_snapshot
+from worlddb.reconciler.replay.decide_again import Deciding
+from worlddb.reconciler.replay.history import Without
+from worlddb.reconciler.replay.redecide import Redecided
+from worlddb.reconciler.replay.redecide import redecide as redecide_commits
+from worlddb.reconciler.replay.replay import Replayed
+from worlddb.reconciler.replay.replay import replay as replay_records
+from worlddb.reconciler.replay.what_if import first_left_out, suppose
+from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
+from worlddb.reconciler.transaction.receipts import secret_of
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 from worlddb.viewing import Viewing
 

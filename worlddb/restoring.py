@@ -9,7 +9,7 @@ from pathlib import Path
 from worlddb.log.model.errors import PlaceTaken
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.environment import Environment
-from worlddb.reconciler import backups
+from worlddb.reconciler.backup import backups
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, open_environment
 
 _AUTHOR = "restore"

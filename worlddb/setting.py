@@ -6,10 +6,10 @@ from typing import Any
 
 from worlddb.calling import Calling
 from worlddb.log.model.errors import InputError
-from worlddb.reconciler import commands as cmd
-from worlddb.reconciler.handler import EdgeHandler
-from worlddb.reconciler.ontology import Ontology
-from worlddb.reconciler.resolving.thresholds import Thresholds
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.similarity.thresholds import Thresholds
 
 
 class Setting(Calling):

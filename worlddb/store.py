@@ -26,7 +26,7 @@ from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.interiors import Interiors
 from worlddb.query.lanes.text import PresentTextLane
 from worlddb.query.snapshot import Snapshot
-from worlddb.reconciler.lease import LEASE_FILE
+from worlddb.reconciler.background.worker import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""

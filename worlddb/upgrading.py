@@ -10,7 +10,7 @@ from pathlib import Path
 from worlddb.keeping import backup_into
 from worlddb.log.model.errors import NotAStore
 from worlddb.projections.tables.storage.schema import LAYOUT
-from worlddb.reconciler import upgrading
+from worlddb.reconciler.backup import backups
 from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
 
 _AUTHOR = "upgrade"
@@ -18,7 +18,7 @@ _AUTHOR = "upgrade"
 
 def upgrade(
     path: str | Path, *, backup: str | Path | None = None, progress: Callable[[int, int], None] | None = None
-) -> upgrading.Upgraded:
+) -> backups.Upgraded:
     """Bring a store that an older release wrote up to date, in its place; a store that is so already is left alone.
 
     First a backup is made in the directory ``backup`` (default: beside the store, its name with ``.before-upgrade-N``,
@@ -40,4 +40,4 @@ def upgrade(
     ) as env:
         if not has_begun(env):
             raise NotAStore(f"There is no store at {folder}", "Check the path")
-        return upgrading.upgrade(env, partial(backup_into, env, into, _AUTHOR, progress), str(into), progress)
+        return backups.upgrade(env, partial(backup_into, env, into, _AUTHOR, progress), str(into), progress)

@@ -20,9 +20,9 @@ from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot import Space
-from worlddb.reconciler.embedding import given_vector, pending, query_vector
-from worlddb.reconciler.models import Models
-from worlddb.reconciler.spaces import OpenSpace, all_spaces, space_in_use
+from worlddb.reconciler.embedding.models import Models
+from worlddb.reconciler.embedding.spaces import OpenSpace, all_spaces, space_in_use
+from worlddb.reconciler.embedding.vectors_of_texts import given_vector, pending, query_vector
 from worlddb.store import FEED_COMMITS, StoreReader
 
 MAX_PENDING: Final = 1_000

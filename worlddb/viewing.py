@@ -21,7 +21,7 @@ from worlddb.query.snapshot import Snapshot
 from worlddb.query.spec import Spec
 from worlddb.query.view import View
 from worlddb.query.window import Window
-from worlddb.reconciler.ontology import Ontology
+from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.vectors import VectorReader
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from worlddb.calling import Pending
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike, parse_time
-from worlddb.reconciler import commands as cmd
+from worlddb.reconciler.commands import commands as cmd
 from worlddb.setting import Setting
 
 

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from worlddb.reconciler.embedder import mean_of, unit_vectors
-from worlddb.reconciler.models import DEFAULT_EMBEDDER
+from worlddb.reconciler.embedding.embedder import mean_of, unit_vectors
+from worlddb.reconciler.embedding.models import DEFAULT_EMBEDDER
 
 HITS: Final = 10
 """How many texts a search returns."""

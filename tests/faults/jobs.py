@@ -20,7 +20,7 @@ from tests.faults.answers import QUERIES, answers
 from tests.faults.children import Acknowledged
 from tests.faults.points import Cut, install
 from tests.faults.script import Run
-from worlddb.reconciler import copying
+from worlddb.reconciler.backup import copying
 
 
 def cut_run(folder: Path, acknowledgements: Path, at: int, how: str) -> None:

@@ -31,7 +31,7 @@ from worlddb import (
     Staged,
     View,
 )
-from worlddb.reconciler.receipts import CLOCK_BEHIND
+from worlddb.reconciler.transaction.receipts import CLOCK_BEHIND
 
 AUTHORS = ("ada", "bob")
 

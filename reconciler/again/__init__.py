@@ -1,1 +1,0 @@
-"""Recorded commands decided again: over the same history, or over one that never was."""

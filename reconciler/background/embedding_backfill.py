@@ -1,0 +1,201 @@
+"""Embedding what is behind: the model runs between two transactions, and each batch is a commit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from worlddb.log.model.clock import monotonic
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.background.worker import background_lease
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.embedding.embedder import Embedder
+from worlddb.reconciler.embedding.models import Models
+from worlddb.reconciler.embedding.spaces import DEFAULT_SPACE, all_spaces, find_space, space_in_use
+from worlddb.reconciler.embedding.vectors_of_texts import BATCH_TEXTS, check_model, command_of, next_batch, pending
+from worlddb.reconciler.pipeline import Writer, execute
+
+MOVES: Final = 10
+"""How often a move to another model begins again because texts were embedded in the old space meanwhile."""
+
+FIRST_TEXTS: Final = 256
+BATCH_SECONDS: Final = 5.0
+"""About how long the model runs for one commit: what a kill loses, and what closing a store waits for. The first batch
+shows how many texts that is."""
+
+Progress = Callable[[int], None]
+"""Told how many texts have been embedded."""
+
+
+class Embedding(NamedTuple):
+    """What a catch-up of vectors did: how many texts it embedded, how many have no vector yet, and what it wrote."""
+
+    embedded: int
+    pending: int
+    space: str
+    model: str
+    events: int
+    commits: int
+
+
+class Reembedding(NamedTuple):
+    """What a move to another model did, as an :class:`Embedding` of the new space.
+
+    ``in_use``: the new space answers now. ``before`` is the one that answered when it began, empty if there was none.
+    """
+
+    embedded: int
+    pending: int
+    space: str
+    model: str
+    events: int
+    commits: int
+    in_use: bool
+    before: str
+
+
+def embed_pending(
+    writer: Writer,
+    models: Models,
+    limit: int | None,
+    progress: Progress | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Embedding:
+    """Embed what has no vector yet in the space that answers, batch by batch, each a commit; at most about ``limit``
+    texts.
+
+    The model runs while the store is not locked. Two processes at once do no harm: whoever comes second writes nothing.
+
+    Raises:
+        InputError: the space was made by another model, or the embedder gave what is no vector.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    with writer.env.read() as txn:
+        space = space_in_use(LmdbLog(txn), Tables(txn))
+    name = DEFAULT_SPACE if space is None else space.name
+    return _fill(writer, models, models.to_fill(space), name, limit, progress, stopped)
+
+
+def embed_behind(writer: Writer, models: Models, stopped: Callable[[], bool]) -> Embedding | None:
+    """As :func:`embed_pending`, under the store's lease for work in the background; ``None`` if another has it.
+
+    Between two batches it ends if it is ``stopped``: what is left is found by the next one.
+    """
+    with background_lease(writer.env.folder) as leased:
+        return embed_pending(writer, models, None, None, stopped) if leased else None
+
+
+def reembed(
+    writer: Writer,
+    models: Models,
+    embedder: Embedder,
+    name: str | None,
+    limit: int | None,
+    progress: Progress | None = None,
+) -> Reembedding:
+    """Fill the space of another model, and let it answer once it has a vector of every text.
+
+    Without a name it is the newest space of that model, or a new one that is called after it. What was embedded stays:
+    called again it goes on where it was stopped.
+
+    Raises:
+        InputError: the space was made by another model, or the embedder gave what is no vector.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    models.add(embedder)
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        before = space_in_use(log, tables)
+        target = name if name is not None else _called(log, tables, embedder)
+        space = find_space(log, tables, target)
+    if space is not None:
+        check_model(space, embedder)
+    done = Embedding(0, 0, target, embedder.model, 0, 0)
+    for _ in range(MOVES):
+        left = None if limit is None else limit - done.embedded
+        done = _added(done, _fill(writer, models, embedder, target, left, progress))
+        if done.pending:
+            break
+        opened = _opened(writer, embedder, target)
+        receipt = execute(writer._replace(group=None), [cmd.UseSpace(name=target)])
+        done = _added(
+            done, done._replace(embedded=0, events=opened + receipt.events, commits=(opened > 0) + (receipt.events > 0))
+        )
+        if receipt:
+            break
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        used, named = space_in_use(log, tables), find_space(log, tables, target)
+    in_use = used is not None and named is not None and used.number == named.number
+    return Reembedding(*done, in_use, "" if before is None else before.name)
+
+
+def _added(one: Embedding, other: Embedding) -> Embedding:
+    """Both together: the later one says how it stands."""
+    return other._replace(
+        embedded=one.embedded + other.embedded, events=one.events + other.events, commits=one.commits + other.commits
+    )
+
+
+def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
+    """Open the space although there is no text to put into it, if it is not there; how many events that took."""
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        batch = next_batch(log, tables, None, 1)
+        if batch.texts or find_space(log, tables, name) is not None:
+            return 0
+    return execute(writer, [command_of(batch, embedder, None, name)]).events
+
+
+def _called(log: LmdbLog, tables: Tables, embedder: Embedder) -> str:
+    """The name of the space that a move to a model is to."""
+    live = [space for space in all_spaces(log, tables) if space.dropped is None]
+    own = [space.name for space in live if space.model == embedder.model]
+    return own[-1] if own else embedder.model if live else DEFAULT_SPACE
+
+
+def _fill(
+    writer: Writer,
+    models: Models,
+    embedder: Embedder,
+    name: str,
+    limit: int | None,
+    progress: Progress | None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Embedding:
+    done = events = commits = 0
+    most = FIRST_TEXTS
+    while not stopped():
+        with writer.env.read() as txn:
+            log, tables = LmdbLog(txn), Tables(txn)
+            space = find_space(log, tables, name)
+            batch = next_batch(log, tables, space, min(most, BATCH_TEXTS, most if limit is None else limit - done))
+        if not batch.texts:
+            break
+        if space is not None:
+            models.see_that_it_is_the_same(writer.env, space, embedder)
+        began = monotonic()
+        command = command_of(batch, embedder, space, name)
+        most = max(1, int(len(batch.texts) * BATCH_SECONDS / max(monotonic() - began, 1e-6)))
+        receipt = execute(writer, [command])
+        receipt.raise_if_refused()
+        events += receipt.events
+        commits += receipt.events > 0
+        done += len(batch.texts) if receipt.events else 0
+        if space is None and receipt.events:
+            _trust(writer, models, name)
+        if progress is not None:
+            progress(done)
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        waiting = sum(1 for _ in pending(log, tables, find_space(log, tables, name)))
+    return Embedding(done, waiting, name, embedder.model, events, commits)
+
+
+def _trust(writer: Writer, models: Models, name: str) -> None:
+    """The space was just opened by this process's own model."""
+    with writer.env.read() as txn:
+        opened = find_space(LmdbLog(txn), Tables(txn), name)
+    if opened is not None:
+        models.trust(opened.number)

@@ -1,0 +1,300 @@
+"""Reclustering: the resolver looks again at what lies around what is new, off the path of any commit (paper §3.2).
+
+It runs under the store's lease for work in the background. What it looked at is read in one transaction, judged in
+none, and proposed in a commit of its own, whose author is :data:`AUTHOR`. The embedding tier runs here and nowhere
+else: vectors are made after the texts, so that whoever was new could not be compared by meaning before.
+
+What commits say something new about, and what lies near it (paper §3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Vector
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.apply.vector_spaces import vector_place
+from worlddb.projections.tables.names.blocks import UNNAMED_TYPES
+from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.reconciler.background.worker import background_lease
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions.configuration import Setting, setting_for
+from worlddb.reconciler.entity_resolution.candidate_search import members_of
+from worlddb.reconciler.entity_resolution.equivalence import class_of, is_settled
+from worlddb.reconciler.entity_resolution.resolver import Candidate, Held, considered, scope_of
+from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
+from worlddb.reconciler.transaction.ancestry import Ways
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.draft import Draft, FreshNonces
+from worlddb.reconciler.transaction.recorded_texts import details_at
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Matrix, VectorHit
+
+HOPS: Final = 2
+
+MAX_NEIGHBOURS: Final = 2_000
+"""How many worlds are looked at around what is new, that itself included if it is no more."""
+
+MAX_EDGES: Final = 64
+"""A world with more edges is not passed through: everybody in a conversation is not near to everybody else in it."""
+
+LABELLED_TYPES: Final = frozenset({"Scope", "Namespace", "Item", "Document", "Section", "Paragraph"})
+"""Types of which tools make worlds whose names are keys and titles: two that are spelled alike are two, such as the
+users "anna" and "anne"."""
+MADE_BY_TOOLS: Final = frozenset({"file", "channel"})
+"""What the provenance of such worlds names, one of them at least: the file, or the channel that they came by."""
+
+_NOBODY: Final = frozenset(map(type_digest, UNNAMED_TYPES)) | {NO_TYPE}
+_LABELLED: Final = frozenset(map(type_digest, LABELLED_TYPES))
+_ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
+
+
+class News(NamedTuple):
+    """The worlds that commits say something new about, in the order in which they do, and the last of the commits."""
+
+    nodes: tuple[int, ...]
+    through: int
+
+
+def news(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> News:
+    """What the commits behind one say something new about: whole commits, until about so many worlds are together."""
+    found: dict[int, None] = {}
+    through = after
+    for through in range(after + 1, head + 1):
+        for event in log.events(through).events:
+            numbers = (tables.node_of(lineage) for lineage in _named(event))
+            found.update((node, None) for node in numbers if node is not None)
+        if len(found) >= most:
+            break
+    return News(tuple(found), through)
+
+
+def _named(event: ev.Event) -> tuple[bytes, ...]:
+    if isinstance(event, _ABOUT_ONE):
+        return (event.lineage,)
+    if isinstance(event, ev.Linked):
+        # What joins a container is new to it; the container is not new for that.
+        return (event.target,) if event.type == CONTAINS else (event.source, event.target)
+    return ()
+
+
+def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
+    """Those of the worlds that stand for somebody or something, and those within two hops of any, in log order."""
+    reached = dict.fromkeys(islice((node for node in nodes if node != ROOT_NODE), MAX_NEIGHBOURS))
+    frontier = list(reached)
+    for _ in range(HOPS):
+        further = []
+        for end in chain.from_iterable(_ends(tables, node) for node in frontier):
+            if len(reached) >= MAX_NEIGHBOURS:
+                break
+            if end != ROOT_NODE and end not in reached:
+                reached[end] = None
+                further.append(end)
+        frontier = further
+    return sorted(node for node in reached if _is_somebody(tables, node))
+
+
+def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
+    """True for a world that a tool made so that something has a place: its name is a key or a title, and nobody's.
+
+    The type alone does not say so, for anybody may have worlds of it; where it came from does.
+    """
+    first = tables.version(node, 1)
+    if first.type not in _LABELLED:
+        return False
+    details = details_at(log, first.seq, first.details)
+    return details is not None and not MADE_BY_TOOLS.isdisjoint(details.source)
+
+
+def _ends(tables: Tables, node: int) -> list[int]:
+    """The other ends of a world's edges, or none if it has very many."""
+    found = list(islice(_live_ends(tables, node), MAX_EDGES + 1))
+    return found if len(found) <= MAX_EDGES else []
+
+
+def _live_ends(tables: Tables, node: int) -> Iterator[int]:
+    yield from (row.target for _, row in tables.outgoing(node) if row.unlinked == LIVE)
+    yield from (place.source for place, row in tables.incoming(node) if row.unlinked == LIVE)
+
+
+def _is_somebody(tables: Tables, node: int) -> bool:
+    row = tables.node(node)
+    return not row.ended and tables.version(node, row.versions).type not in _NOBODY
+
+
+AUTHOR: Final = "worlddb.recluster"
+"""Who proposed it, as the log says."""
+
+MAX_NEW: Final = 256
+"""About how many new worlds are looked at from one transaction."""
+
+MAX_STAGED: Final = 1_000
+"""How many proposals one commit stages."""
+
+MAX_NEAR: Final = 64
+"""How many texts of the nearest meaning are asked whether they are of somebody who may be meant."""
+
+MARK_COMMITS: Final = 1_000
+"""After how many commits without a proposal it is recorded how far the looking has come."""
+
+
+class Meaning(NamedTuple):
+    """An embedding space and its index: what the nearest texts to a vector are, whose they are, and how near."""
+
+    space: int
+    dimension: int
+    name: str
+    model: str
+    find: Callable[[Matrix, int], list[VectorHit]]
+
+
+class Reclustering(NamedTuple):
+    """What a reclustering did: the worlds looked at, the proposals staged, the last commit looked at, how many commits
+    are still to be, and the events and commits written. ``busy``: another process has the lease, and does it."""
+
+    looked_at: int
+    proposals: tuple[str, ...]
+    through: int
+    pending: int
+    events: int
+    commits: int
+    busy: bool = False
+
+
+class Look(NamedTuple):
+    """A world, whom it was held against, and those among them with whom nothing has to be proposed."""
+
+    lineage: bytes
+    held: Held
+    setting: Setting
+    settled: frozenset[int]
+
+
+def recluster(
+    writer: Writer,
+    meaning: Meaning | None,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+    tiebreaker: Tiebreaker | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Reclustering:
+    """Look again at what the commits changed that nobody has looked at yet, or that are behind ``after``.
+
+    At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
+    """
+    with background_lease(writer.env.folder) as leased:
+        looked_at = events = commits = 0
+        proposals: list[str] = []
+        marked, head = _progress(writer)
+        through = max(after, marked)
+        while leased and through < head and (limit is None or looked_at < limit) and not stopped():
+            looks, reached = _look(writer, meaning, through, head, every=tiebreaker is not None)
+            judged = (pair for look in looks for pair in _judged(look, meaning, tiebreaker))
+            pairs = list({frozenset(pair[:2]): pair for pair in judged}.values())
+            looked_at, through = looked_at + len(looks), reached
+            for command in _commands(pairs, marked, reached):
+                receipt = execute(writer._replace(author=AUTHOR, group=None), [command])
+                receipt.raise_if_refused()
+                proposals += receipt.proposals
+                events, commits = events + receipt.events, commits + (receipt.events > 0)
+                marked, _ = _progress(writer)
+        return Reclustering(looked_at, tuple(proposals), through, head - through, events, commits, not leased)
+
+
+def _progress(writer: Writer) -> tuple[int, int]:
+    with writer.env.read() as txn:
+        return reclustered_through(Tables(txn)), LmdbLog(txn).head().seq
+
+
+def _look(writer: Writer, meaning: Meaning | None, after: int, head: int, *, every: bool) -> tuple[list[Look], int]:
+    """What is seen around the next commits, and the last of them."""
+    with writer.env.read() as txn:
+        log, tables = LmdbLog(txn), Tables(txn)
+        fresh = news(log, tables, after, head, MAX_NEW)
+        nonces = FreshNonces(writer.entropy)
+        draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
+        ctx = Context(draft, writer.ontology, b"")
+        ctx.ways = Ways(ctx.containers, partial(members_of, ctx))
+        return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
+
+
+def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[int], *, every: bool) -> Iterator[Look]:
+    for node in nodes:
+        body = ctx.body(node)
+        if body is None:
+            continue
+        names = (body.name, *ctx.aliases(node))
+        if not _names_somebody(names) or is_label(ctx.draft.log, ctx.tables, node):
+            continue
+        setting = setting_for(ctx, writer.resolving, body.type, node)
+        thresholds = setting.thresholds
+        candidate = Candidate(names, body.type, scope_of(ctx, node), node)
+        near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
+        held = considered(ctx, candidate, thresholds, near, every=every)
+        found = held.considered
+        one = class_of(ctx, node) if found else {}
+        settled = frozenset(
+            each.node
+            for each in found
+            if each.node in one or is_settled(ctx, node, each.node) or is_label(ctx.draft.log, ctx.tables, each.node)
+        )
+        yield Look(ctx.lineage(node), held, setting, settled)
+
+
+def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
+    """Those whose newest text has a meaning near to that of a world's newest."""
+    tables = ctx.tables
+    place = vector_place(tables, meaning.space, node, tables.node(node).versions)
+    stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
+    vector = None if stored is None or place is None else codec.decode_blob(stored, place.seq)
+    if not isinstance(vector, Vector):
+        return {}
+    hits = meaning.find(whole_text(vector.values, meaning.dimension), MAX_NEAR)
+    near = [hit for hit in hits if hit.score >= least and hit.node != node]
+    newest = [hit for hit in near if tables.node(hit.node).versions == hit.version]
+    return {hit.node: hit.score for hit in newest if _is_named(ctx, hit.node)}
+
+
+def _is_named(ctx: Context, node: int) -> bool:
+    body = ctx.body(node)
+    return body is not None and _names_somebody((body.name, *ctx.aliases(node)))
+
+
+def _names_somebody(names: Sequence[str]) -> bool:
+    """False for what has no name: it is a statement, and two that say nearly the same are two."""
+    return any(name_digest(name) != NO_NAME for name in names)
+
+
+def _judged(
+    look: Look, meaning: Meaning | None, tiebreaker: Tiebreaker | None
+) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
+    """(later lineage, earlier lineage, evidence) of what is to be proposed."""
+    found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
+    chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
+    compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
+    told = {**look.setting.told(), "by": AUTHOR, **compared}
+    for each in chosen:
+        if each.node not in look.settled:
+            yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}
+
+
+def _commands(pairs: list[tuple[bytes, bytes, dict[str, Any]]], marked: int, reached: int) -> Iterator[cmd.Recluster]:
+    """The commands that stage the pairs; the last of them says how far the looking has come."""
+    for start in range(0, len(pairs), MAX_STAGED):
+        some = tuple(pairs[start : start + MAX_STAGED])
+        last = start + MAX_STAGED >= len(pairs)
+        yield cmd.Recluster(after=marked, through=reached if last else marked, items=some)
+    if not pairs and reached - marked >= MARK_COMMITS:
+        yield cmd.Recluster(after=marked, through=reached, items=())

@@ -1,0 +1,111 @@
+"""A thread that does what is due when it is told that something may be, and sleeps otherwise.
+
+One lease a store for work in the background: whoever has it does the work, everybody else goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import filelock
+
+from worlddb.log.model.errors import UnavailableError
+
+PATIENCE_SECONDS: Final = 30.0
+"""How long closing a store waits for the work that is under way, and then for the thread."""
+AGAIN_SECONDS: Final = 1.0
+"""After how long it is tried again what another process is doing: it may have missed what came last."""
+
+
+class Background:
+    """Work that somebody else need not wait for. The thread begins with the first nudge; several nudges are one.
+
+    The work says whether it was done: if it was not, because another process is at it, it is tried again by and by.
+    """
+
+    def __init__(self, work: Callable[[], bool]) -> None:
+        self._work = work
+        self._due = threading.Condition()
+        self._nudged = self._busy = self._closing = self._undone = False
+        self._thread: threading.Thread | None = None
+        self.error: Exception | None = None
+        """What went wrong the last time, if it did; the next nudge tries again."""
+
+    def nudge(self) -> None:
+        """Say that there may be something to do."""
+        with self._due:
+            if self._closing:
+                return
+            self._nudged = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="worlddb-background", daemon=True)
+                self._thread.start()
+            self._due.notify_all()
+
+    def stopped(self) -> bool:
+        """True once it is being closed: long work ends early then."""
+        return self._closing
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all that was nudged for is done, by whomever; false if that took longer."""
+        with self._due:
+            return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
+
+    def finish(self) -> None:
+        """Let what is under way, and what was nudged for, come to its end, and do no more. What another process is at
+        is left to that one."""
+        with self._due:
+            self._due.wait_for(lambda: not self._nudged and not self._busy, PATIENCE_SECONDS)
+            self._closing = True
+            self._due.notify_all()
+        if self._thread is not None:
+            self._thread.join(PATIENCE_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._due:
+                self._busy = False
+                self._due.notify_all()
+                self._due.wait_for(lambda: self._nudged or self._closing, AGAIN_SECONDS if self._undone else None)
+                if self._closing:
+                    return
+                self._nudged, self._busy = False, True
+            try:
+                self._undone = not self._work()
+                self.error = None
+            except Exception as error:
+                self._undone, self.error = False, error
+
+
+LEASE_FILE: Final = "background.lock"
+
+
+@contextmanager
+def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+    """Take the lease of a store; false if another process or thread has it for all of the time. It is given back by the
+    kernel when its process dies.
+
+    Raises:
+        UnavailableError: the directory cannot be written to, or is there no more.
+    """
+    if not folder.is_dir():
+        # Taking the lock would make it again.
+        raise UnavailableError(f"{folder} is gone: the store was moved or deleted while it was open", "Put it back")
+    lock = filelock.FileLock(folder / LEASE_FILE, timeout=wait_seconds)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        yield False
+        return
+    except OSError as error:
+        raise UnavailableError(
+            f"The lease for work in the background cannot be taken: {error}", "Check permissions and disk space"
+        ) from error
+    try:
+        yield True
+    finally:
+        lock.release()

@@ -1,0 +1,168 @@
+"""Snapshots: a store as it was at a commit, kept beside the log so that a replay to a later moment starts from it.
+
+They can be deleted at any time. Each is verified when it is made, and against the log and its own digest when it is
+used; one that does not hold is made again. An erasure deletes all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+import lmdb
+import msgspec
+from blake3 import blake3
+
+from worlddb.log.model.errors import DamagedStore, NewerFormat, UnavailableError, WorldDBError
+from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.shared_environment import DATA_FILE
+from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import LAYOUT
+from worlddb.reconciler.backup.copying import Copier, Progress
+
+KIND: Final = "snapshot"
+SEAL_FILE: Final = "seal.json"
+_ATTEMPTS: Final = 3
+"""How often to begin again because something was erased meanwhile."""
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+class Snapshot(NamedTuple):
+    """A snapshot: the commit that it stands at, the root hash there, and its size."""
+
+    seq: int
+    root: str
+    size_bytes: int
+
+
+class _Seal(msgspec.Struct, frozen=True):
+    """What a snapshot is held against: the chain hash of its last commit, and a digest of all pairs in it."""
+
+    chain: str
+    pairs: str
+
+
+def take(source: Environment, seq: int, progress: Progress | None = None) -> Snapshot:
+    """Make a snapshot at a commit, from the nearest one before it, in the place of one that may be there.
+
+    Raises:
+        DamagedStore: a commit is not what was written.
+        UnavailableError: it cannot be written, or texts were erased again and again meanwhile.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            with TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-", dir=source.folder) as scratch:
+                made = _take(source, Path(scratch), seq, progress)
+        except OSError as error:
+            raise UnavailableError(
+                f"No snapshot can be made in {source.folder}: {error}", "Check disk space and permissions"
+            ) from error
+        if made is not None:
+            return made
+    raise UnavailableError("Texts were erased while the snapshot was made, again and again", "Try again")
+
+
+def start_from_snapshot(source: Environment, target: Environment, until: int) -> int:
+    """Put the newest snapshot up to a commit into an empty target; the commit that it stands at, 0 for none."""
+    for seq in sorted((seq for seq in snapshots(source.folder) if seq <= until), reverse=True):
+        if _load(source, target, seq):
+            return seq
+        with suppress(WorldDBError):
+            shutil.rmtree(_place(source.folder, seq), ignore_errors=True)
+            take(source, seq)
+            if _load(source, target, seq):
+                return seq
+    return 0
+
+
+def snapshots(folder: Path) -> list[int]:
+    """The commits that there are snapshots of."""
+    return sorted(int(path.name) for path in (folder / SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
+
+
+def _take(source: Environment, scratch: Path, seq: int, progress: Progress | None) -> Snapshot | None:
+    """A snapshot, unless something was erased before it was in its place."""
+    made = scratch / "made"
+    made.mkdir()
+    target = Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
+    try:
+        start_from_snapshot(source, target, seq - 1)
+        copier = Copier(source, target, kind=KIND)
+        copier.copy(seq, progress)
+        with target.read() as txn:
+            log = LmdbLog(txn)
+            root = log.header(seq).root.hex()
+            seal = _Seal(log.chain(seq).hex(), _digest_of(txn))
+            whole = log.scrub_due() is None
+        size = target.size_bytes()
+    finally:
+        target.close()
+    (made / SEAL_FILE).write_bytes(msgspec.json.encode(seal))
+
+    def publish(txn: lmdb.Transaction) -> bool:
+        # Erasures commit under the same lock and delete what is in place afterwards.
+        if copier.erased_since(LmdbLog(txn)):
+            return False
+        place = _place(source.folder, seq)
+        place.parent.mkdir(exist_ok=True)
+        shutil.rmtree(place, ignore_errors=True)
+        os.replace(made, place)
+        return True
+
+    return Snapshot(seq, root, size) if whole and source.write(publish) else None
+
+
+def _load(source: Environment, target: Environment, seq: int) -> bool:
+    """Put a snapshot into an empty target if it holds; false if it does not."""
+    place = _place(source.folder, seq)
+    try:
+        seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=_Seal)
+        if not (place / DATA_FILE).stat().st_size:
+            return False
+        kept = Environment(place, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
+    except (OSError, msgspec.MsgspecError, WorldDBError):
+        return False
+    try:
+        kept.refuse_damaged_pages()
+        with kept.read() as pairs, source.read() as reading:
+            log = LmdbLog(pairs)
+            if (
+                Tables(pairs).layout() != LAYOUT
+                or log.head().seq != seq
+                or {log.chain(seq).hex(), LmdbLog(reading).chain(seq).hex()} != {seal.chain}
+            ):
+                return False
+            target.write(lambda txn: _put_all(pairs, txn, seal))
+    except (DamagedStore, NewerFormat):
+        return False
+    finally:
+        kept.close()
+    return True
+
+
+def _put_all(source: lmdb.Transaction, txn: lmdb.Transaction, seal: _Seal) -> None:
+    if _digest_of(source) != seal.pairs:
+        raise DamagedStore("The snapshot is not what was written", "Take it again")
+    with source.cursor() as pairs, txn.cursor() as cursor:
+        cursor.putmulti(pairs, append=True)
+    if txn.stat()["entries"] != source.stat()["entries"]:
+        raise DamagedStore("The snapshot could not be read to its end", "Take it again")
+
+
+def _digest_of(txn: lmdb.Transaction) -> str:
+    """A hash of every pair, each with its lengths."""
+    hashed = blake3()
+    with txn.cursor() as cursor:
+        for key, value in cursor:
+            hashed.update(len(key).to_bytes(4, "big") + key + len(value).to_bytes(4, "big") + value)
+    return hashed.hexdigest()
+
+
+def _place(folder: Path, seq: int) -> Path:
+    return folder / SNAPSHOT_FOLDER / str(seq)

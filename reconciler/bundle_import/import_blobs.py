@@ -1,0 +1,97 @@
+"""The blobs of an import: stored as they came, so that every id stays, with where they came from beside each text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import IMPORTED, Details, origin_in
+from worlddb.log.model.errors import LimitExceeded
+from worlddb.log.model.events import NONE
+from worlddb.log.model.limits import checked_record
+from worlddb.log.model.times import format_time
+from worlddb.log.store.bundle_contents import Contents
+from worlddb.reconciler.transaction.draft import Draft
+
+
+class IncomingBlobs:
+    """Gives each blob that an event needs its position in the commit, once; ``absent`` are those without bytes."""
+
+    def __init__(self, draft: Draft, contents: Contents) -> None:
+        self._draft = draft
+        self._contents = contents
+        self._as_they_are: dict[bytes, int] = {}
+        self._told: dict[bytes, int] = {}
+        self.absent: list[int] = []
+
+    def position(self, blob: bytes) -> int:
+        """Where a blob is, under the id that it came with; :data:`NONE` for no blob."""
+        if not blob:
+            return NONE
+        found = self._as_they_are.get(blob)
+        if found is None:
+            found = self._add(blob, self._contents.blobs.get(blob))
+            self._as_they_are[blob] = found
+        return found
+
+    def nothing_but(self, blob: bytes) -> int:
+        """Where a blob is of which the id is all that came."""
+        found = self._as_they_are.get(blob)
+        if found is None:
+            found = self._as_they_are[blob] = self._add(blob, None)
+        return found
+
+    def text(self, blob: bytes) -> bytes | None:
+        """The bytes that came for an id."""
+        return self._contents.blobs.get(blob)
+
+    def naming(self, blob: bytes) -> int:
+        """Where the details are that hold an alias: those that also say where a version came from, if they do."""
+        found = self._told.get(blob)
+        return self.position(blob) if found is None else found
+
+    def of_version(self, details: bytes, seq: int) -> int:
+        """Where the details of a version are: what came, and in its source the store, commit, time and author.
+
+        They get an id of their own, which nothing is made of. A version that was imported before keeps that origin.
+        """
+        stored = self._contents.blobs.get(details) if details else None
+        found = codec.decode_blob(stored, seq) if stored is not None else None
+        given = found if isinstance(found, Details) else Details(b"", [], "", {}, {})
+        made = self._draft.add_details(
+            aliases=tuple(given.aliases), why=given.why, **self._with_origin(given, self.origin(seq))
+        )
+        if details:
+            self._told.setdefault(details, made)
+        return made
+
+    def _with_origin(self, given: Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Source and properties; the origin goes to where there is room for it."""
+        if origin_in(given.source) is not None:
+            return {"source": given.source, "properties": given.properties}
+        told = given.source | {IMPORTED: origin}
+        try:
+            checked_record(told, "source")
+        except LimitExceeded:
+            return {"source": given.source, "properties": given.properties | {IMPORTED: origin}}
+        if IMPORTED in given.source:
+            return {"source": given.source, "properties": given.properties | {IMPORTED: origin}}
+        return {"source": told, "properties": given.properties}
+
+    def origin(self, seq: int) -> dict[str, Any]:
+        """Which commit of which store wrote something, who and when; of nothing that is told (0) the store alone."""
+        if not seq:
+            return {"store": self._contents.heading.store_id.hex()}
+        commit = self._contents.commits[seq]
+        return {
+            "store": self._contents.heading.store_id.hex(),
+            "seq": seq,
+            "ingested_at": format_time(commit.ingest_time),
+            "author": commit.author,
+        }
+
+    def _add(self, blob: bytes, stored: bytes | None) -> int:
+        position = self._draft.blobs.add_stored(blob, stored)
+        if stored is None:
+            self.absent.append(position)
+        return position

@@ -1,0 +1,167 @@
+"""What the edge handlers would have refused, had they seen both stores: laws that an import holds for the two together.
+
+Handlers ran in the store that a bundle comes from, and each saw no more than that store. An order that holds there and
+another that holds here can be a cycle together, and a class can come to hold a pair that was rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.ids import short
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts
+from worlddb.reconciler.edge_types.handler import AcyclicHandler
+from worlddb.reconciler.edge_types.supersession import SUPERSEDES, began_by, end_predecessors, place_of
+from worlddb.reconciler.entity_resolution.equivalence import refuse_joined_by_import
+from worlddb.reconciler.transaction.context import Context
+
+_SHOWN: Final = 20
+"""How many links of a chain a refusal spells out."""
+
+
+def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+    """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
+
+    A world that the bundle says was superseded ends no later than that, also in versions that only this store has; and
+    so does what it had replaced here or there, if it had not begun by then.
+    """
+    ordered: dict[str, list[ev.Linked]] = {}
+    for event in events:
+        if isinstance(event, ev.Linked):
+            if event.source == event.target and event.type in ctx.scopes.built_in:
+                ctx.refuse("self_reference", f"In the bundle {short(event.source)} has a {event.type} edge to itself")
+            if isinstance(ctx.scopes.built_in.get(event.type), AcyclicHandler):
+                ordered.setdefault(event.type, []).append(event)
+    for type_name, edges in ordered.items():
+        _refuse_cycle(ctx, type_name, edges)
+    for edge in ordered.get(SUPERSEDES, ()):
+        _end_superseded(ctx, edge)
+    _end_replaced(ctx, [event for event in events if isinstance(event, ev.Revised)])
+    decided = (ctx.tables.proposal(event.proposal) for event in events if isinstance(event, ev.Decided))
+    refuse_joined_by_import(ctx, (row.source for row in decided if row is not None))
+
+
+def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
+    """A bundle has no cycle in itself, so one must go through a world that was here before."""
+    for edge in memberships:
+        source, target = _node(ctx, edge.source), _node(ctx, edge.target)
+        way = _way_up(ctx, source, target) if target < ctx.tables.first_new_node else []
+        if way:
+            told = [f"{ctx.shown(one)} is in {ctx.shown(other)}" for one, other in pairwise(way)]
+            ctx.refuse(
+                "containment_cycle",
+                f"In the bundle {short(edge.source)} contains {short(edge.target)}, and so it would contain itself: "
+                + _chain(told),
+                "Move one of them first",
+            )
+
+
+def record_what_both_conflict_in(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
+    """Record the conflicts of functional relations between edges of a bundle and edges that were here, and end those
+    that what the bundle closes or retracts had caused here; true if any was written or ended."""
+    before = len(ctx.draft.events)
+    for event in events:
+        if not isinstance(event, ev.Linked | ev.EdgeClosed | ev.Unlinked):
+            continue
+        place = ctx.tables.place_of(event.edge)
+        row = None if place is None else ctx.tables.edge(place)
+        if place is None or row is None:
+            continue
+        edge = ctx.handled(place, row)
+        if not isinstance(event, ev.Linked):
+            if row.seq < ctx.draft.seq:
+                end_conflicts(ctx, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None)
+        elif edge.type not in NEVER_FUNCTIONAL and (scope := ctx.scopes.functional(edge.type, row.home)) is not None:
+            record_conflicts(ctx, edge, scope, before=ctx.draft.seq)
+    return len(ctx.draft.events) > before
+
+
+def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> None:
+    """Refuse an order that leads back to where it began, with every link of it and where that comes from."""
+    code = ctx.tables.type_code(type_name)
+    assert code is not None, "edges of the type were written"
+    order: TopologicalSorter[int] = TopologicalSorter()
+    pending = [_node(ctx, edge.source) for edge in edges]
+    seen = set(pending)
+    for node in pending:
+        targets = ctx.tables.live_targets(node, code)
+        order.add(node, *targets)
+        new = [target for target in targets if target not in seen]
+        seen.update(new)
+        pending.extend(new)
+    try:
+        order.prepare()
+    except CycleError as error:
+        arriving = {(_node(ctx, edge.source), _node(ctx, edge.target)) for edge in edges}
+        told = [
+            f"{ctx.shown(one)} {type_name} {ctx.shown(other)} ({'bundle' if (one, other) in arriving else 'here'})"
+            for one, other in pairwise(reversed(error.args[1]))
+        ]
+        ctx.refuse(
+            f"{type_name}_cycle",
+            f"The bundle and what is here would close a cycle: {_chain(told)}",
+            "Unlink one of the edges that are here, or export again without one of the others",
+        )
+
+
+def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
+    target = _node(ctx, edge.target)
+    if target == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
+    begins, first = place_of(ctx, _node(ctx, edge.source), edge.valid_from)
+    by = ctx.lineage(first)
+    began = began_by(ctx, target, begins)
+    ctx.close(target, begins, by=by)
+    if not began:
+        end_predecessors(ctx, target, begins, by)
+    if not ctx.tables.node(target).ended:
+        ctx.draft.emit(ev.Ended(edge.target, edge.valid_from, ev.NONE, edge.source))
+
+
+def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
+    """What a world had replaced here ends where a version that comes begins, if none of its others had begun."""
+    earliest: dict[bytes, int] = {}
+    for version in versions:
+        if version.valid_from < version.valid_to:
+            earliest[version.lineage] = min(version.valid_from, earliest.get(version.lineage, FOREVER))
+    for lineage, begins in earliest.items():
+        node = _node(ctx, lineage)
+        if ctx.targets(node, SUPERSEDES) and not any(
+            row.valid_from < begins or (row.valid_from == begins and row.seq < ctx.draft.seq)
+            for _, row in ctx.tables.version_rows(node)
+        ):
+            end_predecessors(ctx, node, begins, lineage)
+
+
+def _way_up(ctx: Context, world: int, container: int) -> list[int]:
+    """The worlds from one to another that contains it, or is it; nothing if there is no such way."""
+    below = {world: world}
+    pending = [world]
+    for here in pending:
+        if here == container:
+            way = [here]
+            while below[way[-1]] != way[-1]:
+                way.append(below[way[-1]])
+            return way[::-1]
+        for above in ctx.containers(here):
+            if above not in below:
+                below[above] = here
+                pending.append(above)
+    return []
+
+
+def _chain(links: list[str]) -> str:
+    more = f", and {len(links) - _SHOWN:,} more" if len(links) > _SHOWN else ""
+    return ", ".join(links[:_SHOWN]) + more
+
+
+def _node(ctx: Context, lineage: bytes) -> int:
+    node = ctx.tables.node_of(lineage)
+    assert node is not None, "it was created, or known"
+    return node

@@ -1,0 +1,241 @@
+"""Importing a bundle: what it adds is decided as one commit, and what it says is kept as it was said.
+
+No handler runs: everything in a bundle was decided in the store that it comes from, and a replay would decide nothing
+either. What an import must hold by itself are the laws that no handler could see kept: those of both stores together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.checkpoint import Checkpoint
+from worlddb.log.model.errors import InvalidBundle
+from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.store.bundle_contents import Contents
+from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.reconciler.bundle_import.bundle_merge import Merge
+from worlddb.reconciler.bundle_import.import_laws import (
+    record_what_both_conflict_in,
+    refuse_containment_cycles,
+    refuse_what_both_break,
+)
+from worlddb.reconciler.bundle_import.import_settings import ArrivingTunings, ArrivingTypes
+from worlddb.reconciler.commands.commands import Import
+from worlddb.reconciler.erasure.erasure_plan import refuse_forbidden
+from worlddb.reconciler.transaction.context import Context, node_ref
+
+_LISTED: Final = 20
+"""How many conflicts a refusal spells out, and how many worlds a note names."""
+
+
+class Arrival(NamedTuple):
+    """A request to import: the command, what the bundle holds that it names by hash, and the head it was proved by."""
+
+    command: Import
+    contents: Contents
+    head: Checkpoint | None
+
+
+def import_bundle(ctx: Context, command: Import) -> bytes:
+    """Decide what the bundle at hand adds to this store; the lineage of its world.
+
+    Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
+    """
+    assert ctx.arriving is not None, "a request to import brings it"
+    contents = ctx.arriving.contents
+    into = None if command.into is None else node_ref(ctx, command.into)
+    merge = Merge(ctx.draft, contents)
+    events = merge.events()
+    if merge.conflicts:
+        _refuse_conflicts(ctx, merge.conflicts)
+    world = contents.heading.world
+    known = ctx.tables.node_of(world)
+    all_new = not any(ctx.tables.node_of(group.frame.lineage) is not None for group in contents.worlds)
+    types, tunings = ArrivingTypes(ctx, contents, merge.blobs), ArrivingTunings(ctx, contents, merge.blobs)
+    in_place = not events and not _is_misplaced(ctx, known, into)
+    if in_place and not types.is_any_missing() and not tunings.is_any_missing():
+        types.name_differing()
+        tunings.name_differing()
+        _note_left(ctx, merge)
+        return world
+    _refuse_forbidden(ctx, events)
+    ctx.draft.emit(_imported(ctx, ctx.arriving, merge))
+    for event in events:
+        ctx.draft.emit(event)
+    _place(ctx, world, into)
+    _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
+    refuse_containment_cycles(ctx, merge.memberships)
+    _refuse_double_membership(ctx, merge.memberships)
+    refuse_what_both_break(ctx, events)
+    _adopt(ctx, events)
+    types.register()
+    tunings.set()
+    is_as_it_was = _compare_hash(ctx, contents, all_new)
+    if record_what_both_conflict_in(ctx, events) and is_as_it_was:
+        ctx.note("knows_more", world)
+    _note_left(ctx, merge)
+    return world
+
+
+def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+    """A text that may not be written again does not come in with a bundle either."""
+    bodies = [ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised)]
+    filled = [ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills]
+    for body in (*bodies, *filled):
+        if body is not None:
+            refuse_forbidden(ctx, body.name, body.content)
+    for event in events:
+        if isinstance(event, ev.Named):
+            details = ctx.draft.blobs.details(event.details)
+            refuse_forbidden(ctx, *(details.aliases[event.position : event.position + 1] if details else ()))
+
+
+def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
+    shown = "; ".join(conflicts[:_LISTED])
+    more = f"; and {len(conflicts) - _LISTED:,} more" if len(conflicts) > _LISTED else ""
+    ctx.refuse(
+        "bundle_conflict",
+        f"The bundle contradicts what is here: {shown}{more}",
+        "Import it into another store; the two have gone different ways",
+    )
+
+
+def _imported(ctx: Context, arrival: Arrival, merge: Merge) -> ev.Imported:
+    command, contents, head = arrival
+    heading = contents.heading
+    source: dict[str, Any] = {
+        "store": heading.store_id.hex(),
+        "seq": heading.seq,
+        "world": heading.world.hex(),
+        "bundle": command.bundle.hex(),
+    }
+    if head is not None:
+        source["head"] = {"origin": head.origin, "commits": head.size, "tree": head.tree.hex()}
+    commits = [[commit.seq, commit.ingest_time, commit.author] for commit in contents.commits.values()]
+    first = {group.frame.lineage: group.versions[0].seq for group in contents.worlds}
+    # A membership that was written with its member says nothing that the member's version does not.
+    written = {
+        edge.edge.hex(): edge.seq
+        for group in contents.worlds
+        for edge in group.edges
+        if edge.type != CONTAINS or edge.seq != first.get(edge.target)
+    }
+    staged = {proposal.proposal.hex(): proposal.seq for group in contents.worlds for proposal in group.proposals}
+    origins = {"commits": commits, "edges": written, "proposals": staged}
+    details = ctx.draft.add_details(why=command.why, source=source, properties=origins)
+    return ev.Imported(
+        command.bundle,
+        heading.store_id,
+        heading.seq,
+        heading.world,
+        heading.world_hash,
+        details,
+        sorted(merge.blobs.absent),
+    )
+
+
+# -- where it is put
+
+
+def _is_misplaced(ctx: Context, known: int | None, into: int | None) -> bool:
+    """True if the world has yet to be put into the world that was named."""
+    return known is None or (into is not None and into not in ctx.tables.containers(known))
+
+
+def _place(ctx: Context, world: bytes, into: int | None) -> None:
+    """Put the world into the one that was named. One that is here stays where it is if none was."""
+    node = ctx.tables.node_of(world)
+    assert node is not None, "it was created, or known"
+    if node == ROOT_NODE:
+        if into is not None:
+            ctx.refuse("containment_cycle", "The bundle is of this store's own root world, which nothing contains")
+        return
+    where = ROOT_NODE if into is None else into
+    containers = ctx.tables.containers(node)
+    if where not in containers and (into is not None or not containers):
+        ctx.link(where, CONTAINS, node, valid_from=ctx.tables.version(node, 1).valid_from)
+
+
+def _place_stubs(ctx: Context, merge: Merge, where: int) -> None:
+    """Every world has a container: what is known by reference only stands beside what refers to it, until it comes."""
+    for lineage in merge.stubs:
+        node = ctx.tables.node_of(lineage)
+        assert node is not None, "it was created"
+        ctx.link(where, CONTAINS, node)
+    for lineage in merge.filled:
+        node = ctx.tables.node_of(lineage)
+        assert node is not None, "it was here"
+        _leave_placeholder(ctx, node)
+    if merge.stubs:
+        ctx.note("known_by_reference", *merge.stubs[:_LISTED])
+    if merge.filled:
+        ctx.note("texts_arrived", *merge.filled[:_LISTED])
+
+
+def _leave_placeholder(ctx: Context, node: int) -> None:
+    """A world whose text has come leaves where it stood as a reference, if it is somewhere else now.
+
+    It was such a reference if its first version came without a word of where from.
+    """
+    if ctx.tables.version(node, 1).details != ev.NONE:
+        return
+    created = ctx.tables.node(node).created
+    live = [row for _, row in ctx.tables.incoming(node, CONTAINS_CODE) if row.unlinked == LIVE]
+    here = [row for row in live if row.seq == created]
+    if len(live) > len(here):
+        for row in here:
+            ctx.draft.emit(ev.Unlinked(row.edge))
+
+
+def _refuse_double_membership(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
+    for edge in memberships:
+        source, target = ctx.tables.node_of(edge.source), ctx.tables.node_of(edge.target)
+        assert source is not None and target is not None, "both ends were created, or known"
+        if target < ctx.tables.first_new_node and ctx.tables.containers(target).count(source) > 1:
+            _refuse_conflicts(ctx, [f"{short(edge.target)} is in {short(edge.source)} by another edge here"])
+
+
+def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+    """A world that left its last container, in the store that it comes from for one that is not in the bundle."""
+    for event in events:
+        place = ctx.tables.place_of(event.edge) if isinstance(event, ev.Unlinked) else None
+        if place is not None and place.type == CONTAINS_CODE:
+            node = ctx.tables.edge(place).target
+            if not ctx.tables.containers(node):
+                ctx.link(ROOT_NODE, CONTAINS, node)
+                ctx.note("adopted_by_root", ctx.tables.node(node).lineage)
+
+
+# -- what is told
+
+
+def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
+    """What is new comes out as it went in. Where this store knows more, its hash is another one, and is told so.
+
+    True if it is the same.
+    """
+    ctx.draft.applier.settle()
+    node = ctx.tables.node_of(contents.heading.world)
+    stored = None if node is None else ctx.tables.current_hash(node)
+    if stored is not None and stored[:HASH_BYTES] == contents.heading.world_hash:
+        return True
+    if all_new:
+        raise InvalidBundle(
+            f"The world {short(contents.heading.world)} of the bundle would have another hash here than it states",
+            "Nothing was written; this is a defect of the program that made the bundle, or of this one",
+        )
+    ctx.note("knows_more", contents.heading.world)
+    return False
+
+
+def _note_left(ctx: Context, merge: Merge) -> None:
+    if merge.left_erased:
+        ctx.note("left_erased", *merge.left_erased[:_LISTED])
+    if merge.without_text:
+        ctx.note("texts_missing", *merge.without_text[:_LISTED])
+    if merge.left_rejected:
+        ctx.note("stays_rejected", *merge.left_rejected[:_LISTED])
+    if merge.left_waiting:
+        ctx.note("waits_here", *merge.left_waiting[:_LISTED])

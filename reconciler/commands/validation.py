@@ -1,0 +1,311 @@
+"""What a command must be before anything is decided about it: every text storable, and nothing of a wrong type.
+
+It runs before the store is locked, so a wrong value keeps nobody waiting, and what decides may rely on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from worlddb.log.model.errors import InputError, InvalidText, InvalidTime, LimitExceeded
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.limits import (
+    HIGHEST_SEQ,
+    MAX_ALIASES,
+    MAX_BATCH_COMMANDS,
+    MAX_CONTENT_BYTES,
+    MAX_DIMENSION,
+    MAX_KEY_BYTES,
+    MAX_NAME_BYTES,
+    MAX_REASON_BYTES,
+    MAX_TYPE_BYTES,
+    checked_number,
+    checked_record,
+    checked_text,
+)
+from worlddb.log.model.times import checked_interval
+from worlddb.projections.tables.names.canonical import normalised
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.similarity.thresholds import checked_setting
+
+
+def check(commands: Sequence[cmd.Command]) -> None:
+    """See that every command of a request can be decided at all.
+
+    Raises:
+        InputError: one of its values is wrong; ``details["command"]`` is its position in the request.
+    """
+    if len(commands) > MAX_BATCH_COMMANDS:
+        raise LimitExceeded(
+            f"{len(commands):,} commands in one batch, above the limit of {MAX_BATCH_COMMANDS:,}", "Split the batch"
+        )
+    for position, command in enumerate(commands):
+        try:
+            if command.why != "":
+                checked_text(command.why, "why", MAX_REASON_BYTES)
+            _CHECKS[type(command)](command)
+        except InputError as error:
+            error.details.setdefault("command", position)
+            raise
+    kinds = {type(command) is cmd.Erase for command in commands}
+    if len(kinds) > 1:
+        raise InputError("The batch erases, and does other things too", "Erase in a batch, or a call, of its own")
+
+
+def _create(command: cmd.Create) -> None:
+    checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+    checked_text(command.name, "name", MAX_NAME_BYTES)
+    checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    if command.aliases:
+        _aliases(command.aliases)
+    _record(command.source, "source")
+    _key(command.key)
+    if command.world is not None:
+        _ref(command.world, "world")
+    _times(command.valid_from, command.valid_to)
+    checked_resolve(command.resolve)
+    if command.scope is not None:
+        _ref(command.scope, "scope")
+    _flag(command.revive, "revive")
+    _flag(command.anew, "anew")
+
+
+def checked_resolve(value: object) -> None:
+    """See that it names tiers of the resolver.
+
+    Raises:
+        InputError: it does not.
+    """
+    if not isinstance(value, bool) and value not in ("exact", "all"):
+        raise InputError(f"resolve is {value!r:.80}", 'Give "exact" (or True), "all", or False')
+
+
+def _revise(command: cmd.Revise) -> None:
+    _ref(command.ref, "ref")
+    if command.type is not None:
+        checked_text(command.type, "type", MAX_TYPE_BYTES, empty=False)
+    if command.name is not None:
+        checked_text(command.name, "name", MAX_NAME_BYTES)
+    if command.content is not None:
+        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    _record(command.source, "source")
+    _times(command.valid_from, command.valid_to)
+
+
+def _retire(command: cmd.Retire) -> None:
+    _ref(command.ref, "ref")
+    _times(command.at, None)
+
+
+def _reassert(command: cmd.Reassert) -> None:
+    _ref(command.ref, "ref")
+    if command.content is not None:
+        checked_text(command.content, "content", MAX_CONTENT_BYTES)
+    _times(command.valid_from, command.valid_to)
+
+
+def _link(command: cmd.Link) -> None:
+    if (
+        type(command.source_ref) in _REFERENCES
+        and type(command.target_ref) in _REFERENCES
+        and type(command.type) is str
+        and command.type in EDGE_TYPE_CODES
+        and (command.home, command.key, command.valid_from, command.valid_to) == (None, None, None, None)
+        and type(command.properties) is dict
+        and not command.properties
+    ):
+        return  # Nearly every edge of a load says no more, and all of that is right.
+    _ref(command.source_ref, "source")
+    _ref(command.target_ref, "target")
+    if command.home is not None:
+        _ref(command.home, "home")
+    checked_text(command.type, "type", MAX_TYPE_BYTES)
+    _record(command.properties, "properties")
+    _key(command.key)
+    _times(command.valid_from, command.valid_to)
+
+
+def _unlink(command: cmd.Unlink) -> None:
+    _ref(command.edge, "edge")
+
+
+def _move(command: cmd.Move) -> None:
+    if not command.refs:
+        raise InvalidText("Nothing was named to move", "Give at least one reference")
+    for ref in command.refs:
+        _ref(ref, "refs")
+    _ref(command.to, "to")
+    if command.out_of is not None:
+        _ref(command.out_of, "out_of")
+    _times(command.valid_from, None)
+
+
+def _naming(command: cmd.Alias | cmd.Unalias) -> None:
+    _ref(command.ref, "ref")
+    _aliases(command.aliases)
+
+
+def _erase(command: cmd.Erase) -> None:
+    _ref(command.ref, "ref")
+    if isinstance(command.ref, int):
+        raise InputError("A pending reference was given to erase", "Nothing made in the same batch can be erased in it")
+    checked_text(command.why, "reason", MAX_REASON_BYTES, empty=False)
+    for what in ("turns", "everywhere", "forbid", "derived"):
+        _flag(getattr(command, what), what)
+
+
+def _flag(value: object, what: str) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is {type(value).__name__}, not a boolean", "Give True or False")
+
+
+def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
+    _ref(command.proposal, "proposal")
+
+
+_MOMENT: Final = re.compile(r"\s*(\d+\s*$|\d{4}-\d\d)")
+"""What a person who types it where a moment is wanted means as a commit or a time."""
+
+
+def _bookmark(command: cmd.Bookmark) -> None:
+    checked_text(command.name, "name", MAX_NAME_BYTES, empty=False)
+    if not normalised(command.name):
+        raise InvalidText(f"The name {command.name!r:.80} has no visible character", "Give at least one")
+    if _MOMENT.match(command.name):
+        raise InputError(
+            f"The bookmark {command.name!r:.80} would be taken for a time or a commit",
+            "Give a name that is no number and does not begin as a date",
+        )
+    _times(command.at, None)
+    if command.seq is not None:
+        checked_number(command.seq, "seq", 1, HIGHEST_SEQ)
+    if command.seq is not None and command.at is not None:
+        raise InputError("Both at and seq were given", "Give one of them")
+    if not isinstance(command.move, bool):
+        raise InputError(f"move is {type(command.move).__name__}, not a boolean", "Give True or False")
+
+
+def _import(command: cmd.Import) -> None:
+    if type(command.bundle) is not bytes or len(command.bundle) != HASH_BYTES:
+        raise InputError("bundle is not the hash of a bundle", "Give the 32 bytes that its last frame ends with")
+    if command.into is not None:
+        _ref(command.into, "into")
+
+
+def _register(command: cmd.Register) -> None:
+    _scoped(command)
+    if not isinstance(command.functional, bool):
+        raise InputError(f"functional is {type(command.functional).__name__}, not a boolean", "Give True or False")
+
+
+def _scoped(command: cmd.Register | cmd.Unregister) -> None:
+    checked_text(command.type, "the edge type", MAX_TYPE_BYTES, empty=False)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
+def _tune(command: cmd.Tune) -> None:
+    _tuned(command)
+    checked_setting(command.fuzzy, command.phonetic, command.embedding, command.margin, command.most)
+
+
+def _tuned(command: cmd.Tune | cmd.Untune) -> None:
+    checked_text(command.type, "the node type", MAX_TYPE_BYTES)
+    if command.world is not None:
+        _ref(command.world, "world")
+
+
+def _embed(command: cmd.Embed) -> None:
+    checked_text(command.space, "space", MAX_NAME_BYTES, empty=False)
+    checked_text(command.model, "model", MAX_NAME_BYTES, empty=False)
+    checked_number(command.dimension, "dimension", 1, MAX_DIMENSION)
+    checked_number(command.after, "after", 0, HIGHEST_SEQ)
+    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    if len(command.mean) != 4 * command.dimension:
+        raise InputError(f"The mean of {command.space!r:.80} is not {command.dimension} numbers", "Give one for each")
+    for position, (_, _, values, statements, stated) in enumerate(command.items):
+        if not values or len(values) % (2 * command.dimension):
+            raise InputError(
+                f"Vector {position} is {len(values) // 2} numbers, not {command.dimension}",
+                "Give one a dimension",
+            )
+        checked_number(statements, f"statements of {position}", 0, len(values) // (2 * command.dimension))
+        checked_number(stated, f"percentage of statements of {position}", 0, 100)
+
+
+def _recluster(command: cmd.Recluster) -> None:
+    checked_number(command.after, "after", 0, HIGHEST_SEQ)
+    checked_number(command.through, "through", command.after, HIGHEST_SEQ)
+    for position, (_, _, evidence) in enumerate(command.items):
+        _record(evidence, f"items[{position}]")
+
+
+def _space(command: cmd.UseSpace | cmd.DropSpace) -> None:
+    checked_text(command.name, "space", MAX_NAME_BYTES, empty=False)
+
+
+_CHECKS: Final[dict[type[cmd.Command], Callable[[Any], None]]] = {
+    cmd.Create: _create,
+    cmd.Revise: _revise,
+    cmd.Retire: _retire,
+    cmd.Reassert: _reassert,
+    cmd.Link: _link,
+    cmd.Unlink: _unlink,
+    cmd.Move: _move,
+    cmd.Alias: _naming,
+    cmd.Unalias: _naming,
+    cmd.Erase: _erase,
+    cmd.Accept: _decision,
+    cmd.Reject: _decision,
+    cmd.Undo: _decision,
+    cmd.Bookmark: _bookmark,
+    cmd.Import: _import,
+    cmd.Register: _register,
+    cmd.Unregister: _scoped,
+    cmd.Embed: _embed,
+    cmd.Recluster: _recluster,
+    cmd.Tune: _tune,
+    cmd.Untune: _tuned,
+    cmd.UseSpace: _space,
+    cmd.DropSpace: _space,
+}
+
+
+_REFERENCES: Final = (bytes, str, int)
+
+
+def _ref(ref: object, what: str) -> None:
+    if type(ref) not in _REFERENCES:
+        raise InputError(f"{what} is {type(ref).__name__}, not a reference", "Give a receipt, an id, or its digits")
+
+
+def _key(key: object) -> None:
+    if key is not None:
+        checked_text(key, "key", MAX_KEY_BYTES, empty=False)
+
+
+def _aliases(aliases: object) -> None:
+    if not isinstance(aliases, tuple):
+        raise InputError(f"aliases is {type(aliases).__name__}, not a tuple of texts", "Give aliases=(...)")
+    if len(aliases) > MAX_ALIASES:
+        raise LimitExceeded(f"{len(aliases)} aliases, above the limit of {MAX_ALIASES}", "Give fewer")
+    for position, alias in enumerate(aliases):
+        checked_text(alias, f"aliases[{position}]", MAX_NAME_BYTES, empty=False)
+
+
+def _record(record: object, what: str) -> None:
+    if record != {} or not isinstance(record, dict):
+        checked_record(record, what)
+
+
+def _times(begins: object, ends: object) -> None:
+    if begins is None and ends is None:
+        return
+    for time in (begins, ends):
+        if time is not None and (not isinstance(time, int) or isinstance(time, bool)):
+            raise InvalidTime(f"A time is {type(time).__name__}", "Commands hold integer microseconds; see parse_time")
+    if isinstance(begins, int) and isinstance(ends, int):
+        checked_interval(begins, ends)

@@ -1,0 +1,213 @@
+"""What most commands of a load come to: a new world, or an edge, with nothing to be done but to record it.
+
+Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`Standing`). Whatever
+needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong value) is
+left, untouched, to :mod:`.decide`. Both ways come to the same events, references and rows, drawn from the same
+randomness: ``tests/test_plain.py`` compares them byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.hashing import edge_end, edge_id_of_ends
+from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
+from worlddb.log.model.times import FOREVER
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
+from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
+from worlddb.projections.tables.storage.transaction import Footing, Standing
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
+from worlddb.reconciler.erasure.erasure_plan import forbids_any
+from worlddb.reconciler.transaction import receipts
+from worlddb.reconciler.transaction.context import Context, Reading
+from worlddb.reconciler.transaction.receipts import add_details
+
+
+class _Rule(NamedTuple):
+    """How edges of a type are decided here: by ``only_records`` if their handler has that, else by ``on_insert``."""
+
+    handler: EdgeHandler | None
+    only_records: Callable[[Reading, int, int], bool] | None
+    code: int
+
+
+class PlainDecider:
+    """Decides commands of one request that have only to be recorded."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._draft = ctx.draft
+        self._tables = ctx.tables
+        self._now = ctx.now
+        self._refs = ctx.draft.refs
+        self._standings = ctx.tables.known.standings
+        self._footings = ctx.tables.known.footings
+        self._rules: dict[str, _Rule] = {}
+        self._containment = ctx.scopes.built_in[CONTAINS]
+        self._root = ctx.tables.node(ROOT_NODE).lineage
+        self._forbids = forbids_any(ctx)
+
+    def decide(self, command: cmd.Command) -> bool:
+        """Decide a command, or leave it as if it had not been looked at; true if it was decided."""
+        kind = type(command)
+        if kind is cmd.Link:
+            return self._link(command)  # type: ignore[arg-type]
+        if kind is cmd.Create:
+            return self._create(command)  # type: ignore[arg-type]
+        return False
+
+    def _link(self, command: cmd.Link) -> bool:
+        type_name = command.type
+        handler, only_records, code = self._rules.get(type_name) or self._rule(type_name)
+        if handler is None or command.key is not None or command.home is not None:
+            return False
+        one = self._standings.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
+        other = self._standings.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
+        if one is None or other is None:
+            return False
+        source, lineage, source_version, source_end = one
+        target, target_lineage, target_version, target_end = other
+        if code == CONTAINS_CODE:
+            begins, home, home_lineage = self._tables.footing(other).begins, source, lineage
+        else:
+            begins, home, home_lineage = self._footings.get(lineage) or self._tables.footing(one)
+            if source == ROOT_NODE:
+                begins = self._now
+        if command.valid_from is not None:
+            begins = command.valid_from
+        until = FOREVER if command.valid_to is None else command.valid_to
+        ctx, draft = self._ctx, self._draft
+        if until < begins or (ctx.scopes.any_registered and ctx.scopes.functional(type_name, home) is not None):
+            return False
+        if only_records is not None and not only_records(ctx, source, target):
+            return False
+        names: list[str] = []
+        details, properties = ev.NONE, b""
+        if command.properties or command.why:
+            names = receipts.given(command)
+            details = add_details(draft, command, names)
+            properties = draft.blobs.ids[details]
+        if only_records is None:
+            handled = HandledEdge(type_name, source, target, home, begins, until, details)
+            if handler.on_insert(ctx, handled) is Insert.STAGE:
+                return self._stage(command, names, handled)
+        nonce = draft.nonce("edge", type_name, lineage, target_lineage, home_lineage)
+        edge = edge_id_of_ends(type_name, source_end, target_end, home_lineage, begins, properties, nonce)
+        event = ev.Linked(
+            edge,
+            type_name,
+            lineage,
+            source_version,
+            target_lineage,
+            target_version,
+            home_lineage,
+            begins,
+            until,
+            details,
+            nonce,
+            False,
+            handler.version,
+        )
+        draft.events.append(event)
+        draft.applier.link(event, code, source, target, home)
+        draft.staged = False
+        self._refs.append(edge)
+        draft.commands.append(receipts.record_plain(command, names, ev.NONE, details))
+        return True
+
+    def _stage(self, command: cmd.Link, names: list[str], edge: HandledEdge) -> bool:
+        """Keep an edge as a proposal, which waits for a decision."""
+        draft = self._draft
+        self._refs.append(self._ctx.stage(edge.source, edge.target, edge=edge))
+        draft.staged = draft.staged or not draft.commands
+        draft.commands.append(receipts.record_plain(command, names, ev.NONE, edge.details))
+        return True
+
+    def _create(self, command: cmd.Create) -> bool:
+        ctx, draft = self._ctx, self._draft
+        world = self._end(self._root if command.world is None else command.world)
+        begins = self._now if command.valid_from is None else command.valid_from
+        until = FOREVER if command.valid_to is None else command.valid_to
+        if world is None or until < begins or self._forbids or command.resolve == "all":
+            return False
+        name = name_digest(command.name)
+        if command.resolve and self._may_be_known(name, command.aliases):
+            return False
+        if command.key is not None and self._tables.node_of(ctx.lineage_of(command.key)) is not None:
+            return False
+        names = receipts.given(command)
+        details = add_details(draft, command, names)
+        if command.key is None:
+            lineage = Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
+        else:
+            lineage = ctx.lineage_of(command.key)
+        body = draft.add_body(command.type, command.name, command.content)
+        identifier = draft.blobs.ids[body]
+        created = ev.Created(lineage, body, details, begins, until)
+        draft.events.append(created)
+        node = draft.applier.create(created, identifier, name)
+        for position in range(len(command.aliases)):
+            draft.emit(ev.Named(lineage, details, position))
+        end = edge_end(lineage, identifier)
+        self._standings[lineage] = Standing(node, lineage, 1, end)
+        self._contain(world, node, lineage, end, begins)
+        self._footings[lineage] = Footing(begins, world.node, world.lineage)
+        draft.staged = False
+        self._refs.append(lineage)
+        if command.key is None:
+            draft.commands.append(receipts.record_plain(command, names, body, details))
+        else:
+            draft.commands.append(receipts.record(command, names, body, details, ctx.secret))
+        return True
+
+    def _contain(self, world: Standing, node: int, lineage: bytes, end: bytes, begins: int) -> None:
+        """Put a new world into another one."""
+        container, container_lineage, container_version, container_end = world
+        draft, version = self._draft, self._containment.version
+        nonce = draft.nonce("edge", CONTAINS, container_lineage, lineage, container_lineage)
+        edge = edge_id_of_ends(CONTAINS, container_end, end, container_lineage, begins, b"", nonce)
+        event = ev.Linked(
+            edge,
+            CONTAINS,
+            container_lineage,
+            container_version,
+            lineage,
+            1,
+            container_lineage,
+            begins,
+            FOREVER,
+            ev.NONE,
+            nonce,
+            False,
+            version,
+        )
+        draft.events.append(event)
+        draft.applier.link(event, CONTAINS_CODE, container, node, container)
+
+    def _may_be_known(self, name: bytes, aliases: tuple[str, ...]) -> bool:
+        """True if the exact tier of the resolver has something to look at: somebody has, or had, one of the names."""
+        digests = (name, *map(name_digest, aliases))
+        return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
+
+    def _end(self, ref: cmd.Ref) -> Standing | None:
+        """What is known of the world that a full reference, or an earlier command, stands for."""
+        if type(ref) is int:
+            if not 0 <= ref < len(self._refs):
+                return None
+            ref = self._refs[ref]
+        found = self._standings.get(ref)  # type: ignore[arg-type]
+        if found is None and type(ref) is bytes and len(ref) == LINEAGE_BYTES:
+            found = self._tables.standing(ref)
+        return found
+
+    def _rule(self, type_name: str) -> _Rule:
+        rule = self._rules.get(type_name)
+        if rule is None:
+            handler = self._ctx.scopes.built_in.get(type_name)
+            rule = _Rule(handler, getattr(handler, "only_records", None), EDGE_TYPE_CODES.get(type_name, 0))
+            if handler is not None:
+                self._rules[type_name] = rule
+        return rule

@@ -1,0 +1,184 @@
+"""Registrations: decided as every command is, so that the log says from when on which edge type held where.
+
+Thresholds of the resolver for a world: decided as every command is, and looked up when a candidate is resolved.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.errors import UnknownEdgeType
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.limits import MAX_EDGE_TYPES
+from worlddb.projections.tables.apply.settings import (
+    Registration,
+    Tuning,
+    is_anything_tuned,
+    registration_in,
+    tuning_at,
+    tuning_in,
+    type_names,
+)
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL
+from worlddb.reconciler.similarity.thresholds import Resolving, Thresholds
+from worlddb.reconciler.transaction.context import Context, node_ref
+
+RESERVED_REWRITES: Final = frozenset({"cross_worlds", "unify_identities"})
+"""What only built-in types may ask of queries: containment is pierced by ``refers_to`` alone (law 7), and identity is
+what was accepted as ``same_as``."""
+
+
+def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
+    """Register a type for a world; the world's reference. What is registered already, word for word, is no event."""
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    if command.digest_of == "built_in":
+        _check_built_in(ctx, command)
+    else:
+        _check_own(ctx, command)
+    lineage = ctx.lineage(world)
+    if says_the_same(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
+        return lineage
+    known = type_names(ctx.tables)
+    if command.type not in known and len(known) >= MAX_EDGE_TYPES:
+        ctx.refuse(
+            "too_many_edge_types",
+            f"{MAX_EDGE_TYPES:,} edge types were registered in this store, which is the limit",
+            "Use properties of an edge for what need not be a type",
+        )
+    ctx.draft.emit(
+        ev.Registered(
+            lineage,
+            command.type,
+            command.handler_version,
+            command.digest,
+            command.digest_of,
+            list(command.rewrites),
+            command.functional,
+            details,
+        )
+    )
+    ctx.scopes.forget()
+    return lineage
+
+
+def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> bytes:
+    """Take the registration of a type in a world back; the world's reference. Edges that there are stay."""
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    if registration_in(ctx.tables, command.type, world, ctx.draft.seq) is None:
+        ctx.refuse(
+            "not_registered",
+            f"The edge type {command.type[:80]!r} is not registered for {ctx.shown(world)} itself",
+            "See what is registered where with view.edge_types()",
+        )
+    ctx.draft.emit(ev.Unregistered(ctx.lineage(world), command.type, details))
+    ctx.scopes.forget()
+    return ctx.lineage(world)
+
+
+def _check_built_in(ctx: Context, command: cmd.Register) -> None:
+    if command.type not in ctx.scopes.built_in:
+        raise UnknownEdgeType(
+            f"{command.type[:80]!r} is no built-in edge type, so its name alone does not say what it does",
+            "Give its handler, or one of: " + ", ".join(sorted(set(ctx.scopes.built_in) - NEVER_FUNCTIONAL)),
+        )
+    if command.functional and command.type in NEVER_FUNCTIONAL:
+        ctx.refuse(
+            "never_functional",
+            f"{command.type} cannot be functional: several of its edges from one world are no contradiction",
+        )
+
+
+def _check_own(ctx: Context, command: cmd.Register) -> None:
+    if command.type in ctx.scopes.built_in:
+        ctx.refuse(
+            "built_in_type",
+            f"{command.type} is a built-in edge type, and its laws hold in every world",
+            "Give your type a name of its own; to make a built-in one functional, register its name",
+        )
+    reserved = sorted(RESERVED_REWRITES & set(command.rewrites))
+    if reserved:
+        ctx.refuse(
+            "reserved_rewrite",
+            f"The handler of {command.type} asks queries to {', '.join(reserved)}, which only built-in types may",
+            "Link with refers_to to lead out of a world, and with same_as to propose an identity",
+        )
+
+
+def says_the_same(known: Registration | None, command: cmd.Register) -> bool:
+    """True if what is registered is what a command would register, wherever that is."""
+    if known is None:
+        return False
+    row = known.row
+    return (row.digest, known.digest_of, row.handler_version, known.rewrites, known.is_functional) == (
+        command.digest or bytes(HASH_BYTES),
+        command.digest_of,
+        command.handler_version,
+        tuple(command.rewrites),
+        command.functional,
+    )
+
+
+FIELDS: Final = Thresholds.__struct_fields__
+"""What is set, in the order in which commands, events and rows have it."""
+
+
+class Setting(NamedTuple):
+    """The thresholds that apply to a candidate, and the world that they were set for, if they were set for one."""
+
+    thresholds: Thresholds
+    world: bytes | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What the evidence says of it, beside the thresholds themselves."""
+        return {} if self.world is None else {"tuned": self.world.hex()}
+
+
+def setting_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> Setting:
+    """The thresholds for a candidate of a type in a world: the nearest that were set, else those of the open store."""
+    if ctx.tuned is None:
+        ctx.tuned = is_anything_tuned(ctx.tables)
+    if not ctx.tuned or resolving.instead:
+        return Setting(resolving.of(type_name))
+    found = tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
+    if found is None:
+        return Setting(resolving.of(type_name))
+    return Setting(thresholds_of(found), ctx.lineage(found.world))
+
+
+def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
+    """Set thresholds for a world; the world's reference. What is set already, number by number, is no event."""
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    lineage = ctx.lineage(world)
+    if not sets_the_same(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
+        # Whole numbers would be stored as such, and read back as something that hashes otherwise.
+        scores = float(command.fuzzy), float(command.phonetic), float(command.embedding), float(command.margin)
+        ctx.draft.emit(ev.Tuned(lineage, command.type, *scores, command.most, details))
+        ctx.tuned = True
+    return lineage
+
+
+def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> bytes:
+    """Take thresholds of a world back; the world's reference. Proposals that there are stay."""
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    if tuning_in(ctx.tables, world, command.type, ctx.draft.seq) is None:
+        what = f"the node type {command.type[:80]!r}" if command.type else "every type"
+        ctx.refuse(
+            "not_tuned",
+            f"No thresholds are set for {what} in {ctx.shown(world)} itself",
+            "See what is set where with view.tunings()",
+        )
+    ctx.draft.emit(ev.Untuned(ctx.lineage(world), command.type, details))
+    return ctx.lineage(world)
+
+
+def thresholds_of(known: Tuning) -> Thresholds:
+    """What was set, as thresholds."""
+    return Thresholds(**{name: getattr(known.row, name) for name in FIELDS})
+
+
+def sets_the_same(known: Tuning | None, command: cmd.Tune) -> bool:
+    """True if what is set is what a command would set, wherever that is."""
+    return known is not None and all(getattr(known.row, name) == getattr(command, name) for name in FIELDS)

@@ -1,0 +1,253 @@
+"""Worlds come, take versions and names, and end: what the commands about a world itself decide.
+
+Worlds leave one container for another, and the edges between them go along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.errors import AmbiguousReference, UnknownReference
+from worlddb.log.model.ids import LINEAGE_BYTES, Lineage, short
+from worlddb.log.model.limits import MAX_ALIASES
+from worlddb.log.model.times import FOREVER, checked_interval
+from worlddb.projections.tables.names.canonical import name_digest
+from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, unreplaced
+from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.erasure.erasure_plan import refuse_forbidden
+from worlddb.reconciler.transaction.context import Context, node_or_edge_ref, node_ref
+from worlddb.reconciler.transaction.draft import Decided
+
+PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
+"""What leads past an end that was set, which is never opened again (law 8)."""
+
+
+def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
+    world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
+    if command.key is None:
+        lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
+    else:
+        lineage, existing, ended = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
+        if existing is not None:
+            return _found_again(ctx, command, existing, details)
+        if ended:
+            ctx.note("begun_anew", lineage, ended)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
+    refuse_forbidden(ctx, command.name, command.content, *command.aliases)
+    body = ctx.draft.add_body(command.type, command.name, command.content)
+    node = ctx.draft.applier.next_node
+    ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
+    for position in range(len(command.aliases)):
+        ctx.draft.emit(ev.Named(lineage, details, position))
+    ctx.link(world, CONTAINS, node, valid_from=validity.start)
+    for match in matches:
+        ctx.stage(node, match.node, evidence=match.evidence)
+    return Decided(lineage, body)
+
+
+def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decided:
+    """A key that is known: unchanged text changes nothing, changed text is a revision, an end stays an end, and erased
+    text stays erased unless it is asked for."""
+    row = ctx.tables.node(node)
+    body = ctx.body(node)
+    if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
+        return Decided(row.lineage)
+    if row.ended:
+        ctx.note("not_revived", row.lineage)
+        return Decided(row.lineage)
+    if body is None and not command.revive:
+        ctx.note("not_restored", row.lineage)
+        return Decided(row.lineage)
+    revision = cmd.Revise(
+        ref=row.lineage,
+        type=command.type,
+        name=command.name,
+        content=command.content,
+        valid_from=command.valid_from,
+        valid_to=command.valid_to,
+    )
+    if body is None:
+        refuse_forbidden(ctx, *command.aliases)
+        for position in range(len(command.aliases)):
+            ctx.draft.emit(ev.Named(row.lineage, details, position))
+    return _revised(ctx, revision, details, node, body)
+
+
+def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    row = ctx.tables.node(node)
+    if row.ended:
+        ctx.refuse(
+            "ended", f"{short(row.lineage)} has ended and takes no further versions", "Reassert it as a new lineage"
+        )
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be revised")
+    body = ctx.body(node)
+    if body is None:
+        _refuse_erased(ctx, row.lineage)
+    return _revised(ctx, command, details, node, body)
+
+
+def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decided:
+    """A new version on top of ``body``; where that was erased, the command gives all of the text."""
+    row = ctx.tables.node(node)
+    newest = ctx.tables.version(node, row.versions)
+    begins = ctx.now if command.valid_from is None else command.valid_from
+    end = newest.valid_to if command.valid_to is None else min(command.valid_to, newest.valid_to)
+    if newest.valid_to != FOREVER and begins > newest.valid_to:
+        ctx.refuse("closed", f"{short(row.lineage)} is closed before the revision would begin", PAST_ITS_END)
+    validity = checked_interval(begins, end)
+    before = body or Body(b"", "", "", "")
+    name = before.name if command.name is None else command.name
+    content = before.content if command.content is None else command.content
+    refuse_forbidden(ctx, name, content)
+    position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
+    began = began_by(ctx, node, validity.start)
+    latest = next(ctx.spans(node), None)
+    if latest is not None and latest.start > validity.start:
+        ctx.note("later_never_valid", row.lineage)
+    if validity.is_empty:
+        ctx.note("revision_never_valid", row.lineage)
+    ctx.close(node, validity.start)
+    if not (began or validity.is_empty):
+        end_predecessors(ctx, node, validity.start, row.lineage)
+    ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
+    return Decided(row.lineage, position)
+
+
+def retire(ctx: Context, command: cmd.Retire, details: int) -> Decided:
+    at = ctx.now if command.at is None else command.at
+    found = node_or_edge_ref(ctx, command.ref)
+    if isinstance(found, bytes):
+        ctx.close_edge(found, at)
+        return Decided(found)
+    if found == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be retired")
+    before = unreplaced(ctx, found)
+    ctx.end(found, at, details=details)
+    if next(ctx.spans(found), None) is None:
+        for earlier in before:
+            ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(found))
+    return Decided(ctx.tables.node(found).lineage)
+
+
+def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    row = ctx.tables.node(node)
+    if not row.ended:
+        is_open = ctx.tables.version(node, row.versions).valid_to == FOREVER
+        remedy = "Revise it instead" if is_open else PAST_ITS_END
+        ctx.refuse("not_ended", f"{short(row.lineage)} has not ended", remedy)
+    body = ctx.body(node)
+    if body is None:
+        _refuse_erased(ctx, row.lineage)
+    content = body.content if command.content is None else command.content
+    again = cmd.Create(
+        type=body.type,
+        name=body.name,
+        content=content,
+        world=ctx.tables.node(ctx.home_of(node)).lineage,
+        valid_from=command.valid_from,
+        valid_to=command.valid_to,
+        resolve=False,
+    )
+    made = create(ctx, again, details, ())
+    new = ctx.tables.node_of(made.ref)
+    assert new is not None
+    ctx.link(new, "derived_from", node)
+    return made
+
+
+def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    lineage = ctx.tables.node(node).lineage
+    aliases = command.aliases
+    if ctx.body(node) is None:
+        _refuse_erased(ctx, lineage)
+    if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
+        ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
+    refuse_forbidden(ctx, *aliases)
+    for position in range(len(aliases)):
+        ctx.draft.emit(ev.Named(lineage, details, position))
+    return Decided(lineage)
+
+
+def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
+    node = node_ref(ctx, command.ref)
+    lineage = ctx.tables.node(node).lineage
+    for text in command.aliases:
+        digest = name_digest(text)
+        found = [number for number, row in ctx.tables.aliases(node) if row.name == digest and row.removed == LIVE]
+        if not found:
+            raise UnknownReference(f"{short(lineage)} has no alias {text[:80]!r}", "Look at its aliases with show")
+        for number in found:
+            ctx.draft.emit(ev.Unnamed(lineage, number))
+    return Decided(lineage)
+
+
+def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
+    ctx.refuse(
+        "erased", f"The text of {short(lineage)} was erased", "Create another, or this one under its key with revive"
+    )
+
+
+def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
+    moved = [node_ref(ctx, ref) for ref in command.refs]
+    to = node_ref(ctx, command.to)
+    out_of = None if command.out_of is None else node_ref(ctx, command.out_of)
+    leaving = {node: _leaving(ctx, node, out_of) for node in moved}
+    for node, (_, edge) in leaving.items():
+        ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
+        ctx.unlink(edge)
+    _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
+    return Decided(ctx.tables.node(moved[0]).lineage)
+
+
+def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
+    """The container that a move takes the node out of, and the contains edge that it retracts."""
+    if node == ROOT_NODE:
+        ctx.refuse("root_is_permanent", "The root world cannot be moved")
+    code = ctx.tables.type_code(CONTAINS)
+    incoming = ctx.tables.incoming(node, code, known_after=ctx.draft.seq)
+    edges = {place.source: row.edge for place, row in incoming}
+    if out_of is not None:
+        if out_of not in edges:
+            ctx.refuse("not_a_member", f"{ctx.shown(node)} is not a member of {ctx.shown(out_of)}")
+        return out_of, edges[out_of]
+    if len(edges) != 1:
+        names = [short(ctx.tables.node(source).lineage) for source in edges]
+        raise AmbiguousReference(
+            f"{ctx.shown(node)} is in {len(edges)} worlds: {', '.join(names)}",
+            "Say which one it leaves",
+            candidates=names,
+        )
+    return next(iter(edges.items()))
+
+
+def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None:
+    """Interior edges whose both ends move go along under a new identity; the others stay and are listed."""
+    carried: list[bytes] = []
+    behind: list[bytes] = []
+    contains = ctx.tables.type_code(CONTAINS)
+    interior = {}
+    for node in moved:
+        for place, row in (*ctx.tables.outgoing(node), *ctx.tables.incoming(node, known_after=ctx.draft.seq)):
+            if row.unlinked == LIVE and place.type != contains and row.home in left:
+                interior[row.edge] = (place, row)
+    for edge, (place, row) in interior.items():
+        is_identity = ctx.tables.proposal(edge) is not None
+        if place.source in moved and row.target in moved and not is_identity:
+            ctx.rehome(place, row, to)
+            carried.append(edge)
+        else:
+            behind.append(edge)
+    if carried:
+        ctx.note("edges_carried", *carried)
+    if behind:
+        ctx.note("edges_left_behind", *behind)

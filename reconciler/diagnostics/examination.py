@@ -1,0 +1,181 @@
+"""The checks in their order. What a check cannot look at because of what an earlier one found is told as skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from worlddb.log.model.clock import Clock
+from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders, log_health
+from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom, on, quoted, restored
+from worlddb.reconciler.edge_types.registry import Ontology
+
+Progress = Callable[[int, int], None]
+Check = Callable[[], Iterator[Symptom]]
+
+_AUTHOR: Final = "doctor"
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+class _Examination:
+    """What was checked so far, and what was found."""
+
+    def __init__(self) -> None:
+        self.checked: list[str] = []
+        self.skipped: list[tuple[str, str]] = []
+        self.symptoms: list[Symptom] = []
+
+    def check(self, name: str, look: Check) -> bool:
+        """Make a check; false if it found something wrong, or could not be made, which is wrong too."""
+        found: list[Symptom] = []
+        try:
+            found.extend(look())
+        except (WorldDBError, OSError) as error:
+            found.append(_unlooked_at(name, error))
+            self.skip(name, "it could not be made, as is told with what is wrong")
+            return False
+        finally:
+            self.symptoms.extend(found)
+        self.checked.append(name)
+        return not any(symptom.wrong for symptom in found)
+
+    def skip(self, name: str, why: str) -> None:
+        """Say why a check was not made."""
+        self.skipped.append((name, why))
+
+    def told(self, store: str, deep: bool) -> Diagnosis:
+        """All of it, what is wrong first."""
+        ordered = sorted(self.symptoms, key=lambda symptom: not symptom.wrong)
+        is_ok = not any(symptom.wrong for symptom in ordered)
+        return Diagnosis(is_ok, store, deep, tuple(self.checked), tuple(self.skipped), tuple(ordered))
+
+
+def examine_installation() -> Diagnosis:
+    """Look at Python and the libraries alone."""
+    return _installed().told("", False)
+
+
+def examine(
+    folder: Path, ontology: Ontology, clock: Clock, *, deep: bool, progress: Progress | None = None
+) -> Diagnosis:
+    """Look at the installation and at a store; nothing in the store is changed, and it need not open."""
+    going = _installed()
+    if going.check("store", partial(location.is_store, folder)):
+        going.check("file system", partial(location.file_system, folder))
+        going.check("room", partial(location.room, folder))
+        going.check("permissions", partial(location.permissions, folder))
+        going.check("leftovers", partial(location.leftovers, folder))
+        going.check("locks", partial(lock_holders.locks, folder))
+        try:
+            env = Environment(folder, author=_AUTHOR, timeout_seconds=_TIMEOUT_SECONDS)
+        except WorldDBError as error:
+            going.symptoms.append(_unopenable(folder, error))
+            going.skip("log, tables and indexes", "the data file cannot be opened")
+        else:
+            with closing(env):
+                _opened(going, env, ontology, clock, deep, progress)
+    return going.told(str(folder), deep)
+
+
+def _installed() -> _Examination:
+    going = _Examination()
+    for name, look in installation.CHECKS:
+        going.check(name, look)
+    return going
+
+
+def _opened(
+    going: _Examination, env: Environment, ontology: Ontology, clock: Clock, deep: bool, progress: Progress | None
+) -> None:
+    if not going.check("pages", partial(log_health.pages, env)):
+        going.skip("log, tables and indexes", "LMDB could be led astray by the damaged pages")
+        return
+    if not going.check("format", partial(_format, env)):
+        going.skip("log, tables and indexes", "they are not of a format that this release reads")
+        return
+    going.check("map", partial(log_health.map_size, env, *env.map_bytes()))
+    going.check("kind", partial(log_health.kind, env))
+    going.check("clock", partial(log_health.moment, env, clock))
+    whole = going.check("log", partial(log_health.chain, env, progress))
+    if not going.check("layout", partial(derived_state.layout, env)):
+        going.skip("tables and indexes", "the tables have another layout")
+        return
+    if deep and not whole:
+        going.skip("every row of the tables", "the log that they are compared with does not hold")
+    if not going.check("tables", partial(derived_state.tables, env, deep and whole, progress)):
+        going.skip("indexes, vectors and handlers", "they are looked up in the tables")
+        return
+    going.check("text index", partial(derived_state.text_index, env))
+    going.check("vector indexes", partial(derived_state.vector_indexes, env))
+    going.check("vectors", partial(derived_state.vectors_pending, env))
+    going.check("models", partial(derived_state.models, env))
+    going.check("handlers", partial(derived_state.handlers, env, ontology))
+    going.check("supposed", partial(derived_state.supposed, env))
+
+
+def _format(env: Environment) -> Iterator[Symptom]:
+    try:
+        with env.read() as txn:
+            begun = LmdbLog(txn).check_format()
+    except WorldDBError as error:
+        yield _unopenable(env.folder, error)
+        return
+    if not begun:
+        yield Symptom(
+            "not_a_store",
+            True,
+            str(env.folder),
+            "The data file holds nothing",
+            "A process was ended just when it was to make the store",
+            "Write to it, which makes the store",
+            on(env.folder, "ingest FILE"),
+        )
+
+
+def _unlooked_at(name: str, error: WorldDBError | OSError) -> Symptom:
+    """A check that ended in an error: whether all is well is not known."""
+    what, remedy = (error.message, error.remedy) if isinstance(error, WorldDBError) else (error.strerror or error, "")
+    location = os.fsdecode(error.filename) if isinstance(error, OSError) and error.filename is not None else ""
+    return Symptom(
+        "cannot_look",
+        True,
+        location or f"the check '{name}'",
+        f"The check '{name}' could not be made: {what}",
+        "What it looks for may be wrong or not, and programs may fail as it did",
+        remedy or "Ask as a user who may read it, and see that the disk is whole",
+        f"ls -la {quoted(Path(location))}" if location else "",
+    )
+
+
+def _unopenable(folder: Path, error: WorldDBError) -> Symptom:
+    """Why the store does not open, by the error with which it does not."""
+    if isinstance(error, NewerFormat):
+        return derived_state.newer(folder, error)
+    if isinstance(error, NotAStore):
+        return Symptom("not_a_store", True, str(folder), error.message, "There is nothing to look at", error.remedy)
+    if isinstance(error, DamagedStore):
+        return Symptom(
+            "damaged",
+            True,
+            str(folder),
+            error.message,
+            "The store does not open, so nothing in it can be read",
+            "Restore the store from a backup, and check the disk",
+            restored(folder),
+        )
+    return Symptom(
+        "cannot_open",
+        True,
+        str(folder),
+        error.message,
+        "Nothing in it can be read or written from here",
+        error.remedy or "Check the path and its permissions",
+        f"ls -la {quoted(folder)}",
+    )

@@ -1,0 +1,219 @@
+"""Is everything here that WorldDB needs: Python, its libraries in versions that fit, the extras. Needs none of them."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from worlddb.reconciler.diagnostics.symptom import Symptom
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+DISTRIBUTION: Final = "worlddb"
+EXTRAS: Final = {
+    "mcp": "`worlddb mcp` does not start",
+    "embed": "`--embedder minilm`, the stronger model that runs offline, is not there",
+}
+"""Extras for users, and what is missing without one."""
+LIBRARIES: Final = (
+    *("anyascii", "blake3", "cryptography", "faiss", "filelock", "jinja2", "jellyfish", "lmdb", "markdown_it"),
+    *("msgspec", "nicknames", "numpy", "packaging", "rapidfuzz", "rich", "safetensors", "shtab", "tantivy"),
+    *("tokenizers", "wordllama", "zstandard"),
+)
+"""The modules of the libraries that are always needed."""
+_SECONDS: Final = 120.0
+_TRY: Final = """
+import importlib, importlib.util, sys
+for name in sys.argv[1:]:
+    print(name, flush=True)
+    try:
+        importlib.import_module(name) if name != "wordllama" else importlib.util.find_spec(name).name
+    except BaseException as error:
+        print("!", name, type(error).__name__, str(error).replace(chr(10), " ")[:300], flush=True)
+print("all", flush=True)
+"""
+"""Only the files of wordllama are read; its code is not run."""
+
+
+def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") -> Iterator[Symptom]:
+    """Is this Python new enough; ``required`` is what the installed distribution says, if not asked for here."""
+    try:
+        from packaging.specifiers import SpecifierSet
+    except ImportError:
+        return  # The check of packages says so.
+    wanted = required or _header("Requires-Python") or ">=3.11"
+    shown = ".".join(map(str, version))
+    if shown not in SpecifierSet(wanted):
+        yield Symptom(
+            "old_python",
+            True,
+            sys.executable or "python",
+            f"Python is {shown}, and WorldDB needs {wanted}",
+            "Parts of it fail as soon as they are used",
+            "Make an environment with a newer Python and install WorldDB there",
+            "python3.12 -m venv .venv && .venv/bin/pip install worlddb",
+        )
+    if sys.maxsize < 2**32:
+        yield Symptom(
+            "narrow_python",
+            True,
+            platform.platform(),
+            "This Python has 32-bit addresses",
+            "A store is mapped into memory, and does not fit in there once it has grown",
+            "Use a 64-bit Python",
+        )
+
+
+def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
+    """Is every library here that is needed, in a version that fits; and of extras what is here, too.
+
+    That nothing of an extra is here is somebody's choice, and told where a store has use for it.
+    """
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        yield _wrong("packaging is not installed", "packaging", "packaging")
+        return
+    try:
+        listed = metadata.requires(DISTRIBUTION) or [] if requirements is None else requirements
+    except metadata.PackageNotFoundError:
+        yield Symptom(
+            "not_installed",
+            True,
+            sys.prefix,
+            "WorldDB runs from a folder and is not installed",
+            "Which versions of its libraries it needs is not known, so they were not compared",
+            "Install it in this environment",
+            f"{sys.executable} -m pip install worlddb",
+        )
+        return
+    unfit: dict[str, list[str]] = {}
+    for line in listed:
+        needed = Requirement(line)
+        extra = "" if needed.marker is None or needed.marker.evaluate({"extra": ""}) else _extra_of(needed)
+        what = "" if extra is None else _unmet(needed)
+        if what and not extra:
+            yield _wrong(what, needed.name, f"{needed.name}{needed.specifier}")
+        elif what and extra and _version(needed):
+            unfit.setdefault(extra, []).append(what)
+    yield from (missing_extra(extra, found, EXTRAS[extra].capitalize()) for extra, found in unfit.items())
+
+
+def lacking(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
+    """What of an extra is missing or in a version that does not fit, in words; an extra that nobody uses may be."""
+    from packaging.requirements import Requirement
+
+    try:
+        listed = metadata.requires(DISTRIBUTION) or [] if requirements is None else requirements
+    except metadata.PackageNotFoundError:
+        return []
+    needed = (each for each in map(Requirement, listed) if each.marker is not None and _extra_of(each) == extra)
+    return [what for each in needed if (what := _unmet(each))]
+
+
+def _extra_of(needed: Requirement) -> str | None:
+    """Which extra for users a library belongs to; none if it is for those who work on WorldDB."""
+    return next((name for name in EXTRAS if needed.marker and needed.marker.evaluate({"extra": name})), None)
+
+
+def _version(needed: Requirement) -> str:
+    """The version of a library that is installed; empty if none is."""
+    try:
+        return metadata.version(needed.name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _unmet(needed: Requirement) -> str:
+    """What is wrong with an installed library, in words; empty if nothing is."""
+    found = _version(needed)
+    if not found:
+        return f"{needed.name} is not installed"
+    fits = needed.specifier.contains(found, prereleases=True)
+    return "" if fits else f"{needed.name} is {found}, not {needed.specifier}"
+
+
+def missing_extra(extra: str, unmet: Sequence[str], why: str) -> Symptom:
+    """An extra that somebody has use for, and of which something is missing or does not fit."""
+    return Symptom(
+        "missing_extra",
+        False,
+        f"the extra {extra!r}",
+        "; ".join(unmet),
+        why,
+        "Install the extra if you want it",
+        f"{sys.executable} -m pip install 'worlddb[{extra}]'",
+    )
+
+
+def _wrong(what: str, name: str, requirement: str) -> Symptom:
+    return Symptom(
+        "wrong_package",
+        True,
+        name,
+        what,
+        "What uses it fails, or answers otherwise than it was tested to",
+        "Install the version that WorldDB names",
+        f"{sys.executable} -m pip install '{requirement}'",
+    )
+
+
+def libraries(modules: Iterable[str] = LIBRARIES) -> Iterator[Symptom]:
+    """Can every library be loaded. It is tried in another process, which one that was built for another processor may
+    end."""
+    if not sys.executable:
+        return
+    command = [sys.executable, "-c", _TRY, *modules]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield _untried(str(error))
+        return
+    lines = done.stdout.splitlines()
+    for line in lines:
+        if line.startswith("! "):
+            _, name, kind, told = line.split(" ", 3)
+            yield _unloadable(name, f"{kind}: {told}")
+    if not lines:
+        yield _untried(f"the process ends with {done.returncode}")
+    elif lines[-1] != "all":
+        yield _unloadable(lines[-1], f"the process that loads it ends with {done.returncode}")
+
+
+def _untried(told: str) -> Symptom:
+    return Symptom(
+        "unloadable_library",
+        True,
+        sys.executable,
+        f"Whether the libraries can be loaded could not be tried: {told}",
+        "Something may be wrong with them, or nothing",
+        "Ask as somebody who may run this Python, when it has time to start",
+    )
+
+
+def _unloadable(name: str, told: str) -> Symptom:
+    distribution = {"faiss": "faiss-cpu", "markdown_it": "markdown-it-py"}.get(name, name)
+    return Symptom(
+        "unloadable_library",
+        True,
+        name,
+        f"{name} cannot be loaded: {told}",
+        "What uses it fails; recall goes on without a lane whose library is missing",
+        "Install it again; if that does not help, it was built for another processor or system",
+        f"{sys.executable} -m pip install --force-reinstall --no-deps {distribution}",
+    )
+
+
+def _header(name: str) -> str:
+    try:
+        return str(metadata.metadata(DISTRIBUTION)[name] or "")
+    except (metadata.PackageNotFoundError, KeyError):
+        return ""
+
+
+CHECKS: Final = (("python", python), ("packages", packages), ("libraries", libraries))

@@ -1,0 +1,129 @@
+"""Is the log what was written: its pages, its chain of commits, its last moment beside the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from worlddb.log.model.clock import Clock
+from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.times import format_time
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import Finding, page_findings, verify_log
+from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
+
+Progress = Callable[[int, int], None]
+
+FULL_SHARE: Final = 0.8
+"""A map that is fuller than this grows soon, which needs a moment without readers."""
+_SECOND: Final = 1_000_000
+_AHEAD: Final = 60 * _SECOND
+"""How far the last commit may be ahead of the clock: two machines' clocks differ by a little."""
+
+
+def pages(env: Environment) -> Iterator[Symptom]:
+    """Can the structure of the data file be followed."""
+    yield from _damaged(env.folder, page_findings(env.damaged_pages()))
+
+
+def chain(env: Environment, progress: Progress | None = None) -> Iterator[Symptom]:
+    """Is every commit, event and text what was written."""
+
+    def read(work: Callable[[LmdbLog], object]) -> object:
+        with env.read() as txn:
+            return work(LmdbLog(txn))
+
+    with env.read() as txn:
+        log = LmdbLog(txn)
+        last, head, due = log.last_stored(), log.head().seq, log.scrub_due()
+    _, findings = verify_log(read, last, progress=progress)
+    if head != last:
+        told = f"the log says that it ends at {head}, but its last commit is {last}"
+        findings.append(Finding(min(head, last) + 1, told))
+    if due is not None:
+        findings = [finding for finding in findings if "open it to finish" not in finding.problem]
+        yield _unfinished(env.folder, due)
+    yield from _damaged(env.folder, sorted(findings))
+
+
+def _damaged(folder: Path, findings: list[Finding]) -> Iterator[Symptom]:
+    """The first of the findings, and how many there are; `worlddb verify` lists all."""
+    if not findings:
+        return
+    first, *others = findings
+    more = f" (and {len(others):,} more findings: see `worlddb verify`)" if others else ""
+    yield Symptom(
+        "damaged",
+        True,
+        f"{folder}, commit {first.seq}" if first.seq else f"{folder}, outside the commits",
+        first.problem + more,
+        "The file was changed, and not by the engine. Commits before the first bad one can be trusted",
+        "Restore the store from a backup that is older than the damage, and check the disk",
+        restored(folder),
+    )
+
+
+def _unfinished(folder: Path, seq: int) -> Symptom:
+    return Symptom(
+        "erasure_unfinished",
+        True,
+        f"{folder}, commit {seq}",
+        "An erasure was not finished: the bytes that it erased may still lie in the files",
+        "Somebody was promised that they are gone",
+        "Open the store once, with room on the disk; that finishes it",
+        on(folder, "stats"),
+    )
+
+
+def moment(env: Environment, clock: Clock) -> Iterator[Symptom]:
+    """Is the clock behind the last commit."""
+    try:
+        with env.read() as txn:
+            log = LmdbLog(txn)
+            head = log.head().seq
+            last = log.header(head).ingest_time if head else 0
+    except WorldDBError:
+        return  # What cannot be read is told where the chain is.
+    behind = last - clock.now()
+    if behind > _AHEAD:
+        yield Symptom(
+            "clock_behind",
+            True,
+            f"commit {head}",
+            f"The last commit is of {format_time(last)}, and the clock says {format_time(clock.now())}",
+            "Until the clock is past it, commits are a microsecond apart, and 'now' does not see what is newest",
+            "Set the clock if it is wrong; if the commit's was, the times pass by themselves",
+            "timedatectl status",
+        )
+
+
+def map_size(env: Environment, reserved: int, used: int) -> Iterator[Symptom]:
+    """Does the file have room in the map that was reserved for it."""
+    if used > FULL_SHARE * reserved:
+        yield Symptom(
+            "map_nearly_full",
+            False,
+            str(env.folder),
+            f"{used:,} of {reserved:,} bytes of the memory map are used",
+            "It grows by itself, for which every transaction of a process has to end; less was reserved than usual",
+            "Lift the limit on the address space, if there is one",
+            "ulimit -v unlimited",
+        )
+
+
+def kind(env: Environment) -> Iterator[Symptom]:
+    """Is this a store that can be written to."""
+    with env.read() as txn:
+        copy = LmdbLog(txn).copy_kind()
+    if copy:
+        yield Symptom(
+            "is_copy",
+            False,
+            str(env.folder),
+            f"This is a copy ({copy}): it can be read, and nothing may be written but by copying",
+            "A backup that somebody wrote to could not be brought up to date any more",
+            "Make a store of it if you want to write",
+            f"worlddb restore {quoted(env.folder)} --into {quoted(env.folder)}.restored",
+        )

@@ -1,0 +1,226 @@
+"""Which function decides which command, as events on the draft; each returns the reference for the receipt.
+
+Those about worlds themselves are in :mod:`.worlds` and :mod:`.moving`; here are edges, identity, and what other modules
+decide by themselves.
+
+Naming moments: a bookmark is a name for a commit, and never moves unless told to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.ids import short
+from worlddb.log.model.times import FOREVER, format_time
+from worlddb.projections.tables.apply.log_marks import bookmark_at
+from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
+from worlddb.reconciler.bundle_import.importing import import_bundle
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import worlds
+from worlddb.reconciler.decisions.configuration import (
+    register_type,
+    set_thresholds,
+    take_thresholds_back,
+    unregister_type,
+)
+from worlddb.reconciler.decisions.worlds import move
+from worlddb.reconciler.embedding import spaces, vectors_of_texts
+from worlddb.reconciler.entity_resolution import equivalence
+from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
+from worlddb.reconciler.transaction.context import Context, edge_ref, node_ref, proposal_ref
+from worlddb.reconciler.transaction.draft import Decided
+
+
+def marked_moment(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
+    """Decide a bookmark: the commit that it stands for, and the position of the blob with its name.
+
+    The same name for the same moment again changes nothing.
+
+    Raises:
+        InputError: there is no such commit, or nothing had been committed by then.
+    """
+    marked = _marked(ctx, command)
+    known = bookmark_at(ctx.tables, command.name, ctx.draft.seq)
+    if known is not None and known[1].marked == marked:
+        return marked, ev.NONE
+    if known is not None and not command.move:
+        ctx.refuse(
+            "bookmark_exists",
+            f"The bookmark {command.name[:80]!r} stands for commit {known[1].marked}, set by commit {known[0]}",
+            "Choose another name, or move it with move=True",
+        )
+    return marked, ctx.draft.add_body("Bookmark", command.name, "")
+
+
+def _marked(ctx: Context, command: cmd.Bookmark) -> int:
+    head = ctx.draft.head.seq
+    if command.at is not None:
+        marked = min(ctx.draft.log.seq_at(command.at), head)  # Decided again, the log goes on beyond.
+        if not marked:
+            raise InputError(f"Nothing had been committed by {format_time(command.at)}", "Name a later time")
+        return marked
+    marked = head if command.seq is None else command.seq
+    if marked > head:
+        raise InputError(f"There is no commit {marked}", f"The store has commits 1 to {head}")
+    return marked
+
+
+_INSTEAD: Final = {
+    "pending": "Accept or reject it",
+    "accepted": "Undo it if it is wrong",
+    "rejected": "If something new is known of one of the two, revise it and link the pair by same_as again",
+    "undone": "If the two are one after all, link them by same_as again",
+}
+"""What can be done with a proposal that is in another state than a decision about it needs."""
+
+
+def decide(ctx: Context, command: cmd.Command, details: int, matches: Sequence[Match]) -> Decided:
+    """Decide one command on top of everything decided so far; ``matches`` are those whom it may already be."""
+    if isinstance(command, cmd.Create):
+        return worlds.create(ctx, command, details, matches)
+    return _DECIDE[type(command)](ctx, command, details)
+
+
+# -- edges
+
+
+def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
+    source, target = node_ref(ctx, command.source_ref), node_ref(ctx, command.target_ref)
+    home = None if command.home is None else node_ref(ctx, command.home)
+    written = ctx.link(
+        source,
+        command.type,
+        target,
+        home=home,
+        valid_from=command.valid_from,
+        valid_to=FOREVER if command.valid_to is None else command.valid_to,
+        details=details,
+        key=command.key,
+    )
+    return Decided(written.id, staged=written.staged)
+
+
+def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decided:
+    edge = edge_ref(ctx, command.edge)
+    if ctx.tables.proposal(edge) is not None:
+        ctx.refuse("is_a_proposal", f"{short(edge)} is an accepted proposal", "Undo it")
+    ctx.unlink(edge)
+    return Decided(edge)
+
+
+# -- identity
+
+
+def accept(ctx: Context, command: cmd.Accept, details: int) -> Decided:
+    proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    equivalence.refuse_joined_strangers(ctx, row)
+    ctx.draft.emit(ev.Decided(proposal, "accepted", details))
+    ctx.write_accepted(proposal, row)
+    return Decided(proposal)
+
+
+def reject(ctx: Context, command: cmd.Reject, details: int) -> Decided:
+    proposal, row = _proposal(ctx, command.proposal, (PENDING,))
+    equivalence.refuse_if_joined(ctx, row)
+    ctx.draft.emit(ev.Decided(proposal, "rejected", details))
+    return Decided(proposal)
+
+
+def undo(ctx: Context, command: cmd.Undo, details: int) -> Decided:
+    proposal, _ = _proposal(ctx, command.proposal, (ACCEPTED,))
+    ctx.unlink(proposal)
+    ctx.draft.emit(ev.Decided(proposal, "undone", details))
+    return Decided(proposal)
+
+
+def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
+    proposal = proposal_ref(ctx, ref)
+    row = ctx.tables.proposal(proposal)
+    assert row is not None
+    if row.status not in wanted:
+        needed = " or ".join(STATUS_NAMES[status] for status in wanted)
+        status = STATUS_NAMES[row.status]
+        ctx.refuse("already_decided", f"The proposal {short(proposal)} is {status}, not {needed}", _INSTEAD[status])
+    return proposal, row
+
+
+# -- moments
+
+
+def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decided:
+    marked, body = marked_moment(ctx, command)
+    if body != ev.NONE:
+        ctx.draft.emit(ev.Bookmarked(body, details, marked))
+    return Decided(ctx.draft.log.chain(marked), body)
+
+
+# -- texts
+
+
+def erase(ctx: Context, command: cmd.Erase, details: int) -> Decided:
+    return Decided(erase_planned(ctx, command, details))
+
+
+# -- other stores
+
+
+def import_(ctx: Context, command: cmd.Import, details: int) -> Decided:
+    return Decided(import_bundle(ctx, command))
+
+
+# -- what holds in a world
+
+
+def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decided]:
+    """A command that comes to the reference of a world."""
+    return lambda ctx, command, details: Decided(set_it(ctx, command, details))
+
+
+# -- vectors
+
+
+def embed(ctx: Context, command: cmd.Embed, details: int) -> Decided:
+    vectors_of_texts.embed(ctx, command)
+    return Decided(ctx.draft.log.chain(command.through))
+
+
+def change_space(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> Decided:
+    return Decided(*spaces.change(ctx, command, details))
+
+
+# -- another look
+
+
+def recluster(ctx: Context, command: cmd.Recluster, details: int) -> Decided:
+    equivalence.stage_found(ctx, command)
+    return Decided(ctx.draft.log.chain(command.through))
+
+
+_DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
+    cmd.Revise: worlds.revise,
+    cmd.Retire: worlds.retire,
+    cmd.Reassert: worlds.reassert,
+    cmd.Move: move,
+    cmd.Alias: worlds.alias,
+    cmd.Unalias: worlds.unalias,
+    cmd.Erase: erase,
+    cmd.Link: link,
+    cmd.Unlink: unlink,
+    cmd.Accept: accept,
+    cmd.Reject: reject,
+    cmd.Undo: undo,
+    cmd.Bookmark: bookmark,
+    cmd.Import: import_,
+    cmd.Register: _for_world(register_type),
+    cmd.Unregister: _for_world(unregister_type),
+    cmd.Embed: embed,
+    cmd.Recluster: recluster,
+    cmd.Tune: _for_world(set_thresholds),
+    cmd.Untune: _for_world(take_thresholds_back),
+    cmd.UseSpace: change_space,
+    cmd.DropSpace: change_space,
+}

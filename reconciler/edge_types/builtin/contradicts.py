@@ -1,0 +1,48 @@
+"""``contradicts``: two statements cannot both hold (paper Table 2: records both sides)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worlddb.log.model.times import Interval
+from worlddb.reconciler.edge_types.handler import HandledEdge, Insert, PlainHandler, Q
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.edge_types.handler import HandlerContext
+    from worlddb.reconciler.transaction.context import Reading
+
+
+class Contradicts(PlainHandler):
+    """The two ends conflict, and nobody has decided which one holds.
+
+    Laws:
+        * Both sides are kept: nothing is closed, hidden or rewritten.
+        * It is symmetric: a pair is recorded once for any time, whichever end came first, while the edge is live.
+        * Every read of either side shows the conflict, while both sides are valid.
+    """
+
+    name = "contradicts"
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        if source == target or target in ctx.targets(source, self.name):
+            return False
+        return source not in ctx.targets(target, self.name)
+
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        super().on_insert(ctx, edge)
+        when = Interval(edge.valid_from, edge.valid_to)
+        for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            if any(
+                known.target == other and Interval(known.valid_from, known.valid_to).overlaps(when)
+                for known in ctx.edges(one, self.name)
+            ):
+                ctx.refuse(
+                    "already_in_conflict",
+                    f"{ctx.shown(edge.source)} and {ctx.shown(edge.target)} are already recorded as contradicting",
+                    "Retire or unlink what is wrong, or give a time after that conflict",
+                )
+        return Insert.WRITE
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        showing: Q = query.show_conflicts(self.name)
+        return showing

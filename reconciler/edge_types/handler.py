@@ -1,0 +1,267 @@
+"""The protocol of edge types: an edge is a write-time program (paper §2.2, equation 3).
+
+The built-in types in ``edges/`` and the types that users register are written against this one protocol.
+
+What a handler is given: the one way to read the transaction that its edge is written in, and to write to it.
+
+Worlds are numbers here, those of the transaction's tables. They are good for the length of one call of a handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
+
+from worlddb.log.model.times import FOREVER, Interval
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.transaction.context import Reading
+
+
+class WorldText(NamedTuple):
+    """The type, name and content of a world's newest version."""
+
+    type: str
+    name: str
+    content: str
+
+
+class Written(NamedTuple):
+    """What became of an edge: its id, or the id of the proposal that was staged in its place."""
+
+    id: bytes
+    staged: bool
+
+
+class PairProposal(NamedTuple):
+    """The latest proposal about a pair of worlds. ``changed``: since then one of them has a new version.
+
+    ``status`` is ``pending``, ``accepted``, ``rejected`` or ``undone``.
+    """
+
+    id: bytes
+    status: str
+    changed: bool
+
+
+class HandlerContext(Protocol):
+    """What a handler may read and do inside the transaction that its edge is written in.
+
+    Nothing else can write: what it does goes through the handlers of other types and keeps their laws, and it commits
+    with the edge or not at all. Once :meth:`refuse` was called, or a write has failed, the whole commit is off, even if
+    the handler goes on.
+    """
+
+    @property
+    def now(self) -> int:
+        """The commit's ingest time, in microseconds."""
+
+    # -- what a handler may read
+
+    @property
+    def root(self) -> int:
+        """The root world, which contains all others."""
+
+    def begins(self, world: int) -> int:
+        """Where the newest version of a world begins to be valid; commit time for the root world."""
+
+    def spans(self, world: int) -> Iterable[Interval]:
+        """When the versions of a world are valid, newest first; those that are valid at no time are left out."""
+
+    def text(self, world: int) -> WorldText | None:
+        """The newest version's text; ``None`` once erased."""
+
+    def shown(self, world: int) -> str:
+        """The world's reference as people are shown it."""
+
+    def lineage(self, world: int) -> bytes:
+        """The world's full reference, for :meth:`note`."""
+
+    def edges(self, world: int, type_name: str, *, incoming: bool = False) -> Iterable[HandledEdge]:
+        """Edges of a type from a world, or to it, that have not been unlinked, in log order."""
+
+    def properties(self, edge: HandledEdge) -> dict[str, Any]:
+        """The properties that an edge was written with; none once they were erased."""
+
+    def reaches(self, start: int, goal: int, type_name: str) -> bool:
+        """True if following edges of a type from ``start`` leads to ``goal``."""
+
+    def inside(self, world: int, container: int) -> bool:
+        """True if ``container`` is the world or contains it, at any depth."""
+
+    def containers(self, world: int) -> Sequence[int]:
+        """The worlds that contain a world directly, in log order."""
+
+    def home_of(self, world: int) -> int:
+        """The world that holds a world's edges by default: its first container."""
+
+    def proposal(self, one: int, other: int) -> PairProposal | None:
+        """The latest proposal about an unordered pair of worlds."""
+
+    # -- what a handler may do
+
+    def link(
+        self,
+        source: int,
+        type_name: str,
+        target: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = FOREVER,
+        properties: dict[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Written:
+        """Write an edge through its own handler. A ``same_as`` is staged and waits for a decision."""
+
+    def unlink(self, edge: bytes) -> None:
+        """Retract an edge on the ingest axis and let its handler clean up."""
+
+    def close(self, world: int, at: int, *, by: bytes = b"") -> bool:
+        """Tighten the validity of every version of a world to ``at``; true if any was open beyond it.
+
+        ``by`` is the full reference of the world that took its place, if one did.
+        """
+
+    def close_edge(self, edge: bytes, at: int) -> bool:
+        """Tighten the validity of an edge to ``at``; true if it was open beyond it."""
+
+    def end(self, world: int, at: int, *, by: bytes = b"") -> None:
+        """Close a world and let it take no further versions."""
+
+    def conflict(
+        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+    ) -> bytes:
+        """Record that two worlds contradict each other; both stay, and reads show it. The id of that edge."""
+
+    def note(self, code: str, *refs: bytes) -> None:
+        """Tell the caller something in the receipt: a code of lower-case letters, digits and ``_``, and ids."""
+
+    def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
+        """Stop: nothing of the whole commit is written, and the caller gets this answer."""
+
+
+class Insert(Enum):
+    """What a handler decided about an edge that is being inserted; to refuse it calls ``ctx.refuse``.
+
+    ``STAGE`` is for ``same_as`` alone: no other edge waits for a decision.
+    """
+
+    WRITE = "write"
+    STAGE = "stage"
+
+
+class HandledEdge(NamedTuple):
+    """An edge as its handler sees it. Ends and home are worlds of this transaction, times are microseconds.
+
+    ``id`` is empty and ``seq`` 0 while it is being inserted. For its properties ask the context; ``details`` is where
+    they are kept. ``key`` is the caller's, and known only while it is being inserted.
+    """
+
+    type: str
+    source: int
+    target: int
+    home: int
+    valid_from: int
+    valid_to: int = FOREVER
+    details: int = -1
+    key: str | None = None
+    id: bytes = b""
+    seq: int = 0
+
+
+class Rewritable(Protocol):
+    """What a handler can do to a query: each method returns the changed query.
+
+    A type that is registered may ask for the first three, and only for edges of its own. The last two are for built-in
+    types, because what they do would break the containment or the identity of others.
+    """
+
+    def hide_closed(self) -> Any:
+        """Leave out what is no longer valid, unless the query asks for it."""
+
+    def show_conflicts(self, edge_type: str) -> Any:
+        """Report both sides of visible edges of this type with every node they touch."""
+
+    def widen_types(self, edge_type: str) -> Any:
+        """Let a filter by type see what is below it along this edge type."""
+
+    def cross_worlds(self, edge_type: str) -> Any:
+        """Let a traversal along this edge type leave the world that it is in."""
+
+    def unify_identities(self, edge_type: str) -> Any:
+        """Let a query that asks for it see the ends of accepted edges of this type as one."""
+
+
+Q = TypeVar("Q", bound=Rewritable)
+
+
+class EdgeHandler(Protocol):
+    """An edge type. Handlers are stateless; what they decide depends on the transaction's state alone.
+
+    ``name`` is the edge type, ``version`` a number from 1 up that its author raises when the rules change.
+    """
+
+    name: str
+    version: int
+
+    def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
+        """Where the edge's validity begins if the caller did not say, in microseconds."""
+
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        """Enforce the type's laws before the edge is written; may close, chain, stage or refuse."""
+
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+        """Clean up after the edge was unlinked; may chain or refuse."""
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        """Change how queries see the type's edges."""
+
+
+class QuickHandler(EdgeHandler, Protocol):
+    """What a built-in type may have beside the protocol, so that many of its edges are decided quickly."""
+
+    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+        """True if ``on_insert`` of an edge between the two, whatever its validity, would answer ``WRITE`` and do
+        nothing else. If false, ``on_insert`` decides."""
+
+
+class PlainHandler:
+    """What edge types have in common: no self-reference, validity from the source's, nothing to clean up.
+
+    A type of one's own may begin with this class, and does not have to.
+    """
+
+    name = ""
+    version = 1
+
+    def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
+        return ctx.begins(source)
+
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        if edge.source == edge.target:
+            reason = f"{ctx.shown(edge.source)} cannot have a {self.name} edge to itself"
+            ctx.refuse("self_reference", reason, "Name two worlds")
+        return Insert.WRITE
+
+    def on_delete(self, ctx: HandlerContext, edge: HandledEdge) -> None:
+        return None
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        return query
+
+
+class AcyclicHandler(PlainHandler):
+    """An edge type that orders its ends strictly: following it never leads back."""
+
+    def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
+        super().on_insert(ctx, edge)
+        if ctx.reaches(edge.target, edge.source, self.name):
+            ctx.refuse(
+                f"{self.name}_cycle",
+                f"{ctx.shown(edge.source)} {self.name} {ctx.shown(edge.target)} would close a cycle:"
+                f" the second already leads to the first",
+                "Swap the two, or unlink what leads back if it is wrong",
+            )
+        return Insert.WRITE

@@ -1,0 +1,190 @@
+"""The code of edge types that a process has, and what a registration says of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model.errors import HandlerFailed, InputError
+from worlddb.log.model.events import DigestOf, RewriteName
+from worlddb.log.model.hashing import HANDLER, digest
+from worlddb.log.model.limits import MAX_HANDLER_VERSION, MAX_TYPE_BYTES, checked_number, checked_text
+from worlddb.projections.tables.storage.schema import REWRITES
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+
+_METHODS: Final = ("default_valid_from", "on_insert", "on_delete", "on_query_rewrite")
+_OUR_OWN: Final = ("worlddb.", "builtins", "typing", "abc")
+"""Classes of these modules are no part of a digest: a new release would otherwise change all of them."""
+
+
+class Described(NamedTuple):
+    """What a registration says of a handler: enough to know its code again."""
+
+    type: str
+    handler_version: int
+    digest: bytes
+    digest_of: DigestOf
+    rewrites: tuple[RewriteName, ...]
+
+
+class Ontology:
+    """The handlers that a process has: the built-in ones, and those that it was given."""
+
+    def __init__(self, built_in: Iterable[EdgeHandler]) -> None:
+        self.built_in: Final = {handler.name: handler for handler in built_in}
+        self._given: dict[tuple[str, int, bytes], EdgeHandler] = {}
+        self._instead: dict[str, EdgeHandler] = {}
+
+    def deciding_with(self, handlers: Iterable[object]) -> Ontology:
+        """The same with some handlers in the place of whatever is registered for their types.
+
+        Raises:
+            InputError, HandlerFailed: as :meth:`add`.
+        """
+        other = Ontology(self.built_in.values())
+        other._given.update(self._given)
+        for handler in handlers:
+            other._instead[other.add(handler).type] = handler  # type: ignore[assignment]
+        return other
+
+    def add(self, handler: object) -> Described:
+        """Take in the code of an edge type; a process may have several versions of one.
+
+        Raises:
+            InputError: it is no handler, or has the name of a built-in type.
+            HandlerFailed: its ``on_query_rewrite`` raised something.
+        """
+        described = describe(handler)
+        if described.type in self.built_in:
+            raise InputError(
+                f"{type(handler).__qualname__} has the name of the built-in edge type {described.type!r}",
+                "Give your type a name of its own",
+            )
+        return self.described(handler)
+
+    def described(self, edge_type: object) -> Described:
+        """What to register: of a handler, whose code is taken in, or of a built-in type by its name.
+
+        Raises:
+            InputError, HandlerFailed: as :func:`describe`.
+        """
+        if isinstance(edge_type, str):
+            built_in = self.built_in.get(edge_type)
+            return Described(edge_type, 1 if built_in is None else built_in.version, b"", "built_in", ())
+        described = describe(edge_type)
+        if described.type not in self.built_in:
+            self._given[described[:3]] = edge_type  # type: ignore[assignment]
+        return described
+
+    def codes(self) -> frozenset[tuple[str, int, bytes]]:
+        """Type, version and digest of every handler that the process was given."""
+        return frozenset(self._given)
+
+    def find(self, type_name: str, handler_version: int, code: bytes) -> EdgeHandler | None:
+        """The handler of exactly this code, unless another one decides in its place."""
+        return self._instead.get(type_name) or self._given.get((type_name, handler_version, code))
+
+    def versions(self, type_name: str) -> list[int]:
+        """Which versions of a type the process was given."""
+        return sorted(version for name, version, _ in self._given if name == type_name)
+
+
+def given_handlers(given: object) -> Iterable[object]:
+    """What a caller gave as a list of handlers.
+
+    Raises:
+        InputError: it is no list.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"edge_types is {type(given).__name__}", "Give a list: edge_types=[MyType()]")
+    return given
+
+
+def describe(handler: object) -> Described:
+    """What a registration says of a handler.
+
+    The digest is of the source of the handler's class and of the classes that it derives from, WorldDB's own left out.
+    Where no source is to be had (a class typed into a console), it is of the qualified name and the version.
+
+    Raises:
+        InputError: it is no handler.
+        HandlerFailed: its ``on_query_rewrite`` raised something.
+    """
+    if isinstance(handler, type):
+        raise InputError(f"{handler.__qualname__} is a class", f"Give an instance of it: {handler.__qualname__}()")
+    kind = type(handler)
+    lacking = [name for name in _METHODS if not callable(getattr(handler, name, None))]
+    if lacking:
+        raise InputError(
+            f"{kind.__qualname__} is no edge handler: it has no {', '.join(lacking)}",
+            "Derive it from worlddb.PlainHandler, or write what worlddb.EdgeHandler asks for",
+        )
+    what = f"the {{}} of {kind.__qualname__}"
+    name = checked_text(getattr(handler, "name", None), what.format("name"), MAX_TYPE_BYTES, empty=False)
+    version = checked_number(getattr(handler, "version", None), what.format("version"), 1, MAX_HANDLER_VERSION)
+    sources = _sources(kind)
+    said = [name, str(version), f"{kind.__module__}.{kind.__qualname__}" if sources is None else "", *(sources or ())]
+    code = digest(HANDLER, *(text.encode("utf-8", "surrogatepass") for text in said))
+    return Described(name, version, code, "name" if sources is None else "source", _rewrites(handler, name))
+
+
+def _sources(kind: type) -> list[str] | None:
+    """The sources of a class and of those that it derives from; ``None`` if one of them is not to be had."""
+    classes = [each for each in kind.__mro__ if not f"{each.__module__}.".startswith(_OUR_OWN)]
+    try:
+        return [inspect.getsource(each) for each in classes]
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+class _Asked:
+    """A query that only remembers what was asked of it."""
+
+    def __init__(self, own: str) -> None:
+        self._own = own
+        self.names: list[RewriteName] = []
+
+    def hide_closed(self) -> _Asked:
+        return self._add("hide_closed", self._own)
+
+    def show_conflicts(self, edge_type: str) -> _Asked:
+        return self._add("show_conflicts", edge_type)
+
+    def widen_types(self, edge_type: str) -> _Asked:
+        return self._add("widen_types", edge_type)
+
+    def cross_worlds(self, edge_type: str) -> _Asked:
+        return self._add("cross_worlds", edge_type)
+
+    def unify_identities(self, edge_type: str) -> _Asked:
+        return self._add("unify_identities", edge_type)
+
+    def _add(self, name: RewriteName, edge_type: str) -> _Asked:
+        if edge_type != self._own:
+            raise InputError(f"The rewrite {name} names the edge type {edge_type!r:.80}", f"Name {self._own!r} alone")
+        self.names.append(name)
+        return self
+
+
+def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
+    """What a handler asks of queries. It can ask no more than the protocol lets it, so the log can keep it."""
+    asked = _Asked(name)
+    try:
+        answer = handler.on_query_rewrite(asked)
+    except InputError:
+        raise
+    except Exception as error:
+        raise HandlerFailed(*failure(name, "on_query_rewrite", error)) from error
+    if answer is not asked:
+        raise HandlerFailed(
+            f"The handler of {name!r} failed: on_query_rewrite returned {type(answer).__name__}",
+            "Return the query that it was given, or what its methods return",
+        )
+    return tuple(known for known in REWRITES if known in asked.names)
+
+
+def failure(name: str, method: str, error: Exception) -> tuple[str, str]:
+    """What is said of a handler that raised something, and what to do."""
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"The handler of {name!r} failed in {method}: {told:.400}", "Nothing was written. Correct the handler"

@@ -1,0 +1,247 @@
+"""A handler of somebody else's, called so that whatever it does, a commit is whole or not at all.
+
+It is given a context that ends with the call and has nothing but what the protocol documents. Whatever it raises,
+beside refusing, becomes one typed error; and once a refusal was spoken or a write has failed, swallowing it changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from worlddb.log.model.errors import HandlerFailed, WorldDBError
+from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.model.limits import MAX_REASON_BYTES, checked_record, checked_text
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval
+from worlddb.reconciler.commands.outcome import Refusal
+from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, Q, WorldText, Written
+from worlddb.reconciler.edge_types.registry import failure
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.transaction.context import Context
+
+_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+class Guarded:
+    """A handler whose calls are watched; the context that it is called with must be the reconciler's own."""
+
+    def __init__(self, handler: EdgeHandler, name: str, version: int) -> None:
+        self.name = name
+        self.version = version
+        self._handler = handler
+
+    def default_valid_from(self, ctx: Any, source: int, target: int) -> int:
+        found = self._call(ctx, "default_valid_from", source, target)
+        if type(found) is not int or not ALWAYS <= found < FOREVER:
+            self._fail("default_valid_from", f"returned {found!r:.80}, not a time in microseconds")
+        return int(found)
+
+    def on_insert(self, ctx: Any, edge: HandledEdge) -> Insert:
+        found = self._call(ctx, "on_insert", edge)
+        if found is Insert.STAGE:
+            self._fail("on_insert", "staged its edge, which only same_as may; link the two as same_as instead")
+        if found is not Insert.WRITE:
+            self._fail("on_insert", f"returned {found!r:.80}, not Insert.WRITE")
+        return Insert.WRITE
+
+    def on_delete(self, ctx: Any, edge: HandledEdge) -> None:
+        self._call(ctx, "on_delete", edge)
+
+    def on_query_rewrite(self, query: Q) -> Q:
+        return query  # What the handler asks of queries was recorded when it was registered.
+
+    def _call(self, ctx: Context, method: str, *arguments: Any) -> Any:
+        given = GuardedContext(ctx, self.name)
+        try:
+            answer = getattr(self._handler, method)(given, *arguments)
+        except (Refusal, WorldDBError) as error:
+            ctx.stopped = error
+            raise
+        except Exception as error:
+            ctx.stopped = HandlerFailed(*failure(self.name, method, error))
+            raise ctx.stopped from error
+        finally:
+            given.end_call()
+        if ctx.stopped is not None:
+            raise ctx.stopped
+        return answer
+
+    def _fail(self, method: str, problem: str) -> NoReturn:
+        raise HandlerFailed(f"The handler of {self.name!r} failed: {method} {problem}", "Correct the handler")
+
+
+class GuardedContext:
+    """The context that a handler of somebody else's gets: the documented calls, their arguments looked at."""
+
+    __slots__ = ("_ctx", "_ended", "_name")
+
+    def __init__(self, ctx: Context, name: str) -> None:
+        self._ctx = ctx
+        self._name = name
+        self._ended = False
+
+    def end_call(self) -> None:
+        """Let the context be used no longer."""
+        self._ended = True
+
+    @property
+    def now(self) -> int:
+        return self._ctx.now
+
+    @property
+    def root(self) -> int:
+        return self._ctx.root
+
+    # -- what a handler may read
+
+    def begins(self, world: int) -> int:
+        return self._live.begins(self._world(world))
+
+    def spans(self, world: int) -> list[Interval]:
+        return list(self._live.spans(self._world(world)))
+
+    def text(self, world: int) -> WorldText | None:
+        return self._live.text(self._world(world))
+
+    def shown(self, world: int) -> str:
+        return self._live.shown(self._world(world))
+
+    def lineage(self, world: int) -> bytes:
+        return self._live.lineage(self._world(world))
+
+    def edges(self, world: int, type_name: str, *, incoming: bool = False) -> list[HandledEdge]:
+        # A list, because the handler may write edges of this type while it goes through them.
+        return list(self._live.edges(self._world(world), type_name, incoming=incoming))
+
+    def properties(self, edge: HandledEdge) -> dict[str, Any]:
+        return self._live.properties(edge)
+
+    def reaches(self, start: int, goal: int, type_name: str) -> bool:
+        return self._live.reaches(self._world(start), self._world(goal), type_name)
+
+    def inside(self, world: int, container: int) -> bool:
+        return self._live.inside(self._world(world), self._world(container))
+
+    def containers(self, world: int) -> list[int]:
+        return list(self._live.containers(self._world(world)))
+
+    def home_of(self, world: int) -> int:
+        return self._live.home_of(self._world(world))
+
+    def proposal(self, one: int, other: int) -> PairProposal | None:
+        return self._live.proposal(self._world(one), self._world(other))
+
+    # -- what a handler may do
+
+    def link(
+        self,
+        source: int,
+        type_name: str,
+        target: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = FOREVER,
+        properties: dict[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Written:
+        ends = self._world(source), checked_text(type_name, "the edge type", MAX_REASON_BYTES), self._world(target)
+        checked_record({} if properties is None else properties, "properties")
+        where = None if home is None else self._world(home)
+        written: Written = self._written(
+            self._live.link,
+            *ends,
+            home=where,
+            valid_from=None if valid_from is None else self._time(valid_from),
+            valid_to=self._time(valid_to),
+            properties=properties,
+            key=key,
+        )
+        return written
+
+    def unlink(self, edge: bytes) -> None:
+        self._written(self._live.unlink, self._edge(edge))
+
+    def close(self, world: int, at: int, *, by: bytes = b"") -> bool:
+        return bool(self._written(self._live.close, self._closable(world), self._time(at), by=self._lineage(by)))
+
+    def close_edge(self, edge: bytes, at: int) -> bool:
+        return bool(self._written(self._live.close_edge, self._edge(edge), self._time(at)))
+
+    def end(self, world: int, at: int, *, by: bytes = b"") -> None:
+        self._written(self._live.end, self._closable(world), self._time(at), by=self._lineage(by))
+
+    def conflict(
+        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+    ) -> bytes:
+        return self.link(one, "contradicts", other, home=home, valid_from=valid_from, valid_to=valid_to).id
+
+    def note(self, code: str, *refs: bytes) -> None:
+        self._check_code(code)
+        for ref in refs:
+            self._check_reference(ref)
+        self._live.note(code, *refs)
+
+    def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
+        self._check_code(code)
+        for what, text in (("reason", reason), ("remedy", remedy)):
+            checked_text(text, f"the {what} of {self._name}", MAX_REASON_BYTES)
+        self._live.refuse(code, reason, remedy)
+
+    # -- what the arguments must be
+
+    @property
+    def _live(self) -> Context:
+        if self._ended:
+            self._fail("used its context after the call that it was given for")
+        return self._ctx
+
+    def _written(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """A write that fails may have been done by half, so nothing of the commit is kept, come what may."""
+        try:
+            return write(*arguments, **options)
+        except Exception as error:
+            self._ctx.stopped = self._ctx.stopped or error
+            raise
+
+    def _world(self, world: object) -> int:
+        if type(world) is not int or not 0 <= world < self._live.draft.applier.next_node:
+            self._fail(f"names the world {world!r:.80}, which does not exist")
+        return world
+
+    def _closable(self, world: object) -> int:
+        node = self._world(world)
+        if node == self._ctx.root:
+            self._ctx.refuse("root_is_permanent", f"The root world cannot be closed, as {self._name} would")
+        return node
+
+    def _edge(self, edge: object) -> bytes:
+        if not isinstance(edge, bytes) or self._live.tables.place_of(edge) is None:
+            self._fail(f"names the edge {edge!r:.80}, which does not exist")
+        if self._ctx.tables.proposal(edge) is not None:
+            self._ctx.refuse("is_a_proposal", f"{edge.hex()[:12]} is an accepted proposal", "Undo it")
+        return edge
+
+    def _lineage(self, lineage: object) -> bytes:
+        if not isinstance(lineage, bytes) or (lineage and self._live.tables.node_of(lineage) is None):
+            self._fail(f"names the world {lineage!r:.80}, which does not exist")
+        return lineage
+
+    def _time(self, time: object) -> int:
+        if type(time) is not int or not ALWAYS <= time <= FOREVER:
+            self._fail(f"gave {time!r:.80} as a time, not microseconds")
+        return time
+
+    def _check_reference(self, ref: object) -> None:
+        if not isinstance(ref, bytes) or len(ref) < LINEAGE_BYTES:
+            self._fail(f"gave {ref!r:.80} as what a note is about, not a full reference")
+
+    def _check_code(self, code: object) -> None:
+        if not isinstance(code, str) or not _CODE.fullmatch(code):
+            self._fail(f"gave {code!r:.80} as a code, not lower-case letters, digits and _")
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise HandlerFailed(f"The handler of {self._name!r} {problem}", "Correct the handler")

@@ -1,0 +1,112 @@
+"""Which handler decides about an edge: a built-in one, or that of the registration in force where it is at home."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from worlddb.log.model.errors import UnknownEdgeType
+from worlddb.log.model.ids import short
+from worlddb.projections.tables.apply.settings import Nearest, Registration, last_change, registered
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.edge_types.sandbox import Guarded
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.transaction.context import Context
+
+
+class Scopes:
+    """The registrations of one transaction, and the code that this process has for them."""
+
+    def __init__(self, tables: Tables, ontology: Ontology, seq: int) -> None:
+        self.built_in = ontology.built_in
+        self._tables = tables
+        self._ontology = ontology
+        self._seq = seq
+        self._nearest: dict[str, Nearest] = {}
+        self.any_registered = last_change(tables) != 0
+        """Nearly every write is to a store in which nothing is registered."""
+
+    def forget(self) -> None:
+        """Read the registrations again: one was just written or taken back."""
+        self._nearest.clear()
+        self.any_registered = last_change(self._tables) != 0
+
+    def in_force(self, type_name: str, home: int) -> Registration | None:
+        """The registration of a type that holds for edges at home in a world."""
+        nearest = self._nearest.get(type_name)
+        if nearest is None:
+            nearest = self._nearest[type_name] = Nearest(self._tables, type_name, self._seq)
+        return nearest.at(home, self._tables.containers)
+
+    def functional(self, type_name: str, home: int) -> int | None:
+        """The world whose registration makes a type functional for edges at home in a world."""
+        if not self.any_registered:
+            return None
+        known = self.in_force(type_name, home)
+        return known.world if known is not None and known.is_functional else None
+
+    def handler(self, ctx: Context, type_name: str, home: int) -> EdgeHandler:
+        """The handler that decides about a new edge.
+
+        Raises:
+            UnknownEdgeType: the type is not registered there; the message lists those that are.
+            Refusal: it is, and this process does not have that handler's code.
+        """
+        known = self.built_in.get(type_name)
+        if known is not None:
+            return known
+        registration = self.in_force(type_name, home)
+        if registration is None:
+            self._unknown(ctx, type_name, home)
+        return self._guarded(ctx, registration)
+
+    def handler_of_old(self, ctx: Context, type_name: str, home: int) -> EdgeHandler | None:
+        """The handler that cleans up after an edge; none if its type is not registered there any more.
+
+        Raises:
+            Refusal: the type is registered, and this process does not have that handler's code.
+        """
+        known = self.built_in.get(type_name)
+        if known is not None:
+            return known
+        registration = self.in_force(type_name, home)
+        return None if registration is None else self._guarded(ctx, registration)
+
+    def _guarded(self, ctx: Context, known: Registration) -> EdgeHandler:
+        handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
+        if handler is not None:
+            return Guarded(handler, known.type, known.row.handler_version)
+        what = f"the edge type {known.type!r}, version {known.row.handler_version}"
+        code = f"{known.row.digest.hex()[:12]}, made of its {known.digest_of}"
+        given = self._ontology.versions(known.type)
+        if not given:
+            ctx.refuse(
+                "missing_handler",
+                f"This process does not have the handler of {what} (digest {code})",
+                "Open the store with it: worlddb.open(path, edge_types=[...])",
+            )
+        ctx.refuse(
+            "other_handler",
+            f"This process has a handler of version {', '.join(map(str, given))} that is not the registered one of"
+            f" {what} (digest {code})",
+            f"Register the handler that you have with db.register(...), for {ctx.shown(known.world)},"
+            " or open the store with the registered one",
+        )
+
+    def _unknown(self, ctx: Context, type_name: str, home: int) -> NoReturn:
+        elsewhere = sorted({known.world for known in registered(self._tables, self._seq) if known.type == type_name})
+        here = {known.type for known in registered(self._tables, self._seq)} - {type_name}
+        usable = sorted(name for name in here if self.in_force(name, home) is not None)
+        if elsewhere:
+            where = ", ".join(short(self._tables.node(world).lineage) for world in elsewhere[:8])
+            raise UnknownEdgeType(
+                f"The edge type {type_name[:80]!r} is registered for {where}, and the edge would be at home in"
+                f" {ctx.shown(home)}, outside of it",
+                "Register it for that world or one around it with db.register(...), or give home=...",
+            )
+        raise UnknownEdgeType(
+            f"No handler is registered for the edge type {type_name[:80]!r}",
+            f"Use one of: {', '.join(sorted([*self.built_in, *usable]))}; or register your own with db.register(...)",
+        )

@@ -1,0 +1,147 @@
+"""What takes whose place: what else moves where a statement begins before the one that it corrects had begun, or takes
+a place that another one has from a later time on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model.times import FOREVER, Interval
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
+
+SUPERSEDES: Final = "supersedes"
+CONTRADICTS: Final = "contradicts"
+MAX_CONFLICTS_TOLD: Final = 20
+"""How many of the worlds that one contradicted are told of when it ends."""
+
+
+class Place(NamedTuple):
+    """From when on something is taken, and by which world."""
+
+    begins: int
+    world: int
+
+
+class Heir(NamedTuple):
+    """What takes a world's place from a time on, and the home of the edge that says so."""
+
+    begins: int
+    world: int
+    home: int
+
+
+def began_by(ctx: HandlerContext, world: int, at: int) -> bool:
+    """True if a world holds at some time, and began to at a time or before it."""
+    return any(span.start <= at for span in ctx.spans(world))
+
+
+def first_held(ctx: HandlerContext, world: int) -> int | None:
+    """From when on a world holds; ``None`` if it does at no time."""
+    return min((span.start for span in ctx.spans(world)), default=None)
+
+
+def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
+    """End whatever a world had replaced, at any remove, no later than ``at``, which is before that world began.
+
+    What it replaced had been closed where it began, and would hold beside the one that begins earlier now; ``by`` is
+    the full reference of that one. Beyond what had begun by then nothing is looked at: its own predecessors had ended.
+    """
+    pending, seen = [world], {world}
+    for node in pending:
+        for edge in list(ctx.edges(node, SUPERSEDES)):
+            if edge.target in seen or not _is_said(edge):
+                continue
+            seen.add(edge.target)
+            began = began_by(ctx, edge.target, at)
+            note_conflicts_left(ctx, edge.target, at, by)
+            if ctx.close(edge.target, at, by=by):
+                ctx.note("ends_earlier" if began else "never_valid", ctx.lineage(edge.target))
+            if not began:
+                pending.append(edge.target)
+
+
+def place_of(ctx: HandlerContext, world: int, begins: int) -> Place:
+    """From when on something stands where a world would: the world itself from ``begins`` on, or what took its place
+    before it had begun."""
+    found = Place(begins, world)
+    pending, seen = [world], {world}
+    for node in pending:
+        for edge in ctx.edges(node, SUPERSEDES, incoming=True):
+            if edge.source in seen or not _is_said(edge) or began_by(ctx, node, edge.valid_from):
+                continue
+            seen.add(edge.source)
+            pending.append(edge.source)
+            if edge.valid_from < found.begins:
+                found = Place(edge.valid_from, edge.source)
+    return found
+
+
+def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
+    """What takes the place of a world next after a time at which that still holds; of several the first by log order.
+
+    What was to take it, and holds at no time, leaves it to what took its own place.
+    """
+    ends = next((span.end for span in ctx.spans(world)), FOREVER)
+    if ends == FOREVER or ends <= after:
+        return None
+    found: list[Heir] = []
+    pending, seen = [world], {world}
+    for node in pending:
+        for edge in ctx.edges(node, SUPERSEDES, incoming=True):
+            if edge.source in seen or not _is_said(edge):
+                continue
+            seen.add(edge.source)
+            starts = [span.start for span in ctx.spans(edge.source)]
+            if starts:
+                found.append(Heir(max(ends, min(starts)), edge.source, edge.home))
+            else:
+                pending.append(edge.source)
+    return min(found, key=lambda heir: heir.begins, default=None)
+
+
+def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
+    """What a world has superseded, if need be by way of what holds at no time, that ended just where the world begins.
+    If that comes to hold at no time either, nothing follows it."""
+    begins = first_held(ctx, world)
+    found: list[int] = []
+    pending, seen = [world] if begins is not None else [], {world}
+    for node in pending:
+        for edge in ctx.edges(node, SUPERSEDES):
+            if edge.target in seen or not _is_said(edge):
+                continue
+            seen.add(edge.target)
+            ends = next((span.end for span in ctx.spans(edge.target)), None)
+            if ends is None:
+                pending.append(edge.target)
+            elif ends == begins:
+                found.append(edge.target)
+    return found
+
+
+def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
+    """Tell which worlds one contradicts no more from ``at`` on, where it is about to be closed.
+
+    A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
+    its place that it contradicts the other one. What takes it is not told of itself.
+    """
+    lost = [piece for span in ctx.spans(world) if not (piece := span.intersect(Interval(at, FOREVER))).is_empty]
+    told = 0
+    for incoming in (False, True):
+        for edge in ctx.edges(world, CONTRADICTS, incoming=incoming) if lost else ():
+            other = edge.source if incoming else edge.target
+            if ctx.lineage(other) == by or told == MAX_CONFLICTS_TOLD or not _is_open(ctx, edge, other, lost):
+                continue
+            told += 1
+            ctx.note("conflict_left", ctx.lineage(world), ctx.lineage(other))
+
+
+def _is_open(ctx: HandlerContext, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
+    """Whether a contradiction is one at some time of these pieces of one side's validity."""
+    said = Interval(edge.valid_from, edge.valid_to)
+    return any(not piece.intersect(said).intersect(span).is_empty for piece in pieces for span in ctx.spans(other))
+
+
+def _is_said(edge: HandledEdge) -> bool:
+    """Whether an edge is in force at any time."""
+    return edge.valid_from < edge.valid_to

@@ -1,0 +1,151 @@
+"""What the adapters have in common: a model that is loaded once, and whose dimension it tells itself.
+
+Any callable as an embedder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from worlddb.log.model.errors import InputError, ModelUnavailable
+from worlddb.log.model.limits import MAX_DIMENSION, MAX_NAME_BYTES, checked_number, checked_text
+from worlddb.reconciler.embedding.embedder import told_by
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.embedding.embedder import Vectors
+
+ASKED_FOR_ITS_DIMENSION: Final = "dimension"
+"""What a model embeds whose dimension nobody has told."""
+
+T = TypeVar("T")
+
+
+class Lazily(Generic[T]):
+    """A value that is made when it is first asked for, and once, whatever threads ask."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: list[T] = []
+
+    def get(self) -> T:
+        """The value; what making it raises is raised, and the next call tries again."""
+        with self._lock:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
+
+
+def checked_model(name: object) -> str:
+    """A model's name as it is recorded.
+
+    Raises:
+        InputError: it is no text, empty or too long.
+    """
+    return checked_text(name, "the name of the embedding model", MAX_NAME_BYTES, empty=False)
+
+
+class Adapter(ABC):
+    """An embedder whose model may tell its dimension itself, by its first vector, and from which no mean is
+    subtracted.
+
+    Raises:
+        InputError: ``model`` is no name, or ``dimension`` no number from 1 to 8,192.
+    """
+
+    def __init__(self, model: str, dimension: int | None = None) -> None:
+        self.model = checked_model(model)
+        self._dimension = _dimension_of(dimension, self._first, self.model)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimension.get()
+
+    def mean(self) -> Vectors:
+        """Zeros."""
+        import numpy as np
+
+        return np.zeros(self.dimension, dtype=np.float32)
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        """One row for each text."""
+
+    def _first(self, texts: Sequence[str]) -> Any:
+        """What the model gives before its dimension is known."""
+        return self.embed(texts, query=False)
+
+
+def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazily[int]:
+    """How many numbers a model's vectors have: as given, else as the first vector has.
+
+    Raises:
+        InputError: what was given is no number from 1 to 8,192; later, what the model gave is no vector.
+        ModelUnavailable: later, the model raised an error.
+    """
+    if given is not None:
+        checked_number(given, "dimension", 1, MAX_DIMENSION)
+        return Lazily(lambda: given)
+
+    def asked() -> int:
+        import numpy as np
+
+        shape = told_by(model, lambda: np.shape(embed([ASKED_FOR_ITS_DIMENSION])))
+        if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= MAX_DIMENSION:
+            raise InputError(
+                f"The embedder {model!r:.80} gave an array of shape {shape} for one text",
+                f"Have it give one row of 1 to {MAX_DIMENSION:,} numbers for each text",
+            )
+        return int(shape[1])
+
+    return Lazily(asked)
+
+
+def imported(load: Callable[[], Any], package: str, install: str) -> Any:
+    """A package that only some installations have; ``load`` imports it.
+
+    Raises:
+        ModelUnavailable: it is not installed, or cannot be imported.
+    """
+    try:
+        return load()
+    except ImportError as error:
+        raise ModelUnavailable(f"The package {package} is not there: {error}", f"Install it: {install}") from error
+    except Exception as error:  # A package may raise anything while it is imported.
+        raise ModelUnavailable(
+            f"The package {package} cannot be imported: {error}", f"Install it anew: {install}"
+        ) from error
+
+
+class CallableEmbedder(Adapter):
+    """A function from a list of texts to a row of numbers for each, as an embedder.
+
+    ``model`` names it with its version. ``queries`` is another function for questions, for models that tell them from
+    what is to be found. Without a ``dimension`` the function is asked once.
+
+    Raises:
+        InputError: the function cannot be called, or the name or the dimension is none.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], Any],
+        model: str,
+        *,
+        dimension: int | None = None,
+        queries: Callable[[list[str]], Any] | None = None,
+    ) -> None:
+        for given in (function, function if queries is None else queries):
+            if not callable(given):
+                raise InputError(f"An embedder was made of {type(given).__name__}", "Give a function")
+        super().__init__(model, dimension)
+        self._function = function
+        self._queries = function if queries is None else queries
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Any:
+        """What the function gives."""
+        return (self._queries if query else self._function)(list(texts))

@@ -1,0 +1,141 @@
+"""The embedding models that an open store can run, and which of them belongs to which embedding space.
+
+Embedders by name, as the command line and ``open`` take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from worlddb.log.model.errors import InputError, ModelUnavailable
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.embedding.embedder import Embedder
+from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
+from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
+from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
+from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
+from worlddb.reconciler.embedding.spaces import OpenSpace
+from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
+from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
+from worlddb.reconciler.embedding.vectors_of_texts import check_model, refuse_changed, some_stored
+
+DEFAULT_EMBEDDER: Final = StaticEmbedder()
+"""One for the process, so that its weights are loaded once; nothing is loaded before the first text."""
+
+MINILM: Final = MiniLMEmbedder()
+"""One for the process, as the default is."""
+
+SHIPPED: Final[Mapping[str, Embedder]] = {STATIC_MODEL: DEFAULT_EMBEDDER, MINILM_MODEL: MINILM}
+"""By the name that a space has recorded: the models that can be run again without being told more of them. Others might
+be fetched from elsewhere, or ask somebody, and are only used when they are named."""
+
+
+class Models:
+    """The models of a handle. ``given`` is the caller's; without one, each space is filled by the model that made it.
+
+    Several threads may use it.
+    """
+
+    def __init__(self, given: Embedder | None, *, shipped: bool) -> None:
+        self._given = given
+        self._shipped = shipped
+        self._known: dict[str, Embedder] = {} if given is None else {given.model: given}
+        self._trusted: set[int] = set()
+
+    @property
+    def any(self) -> bool:
+        """True if there may be a model: without one, nothing is embedded."""
+        return self._given is not None or self._shipped
+
+    def add(self, embedder: Embedder) -> None:
+        """Remember a model that came later: one that the store was moved to."""
+        self._known[embedder.model] = embedder
+
+    def trust(self, space: int) -> None:
+        """Say that the vectors of a space are of this very process's model."""
+        self._trusted.add(space)
+
+    def to_fill(self, space: OpenSpace | None) -> Embedder:
+        """The model that gives texts their vectors in a space, or in the first one of a store.
+
+        Raises:
+            InputError: the space was made by another model than the caller's.
+            ModelUnavailable: there is none, or none that made the space.
+        """
+        if self._given is None and not self._shipped:
+            raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
+        if space is None:
+            return DEFAULT_EMBEDDER if self._given is None else self._given
+        known = self._known.get(space.model)
+        if known is None and self._given is not None:
+            check_model(space, self._given)
+        return self._of(space)
+
+    def to_ask(self, space: OpenSpace) -> Embedder:
+        """The model that questions to a space are embedded by.
+
+        Raises:
+            ModelUnavailable: this process does not have it.
+        """
+        if self._given is None and not self._shipped:
+            raise ModelUnavailable("the store was opened without an embedder")
+        return self._of(space)
+
+    def see_that_it_is_the_same(self, env: Environment, space: OpenSpace, embedder: Embedder) -> None:
+        """Compare once a vector of the space with what the model gives now; see :func:`refuse_changed`.
+
+        Raises:
+            InputError: it is another model under the same name.
+            ModelUnavailable: the model is not there, or failed.
+        """
+        if space.number in self._trusted:
+            return
+        with env.read() as txn:
+            kept = some_stored(LmdbLog(txn), Tables(txn), space)
+        refuse_changed(space, embedder, kept)
+        self._trusted.add(space.number)
+
+    def _of(self, space: OpenSpace) -> Embedder:
+        found = self._known.get(space.model) or SHIPPED.get(space.model)
+        if found is None:
+            raise ModelUnavailable(
+                f"The embedding space {space.name!r:.80} was made by {space.model!r:.80}, which this process does not"
+                " have",
+                "Open the store with that embedder, or move to another one: `reembed`",
+            )
+        check_model(space, found)
+        return found
+
+
+NAMES: Final = {
+    "static": "static word vectors, which every installation has",
+    "minilm": "all-MiniLM-L6-v2, offline, of the extra `embed`",
+    "sentence-transformers:NAME": "a model of that package",
+    "fastembed:NAME": "a model of that package",
+    "endpoint:MODEL@URL": "a model behind an endpoint that speaks OpenAI's protocol; the URL ends before /embeddings",
+}
+"""What :func:`embedder_named` takes, and what it means."""
+
+
+def embedder_named(name: str, *, key: str | None = None) -> Embedder:
+    """The embedder that a name stands for; ``key`` is for an endpoint. Nothing is loaded, and nobody asked, by that.
+
+    Raises:
+        InputError: the name stands for none.
+    """
+    kind, colon, rest = name.partition(":")
+    if name == "static":
+        return DEFAULT_EMBEDDER
+    if name == "minilm":
+        return MINILM
+    if kind == "sentence-transformers" and rest:
+        return SentenceTransformersEmbedder(rest)
+    if kind == "fastembed" and rest:
+        return FastembedEmbedder(rest)
+    model, at, url = rest.rpartition("@")
+    if kind == "endpoint" and colon and at and model and url:
+        return EndpointEmbedder(url, model, key=key)
+    raise InputError(f"There is no embedder {name!r:.80}", f"Name one of: {', '.join(NAMES)}")

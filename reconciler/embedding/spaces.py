@@ -1,0 +1,143 @@
+"""Embedding spaces: which there are, which one answers, and what it takes to choose another one or to drop one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Space
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.feed import text_documents
+from worlddb.projections.indexes.fields import TextDocument
+from worlddb.projections.tables.apply.vector_spaces import active_space, dropped_at, spaces, vector_place, vectors_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import SpaceRow
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction.context import Context
+
+DEFAULT_SPACE: Final = "default"
+"""What the first space of a store is called, unless it is given another name."""
+
+_BODY_TYPE: Final = "Space"
+
+
+class OpenSpace(NamedTuple):
+    """An embedding space as it was recorded; ``dropped`` is the commit that dropped it, if one did."""
+
+    number: int
+    row: SpaceRow
+    name: str
+    model: str
+    mean: bytes
+    dropped: int | None
+
+
+class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
+    """An embedding space: its name, the model that made its vectors, and how many numbers each of them has.
+
+    ``in_use``: it is the one that answers. ``texts`` have vectors in it; all that commits up to ``through`` wrote have.
+    ``opened`` and ``dropped`` are commits; ``dropped`` is ``None`` while it is there.
+    """
+
+    name: str
+    model: str
+    dimension: int
+    in_use: bool
+    texts: int
+    through: int
+    opened: int
+    dropped: int | None
+
+
+def all_spaces(log: LmdbLog, tables: Tables) -> Iterator[OpenSpace]:
+    """Every space that was ever opened, in that order."""
+    for number, row in spaces(tables):
+        stored = log.blob(row.seq, row.model)
+        blob = None if stored is None else codec.decode_blob(stored, row.seq)
+        if isinstance(blob, Space):
+            yield OpenSpace(number, row, blob.name, blob.model, blob.mean, dropped_at(tables, number))
+
+
+def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
+    """The space of a name that has not been dropped."""
+    return next((each for each in all_spaces(log, tables) if each.name == name and each.dropped is None), None)
+
+
+def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
+    """The space that answers now, or as of a commit; ``None`` before the first text was embedded."""
+    number = active_space(tables, log.head().seq if seq is None else seq)
+    return next((each for each in all_spaces(log, tables) if each.number == number), None)
+
+
+def without_vector(log: LmdbLog, tables: Tables, space: OpenSpace | None, through: int) -> Iterator[TextDocument]:
+    """Every version up to a commit that has a text and no vector in a space, in log order; all of them without one."""
+    for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
+        if found.content and (space is None or vector_place(tables, space.number, found.node, found.version) is None):
+            yield found
+
+
+def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
+    """Every space as its owner sees it."""
+    used = active_space(tables, log.head().seq)
+    for space in all_spaces(log, tables):
+        yield EmbeddingSpace(
+            name=space.name,
+            model=space.model,
+            dimension=space.row.dimension,
+            in_use=space.number == used,
+            texts=sum(1 for _ in vectors_of(tables, space.number)),
+            through=space.row.through,
+            opened=space.row.seq,
+            dropped=space.dropped,
+        )
+
+
+def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> tuple[bytes, int]:
+    """Decide which space answers from now on, or that one is no more.
+
+    Returns:
+        The chain hash of the commit that opened the space, and where the blob with its name is.
+    """
+    space = _named(ctx, command.name)
+    opened = ctx.draft.log.chain(space.row.seq)
+    used = space_in_use(ctx.draft.log, ctx.tables, ctx.draft.seq)
+    is_used = used is not None and used.number == space.number
+    if isinstance(command, cmd.DropSpace):
+        if is_used:
+            ctx.refuse(
+                "space_in_use",
+                f"The embedding space {space.name[:80]!r} is the one that answers",
+                "Move to another one first: `worlddb reembed --to MODEL`",
+            )
+        body = ctx.draft.add_body(_BODY_TYPE, command.name, "")
+        ctx.draft.emit(ev.SpaceDropped(space.number, body, details))
+        return opened, body
+    if used is None or is_used:
+        return opened, ev.NONE
+    lacking = next(without_vector(ctx.draft.log, ctx.tables, space, used.row.through), None)
+    if lacking is not None:
+        ctx.refuse(
+            "space_behind",
+            f"The embedding space {space.name[:80]!r} lacks vectors from commit {lacking.seq} on that"
+            f" {used.name[:80]!r} has, which answers",
+            "Fill it first: `worlddb reembed --to MODEL`",
+        )
+    body = ctx.draft.add_body(_BODY_TYPE, command.name, "")
+    ctx.draft.emit(ev.SpaceChosen(space.number, body, details))
+    return opened, body
+
+
+def _named(ctx: Context, name: str) -> OpenSpace:
+    found = find_space(ctx.draft.log, ctx.tables, name)
+    if found is None:
+        names = [each.name for each in all_spaces(ctx.draft.log, ctx.tables) if each.dropped is None]
+        ctx.refuse(
+            "unknown_space",
+            f"There is no embedding space {name[:80]!r}",
+            f"There are: {', '.join(repr(each[:80]) for each in names)}" if names else "No text was embedded yet",
+        )
+    return found

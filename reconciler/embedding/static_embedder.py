@@ -1,0 +1,101 @@
+"""The default embedder: the static weights of the package ``wordllama``, read as plain files.
+
+A text's vector is the mean of its tokens' rows, so it costs microseconds and no accelerator. The package's own code is
+not used: it wants its tokenizer in another folder than where its wheel has it, and loads more than it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from worlddb.log.model.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.embedding.embedder import Vectors
+
+PACKAGE: Final = "wordllama"
+MODEL: Final = "wordllama/l2_supercat_256"
+DIMENSION: Final = 256
+MAX_CHARACTERS: Final = 32_000
+"""How much of a text its vector is made of; the mean of more says less."""
+BATCH: Final = 1_024
+
+_WEIGHTS: Final = ("weights", "l2_supercat_256.safetensors")
+_TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
+_FIRST_MERGED: Final = 259
+"""The vocabulary begins with 3 signs and 256 bytes; after them come merged tokens, the most frequent first."""
+_ZIPF_OFFSET: Final = 10.0
+
+
+class StaticEmbedder:
+    """Mean of static token vectors. Loads nothing before the first text, and may be used by several threads."""
+
+    def __init__(self) -> None:
+        self.model = MODEL
+        self.dimension = DIMENSION
+        self._lock = Lock()
+        self._loaded: tuple[Any, Vectors] | None = None
+
+    def mean(self) -> Vectors:
+        """The mean token under Zipf's law: what a text of everyday words would be, whatever it is about.
+
+        It is a property of the weights, so it is the same in every store.
+        """
+        import numpy as np
+
+        _, rows = self._model()
+        places = np.arange(len(rows), dtype=np.float64) - _FIRST_MERGED
+        weights = np.where(places >= 0, 1.0 / (np.maximum(places, 0.0) + 1.0 + _ZIPF_OFFSET), 0.0)
+        return np.asarray((weights / weights.sum()) @ rows, dtype=np.float32)
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        """The mean of the rows of each text's tokens; zeros for a text without any."""
+        import numpy as np
+
+        tokenizer, rows = self._model()
+        vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        for first in range(0, len(texts), BATCH):
+            batch = [text[:MAX_CHARACTERS] for text in texts[first : first + BATCH]]
+            for place, found in enumerate(tokenizer.encode_batch_fast(batch, add_special_tokens=False), first):
+                if found.ids:
+                    vectors[place] = rows[found.ids].mean(axis=0)
+        return vectors
+
+    def _model(self) -> tuple[Any, Vectors]:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load()
+            return self._loaded
+
+
+def _load() -> tuple[Any, Vectors]:
+    import numpy as np
+
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelUnavailable(
+            f"The package {PACKAGE} is not installed, which holds the default embedding model",
+            f"Install it (pip install {PACKAGE}), or open the store with another embedder",
+        )
+    folder = Path(spec.submodule_search_locations[0])
+    try:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        (rows,) = load_file(folder.joinpath(*_WEIGHTS)).values()
+        tokenizer = Tokenizer.from_file(str(folder.joinpath(*_TOKENIZER)))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+    except Exception as error:  # Both libraries raise classes of their own for a file that is missing or torn.
+        raise ModelUnavailable(
+            f"The default embedding model in {folder} cannot be read: {error}", f"Install {PACKAGE} again"
+        ) from error
+    if rows.shape[1:] != (DIMENSION,):
+        raise ModelUnavailable(
+            f"The default embedding model in {folder} has the shape {rows.shape}", f"Install {PACKAGE} again"
+        )
+    return tokenizer, np.asarray(rows, dtype=np.float32)

@@ -1,0 +1,218 @@
+"""Vectors follow texts: what has none yet is embedded outside of any write, and recorded as a commit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Vector
+from worlddb.log.model.errors import InputError
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.indexes.analysis import said
+from worlddb.projections.indexes.vector_rows import whole_text
+from worlddb.projections.tables.apply.vector_spaces import spaces, vector_place, vectors_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors
+from worlddb.reconciler.embedding.spaces import OpenSpace, find_space, without_vector
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.recorded_texts import body_at
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.embedding.embedder import Vectors
+
+
+BATCH_TEXTS: Final = 2_000
+BATCH_CHARACTERS: Final = 8_000_000
+"""How much is embedded in one commit: more would hold other writers up."""
+CHECKED_VECTORS: Final = 64
+"""Among how many stored vectors one is looked for whose text is still there."""
+SAME_MODEL: Final = 0.99
+"""The least cosine of two vectors that one model gives of one text: 16-bit storage and other processors cost less."""
+
+
+class Pending(NamedTuple):
+    """A text that has no vector yet: the content of a version. A world that is only a name gets none."""
+
+    lineage: bytes
+    version: int
+    text: str
+
+
+class Batch(NamedTuple):
+    """Texts to embed, and the commits that they were found in: after one, up to another."""
+
+    texts: list[Pending]
+    after: int
+    through: int
+
+
+def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[tuple[int, Pending]]:
+    """(commit, text) of every version that has a text and no vector in the space, in log order."""
+    for found in without_vector(log, tables, space, log.head().seq):
+        yield found.seq, Pending(tables.node(found.node).lineage, found.version, found.content)
+
+
+def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
+    """The next texts to embed, ``most`` at most. A commit that is larger than a batch is done in several."""
+    after = 0 if space is None else space.row.through
+    texts: list[Pending] = []
+    characters = 0
+    for seq, found in pending(log, tables, space):
+        if len(texts) >= most or characters >= BATCH_CHARACTERS:
+            return Batch(texts, after, max(after, seq - 1))
+        texts.append(found)
+        characters += len(found.text)
+    return Batch(texts, after, log.head().seq)
+
+
+def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: str) -> cmd.Embed:
+    """The command that keeps the vectors of a batch; the model runs here.
+
+    Raises:
+        InputError: the space was made by another model, or the embedder gave what is no vector.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    if space is not None:
+        check_model(space, embedder)
+    mean = mean_of(embedder) if space is None else np.frombuffer(space.mean, dtype="<f4")
+    told = [said(each.text) for each in batch.texts]
+    # A text that is one statement and nothing else has one vector, which is both.
+    parts = [
+        [each.text, *(of for of in found.statements if of != each.text)]
+        for each, found in zip(batch.texts, told, strict=True)
+    ]
+    vectors = unit_vectors(embedder, mean, [part for each in parts for part in each], query=False)
+    rows = iter(vectors.astype("<f2"))
+    return cmd.Embed(
+        space=name,
+        model=embedder.model,
+        mean=np.asarray(mean, dtype="<f4").tobytes(),
+        dimension=embedder.dimension,
+        after=batch.after,
+        through=batch.through,
+        items=tuple(
+            (
+                each.lineage,
+                each.version,
+                b"".join(row.tobytes() for row in islice(rows, len(own))),
+                len(found.statements),
+                found.percent,
+            )
+            for each, own, found in zip(batch.texts, parts, told, strict=True)
+        ),
+    )
+
+
+def check_model(space: OpenSpace, embedder: Embedder) -> None:
+    """See that an embedder's vectors belong into a space.
+
+    Raises:
+        InputError: the space was made by another model.
+        ModelUnavailable: the model could not say how many numbers its vectors have.
+    """
+    dimension = told_by(embedder.model, lambda: embedder.dimension)
+    if (space.model, space.row.dimension) != (embedder.model, dimension):
+        raise InputError(
+            f"The embedding space {space.name!r:.80} was made by {space.model!r:.80} ({space.row.dimension} numbers),"
+            f" not by {embedder.model!r:.80} ({dimension})",
+            "Open the store with that embedder, or move to this one: `reembed`",
+        )
+
+
+def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
+    """A text of a space and the vector that is stored of it: the first one that says something and was not erased."""
+    for node, version, place in islice(vectors_of(tables, space.number), CHECKED_VECTORS):
+        row = tables.version(node, version)
+        body = body_at(log, row.seq, row.position)
+        stored = log.blob(*place)
+        blob = None if stored is None else codec.decode_blob(stored, place.seq)
+        if body is not None and isinstance(blob, Vector):
+            vector = whole_text(blob.values, space.row.dimension)
+            if vector.any():
+                return body.content, vector
+    return None
+
+
+def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vectors] | None) -> None:
+    """See that a model still gives a text the vector that the space has of it; ``kept`` is of :func:`some_stored`.
+
+    Raises:
+        InputError: it gives another one, so it is another model under the same name.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    if kept is None:
+        return
+    text, vector = kept
+    now = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [text], query=False)[0]
+    likeness = float(now @ vector)
+    if likeness < SAME_MODEL:
+        raise InputError(
+            f"The model {space.model!r:.80} has changed since it filled the embedding space {space.name!r:.80}: of one"
+            f" of its texts it gives a vector whose cosine with the stored one is {likeness:.3f}",
+            "Give the model that it was another name or version, and move to it: `reembed`",
+        )
+
+
+def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
+    """The vector that a question is looked up by in a space.
+
+    Raises:
+        InputError: the space was made by another model.
+        ModelUnavailable: the model is not there, or failed.
+    """
+    import numpy as np
+
+    check_model(space, embedder)
+    # Half a character, as a command line may hand it over, is in no stored text, and models raise on it.
+    whole = text.encode(errors="replace").decode()
+    found: Vectors = unit_vectors(embedder, np.frombuffer(space.mean, dtype="<f4"), [whole], query=True)[0]
+    return found
+
+
+def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
+    """A vector as the space's model gives it, as those in the space are compared.
+
+    Raises:
+        InputError: it has another number of numbers than those in the space.
+    """
+    import numpy as np
+
+    if len(values) != space.row.dimension:
+        raise InputError(
+            f"The vector has {len(values)} numbers, and those of the embedding space {space.name!r:.80} have"
+            f" {space.row.dimension}",
+            f"Give one as {space.model!r:.80} makes it",
+        )
+    mean = np.frombuffer(space.mean, dtype="<f4")
+    found: Vectors = centred_units(np.asarray([values], dtype=np.float32), mean)[0]
+    return found
+
+
+def embed(ctx: Context, command: cmd.Embed) -> None:
+    """Decide what a batch of vectors comes to: nothing, if another process has embedded the same commits meanwhile."""
+    space = find_space(ctx.draft.log, ctx.tables, command.space)
+    at = 0 if space is None else space.row.through
+    if at != command.after or command.through > ctx.draft.head.seq:
+        return
+    if space is None:
+        number = 1 + sum(1 for _ in spaces(ctx.tables))
+        blob = ctx.draft.add_space(command.space, command.model, command.mean)
+        ctx.draft.emit(ev.SpaceOpened(number, command.dimension, blob))
+    else:
+        number = space.number
+        if (space.model, space.row.dimension, space.mean) != (command.model, command.dimension, command.mean):
+            ctx.refuse("other_model", f"The embedding space {space.name[:80]!r} was made by another model")
+    for lineage, version, values, statements, stated in command.items:
+        node = ctx.tables.node_of(lineage)
+        if node is not None and vector_place(ctx.tables, number, node, version) is None:
+            ctx.draft.emit(ev.Embedded(number, lineage, version, ctx.draft.add_vector(values, statements, stated)))
+    if command.through > command.after:
+        ctx.draft.emit(ev.EmbeddedThrough(number, command.through))

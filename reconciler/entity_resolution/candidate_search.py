@@ -1,0 +1,257 @@
+"""Whose names are like a candidate's: a look at the likeliest forms of every block that the candidate's are in.
+
+What is known of a form here is its text. From that follows how alike it can be at most; the greatest come first, so
+that whoever weighs them may stop as soon as nobody behind can be nearer.
+
+Who has a name, or a form of one, inside the world that somebody is looked for in.
+
+Where many have it, what is inside is listed and each of that is asked for the name: those elsewhere then hide nobody,
+and how many they are cannot be told from the time that it takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.process import extract
+
+from worlddb.projections.tables.names.blocks import (
+    Place,
+    around,
+    holders,
+    is_held_by_more,
+    looked_up,
+    looked_up_instead,
+)
+from worlddb.projections.tables.names.canonical import Form, form_of, forms
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE, U64
+from worlddb.reconciler.similarity.name_guards import is_short_for, others_for
+from worlddb.reconciler.similarity.scores import shortened
+from worlddb.reconciler.similarity.thresholds import Thresholds
+from worlddb.reconciler.transaction.context import Context
+
+MAX_CONSIDERED: Final = 512
+"""How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
+
+MAX_WALKED: Final = 2048
+"""How many worlds inside the one that is looked in are looked at one by one."""
+
+FEW: Final = 32
+"""Of how many with one name it is asked of each whether it is inside, before what is inside is listed."""
+
+
+class Inside:
+    """The inside of a world while somebody is looked for in it. It is listed when that is first needed."""
+
+    def __init__(self, world: int) -> None:
+        self.world = world
+        self._near: list[int] | None = None
+        self._places: dict[int, bool] = {}
+
+    def near(self, ctx: Context) -> list[int]:
+        """The world and those inside, level by level as far as they are looked at, in log order."""
+        if self._near is None:
+            self._near = sorted(_near_in(ctx, self.world))
+        return self._near
+
+    def has(self, ctx: Context, node: int) -> bool:
+        """True if a world is inside."""
+        if self.world in (ROOT_NODE, node):
+            return True
+        if ctx.ways is not None:
+            return ctx.ways.lead(node, self.world)
+        if node not in self._places:
+            self._look(ctx, node)
+        return self._places[node]
+
+    def _look(self, ctx: Context, node: int) -> None:
+        """Walk up from a world, no further than from others before: in deep structures they share most of the way."""
+        through: dict[int, int] = {node: node}
+        pending = [node]
+        while pending:
+            here = pending.pop()
+            if here == self.world or self._places.get(here):
+                while here != node:
+                    here = through[here]
+                    self._places[here] = True
+                return
+            for above in ctx.containers(here) if here not in self._places else ():
+                if above not in through:
+                    through[above] = here
+                    pending.append(above)
+        self._places.update(dict.fromkeys(through, False))
+
+    def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
+        """Nodes that have had a name, all of those inside among them, in log order. If those inside are too many to be
+        listed, the earliest that there are, and then those that are listed."""
+        named = ctx.tables.named
+        if self.world != ROOT_NODE and len(list(islice(named(digest), FEW + 1))) > FEW and self._is_listed(ctx):
+            yield from (node for node, _ in named(digest, nodes=self.near(ctx)))
+            return
+        rows = named(digest)
+        yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
+        if self.world != ROOT_NODE and next(rows, None) is not None:
+            yield from self.near(ctx)
+
+    def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
+        """The earliest of those who ever had a form and are ``here``, which nobody is who is not inside."""
+        tables = ctx.tables
+        many = self.world != ROOT_NODE and is_held_by_more(tables, text, FEW)
+        return holders(tables, text, here, nodes=self.near(ctx) if many and self._is_listed(ctx) else None)
+
+    def _is_listed(self, ctx: Context) -> bool:
+        """True if everything inside is looked at one by one."""
+        return len(self.near(ctx)) <= MAX_WALKED
+
+
+def _near_in(ctx: Context, world: int) -> set[int]:
+    found, pending = {world}, [world]
+    members = partial(members_of, ctx) if ctx.ways is None else ctx.ways.members
+    for around_it in pending:
+        for node in members(around_it):
+            if len(found) > MAX_WALKED:
+                return found
+            if node not in found:
+                found.add(node)
+                pending.append(node)
+    return found
+
+
+def members_of(ctx: Context, world: int) -> Iterator[int]:
+    """The members of a world, in log order."""
+    return (row.target for _, row in ctx.tables.outgoing(world, CONTAINS_CODE) if row.unlinked == LIVE)
+
+
+_INITIAL: Final = re.compile(r" \w\b")
+
+
+class Search:
+    """Where somebody is looked for, from which score on, and how much was looked at."""
+
+    def __init__(self, world: int, thresholds: Thresholds) -> None:
+        self.inside = Inside(world)
+        self.fuzzy = thresholds.fuzzy
+        self.least = min(thresholds.fuzzy, thresholds.phonetic)
+        self.forms = 0
+        """How many forms were looked at."""
+        self.blocks_in_part = 0
+        """Of how many blocks only what is nearest was looked at."""
+        self.forms_left = 0
+        """How many forms that may be alike were looked at and not weighed."""
+        self.kept_apart = 0
+        """How many forms are alike but for what a guard says."""
+        self._forms_near: list[Form] | None = None
+
+    @property
+    def by_given_name(self) -> bool:
+        """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
+        return self.inside.world != ROOT_NODE
+
+    def forms_near(self, ctx: Context) -> list[Form]:
+        """The forms of all names inside the world, as far as worlds are looked at one by one."""
+        if self._forms_near is None:
+            nodes = map(U64.pack, self.inside.near(ctx))
+            texts = {key[U64.size :].decode() for node in nodes for key, _ in ctx.tables.forms.scan(node)}
+            self._forms_near = [form for form in map(form_of, sorted(texts)) if form is not None]
+        return self._forms_near
+
+    def told(self) -> dict[str, int]:
+        """As it is kept with the evidence; what is nothing is left out."""
+        told = {
+            "forms": self.forms,
+            "kept_apart": self.kept_apart,
+            "blocks_in_part": self.blocks_in_part,
+            "forms_left": self.forms_left,
+        }
+        return {name: count for name, count in told.items() if count}
+
+
+def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
+    """The forms that may be like those of the names, each behind how alike it can be at most, the likeliest first."""
+    bounds: dict[str, float] = {}
+    for name in names:
+        for form in forms(name):
+            for text, bound in _bounds(form, _looked_at(ctx, form, search), search):
+                if bound > bounds.get(text, 0.0):
+                    bounds[text] = bound
+    return [(-less, text) for less, text in sorted((-bound, text) for text, bound in bounds.items())]
+
+
+class _Looked(NamedTuple):
+    """Forms that were looked at: their texts, in the same order what they are with their words in order, and those
+    among them that sound like the candidate's."""
+
+    texts: list[str]
+    ordered: list[str]
+    same_sound: list[str]
+
+
+def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
+    seen: dict[bytes, bytes] = {}
+    same_sound: list[bytes] = []
+    seen_whole: set[bytes] = set()
+    in_part: set[bytes] = set()
+    for place in places_of(form, search):
+        if place.key not in seen_whole:
+            found = around(ctx.tables, place)
+            seen |= found.forms
+            same_sound += islice(found.forms, found.alone)
+            (seen_whole if found.is_whole else in_part).add(place.key)
+    if (missing := len(in_part - seen_whole)) and search.inside.world != ROOT_NODE:
+        # What is nearest in the whole store need not be nearest in a small world, and that can be looked at.
+        for each in search.forms_near(ctx):
+            seen[each.text.encode()] = each.ordered.encode()
+            if each.sound == form.sound:
+                same_sound.append(each.text.encode())
+    search.forms += len(seen)
+    search.blocks_in_part += missing
+    return _Looked(_decoded(seen), _decoded(value or key for key, value in seen.items()), _decoded(same_sound))
+
+
+def _decoded(texts: Iterable[bytes]) -> list[str]:
+    """Many at once, which is quicker."""
+    joined = b"\n".join(texts).decode()
+    return joined.split("\n") if joined else []
+
+
+def places_of(form: Form, search: Search) -> Iterator[Place]:
+    """Where those are who may be like a form, or like what the same name is with another given name."""
+    yield from looked_up(form, by_given_name=search.by_given_name)
+    first, *rest = form.words
+    for given in others_for(first) if form.text.startswith(first) else ():
+        yield from looked_up_instead(form, (given, *rest), by_given_name=search.by_given_name)
+
+
+def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
+    """(text, the greatest score that a form can have against it), for those that can be alike."""
+    least = search.fuzzy
+    alike = extract(form.text, looked.texts, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
+    yield from ((text, score) for text, score, _ in alike)
+    alike = extract(form.ordered, looked.ordered, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
+    yield from ((looked.texts[at], score) for _, score, at in alike)
+    yield from ((text, search.least) for text in looked.same_sound)
+    yield from _shortened(form, looked.texts, search)
+
+
+def _shortened(form: Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
+    """(text, score) of those that are a shorter or a longer form of the same name."""
+    first, blank, rest = form.text.partition(" ")
+    last, blanks, spelled_out = rest.rpartition(" ")[2], form.text.count(" "), not form.initials
+    if blank and not search.by_given_name:
+        # Whole names of one person, one of them shorter, end in the same word.
+        texts = [text for text in texts if text.endswith(last)]
+    for text in texts:
+        theirs = text.partition(" ")[0]
+        if theirs == first:
+            if spelled_out and text.count(" ") == blanks and not _INITIAL.search(text):
+                continue
+        elif not is_short_for(theirs, first):
+            continue
+        score = shortened(form.text, text)
+        if score >= search.fuzzy and (search.by_given_name or bool(blank) == (" " in text)):
+            yield text, score

@@ -1,0 +1,129 @@
+"""Classes of worlds that accepted ``same_as`` edges make one, as they stand while commands are decided.
+
+What another look at who is who has found, staged as proposals: what somebody has decided about stays decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NoReturn
+
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.storage.proposal_rows import latest_among
+from worlddb.projections.tables.storage.schema import LIVE, REJECTED, ProposalRow
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction.context import Context
+
+Reached = dict[int, int]
+"""The members of a class; for each the member from which it was reached, itself where the search began."""
+
+
+def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
+    """Refuse to accept a proposal whose class would hold two worlds that somebody said are not the same."""
+    mine, theirs = class_of(ctx, row.source), class_of(ctx, row.target)
+    for one, other in _rejected_pairs(ctx, mine | theirs):
+        if one in theirs and other in mine:
+            one, other = other, one
+        if one in mine and other in theirs:
+            _refuse(ctx, one, other, [*reversed(_path(mine, one)), *_path(theirs, other)])
+
+
+def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
+    """Refuse what an import made of the classes of some worlds, if one of them holds a pair that was rejected."""
+    met: set[int] = set()
+    for end in ends:
+        if end not in met:
+            members = class_of(ctx, end)
+            met.update(members)
+            for one, other in _rejected_pairs(ctx, members):
+                _refuse(ctx, one, other, _between(_path(members, one), _path(members, other)))
+
+
+def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
+    """Refuse to reject a pair that accepted proposals make one by way of others."""
+    mine = class_of(ctx, row.source)
+    if row.target in mine:
+        chain = " = ".join(ctx.shown(node) for node in _path(mine, row.target))
+        ctx.refuse(
+            "joined_by_others",
+            f"{ctx.shown(row.source)} and {ctx.shown(row.target)} are one by the chain {chain}",
+            "Undo one of the accepted proposals in the chain first",
+        )
+
+
+def class_of(ctx: Context, start: int) -> Reached:
+    """The class of a world, with the way to each member."""
+    reached, pending = {start: start}, [start]
+    for node in pending:
+        for end in _one_with(ctx, node):
+            if end not in reached:
+                reached[end] = node
+                pending.append(end)
+    return reached
+
+
+def _one_with(ctx: Context, node: int) -> Iterator[int]:
+    code = ctx.tables.type_code("same_as")
+    yield from (row.target for _, row in ctx.tables.outgoing(node, code) if row.unlinked == LIVE)
+    yield from (place.source for place, _ in ctx.tables.incoming(node, code, known_after=ctx.draft.seq))
+
+
+def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
+    """The pairs of members of which the latest word is that they are two, by the order of the worlds."""
+    for one, other, proposal in latest_among(ctx.tables, sorted(members)):
+        row = ctx.tables.proposal(proposal)
+        if row is not None and row.status == REJECTED:
+            yield one, other
+
+
+def _between(one: list[int], other: list[int]) -> list[int]:
+    """The way from the end of one path to the end of another that begins where it does."""
+    shared = 0
+    while shared < min(len(one), len(other)) and one[shared] == other[shared]:
+        shared += 1
+    return [*reversed(one[shared - 1 :]), *other[shared:]]
+
+
+def _path(reached: Reached, node: int) -> list[int]:
+    """From where the search began to a member."""
+    path = [node]
+    while reached[path[-1]] != path[-1]:
+        path.append(reached[path[-1]])
+    return path[::-1]
+
+
+def _refuse(ctx: Context, one: int, other: int, chain: list[int]) -> NoReturn:
+    told = " = ".join(ctx.shown(node) for node in chain)
+    ctx.refuse(
+        "joins_rejected_pair",
+        f"{ctx.shown(one)} and {ctx.shown(other)} were rejected as one, and this would join them by the chain {told}",
+        "Undo a link of the chain, or propose the rejected pair again and accept it first",
+    )
+
+
+def is_apart(ctx: Context, one: int, other: int) -> bool:
+    """True if somebody said that a pair is two, by rejecting or undoing, and nothing about it has changed since."""
+    latest = ctx.proposal(one, other)
+    return latest is not None and latest.status in ("rejected", "undone") and not latest.changed
+
+
+def is_settled(ctx: Context, one: int, other: int) -> bool:
+    """True if a pair waits for somebody to decide, or was decided, so that it is not to be proposed unasked."""
+    latest = ctx.proposal(one, other)
+    return latest is not None and (latest.status in ("pending", "accepted") or not latest.changed)
+
+
+def stage_found(ctx: Context, command: cmd.Recluster) -> None:
+    """Decide what a reclustering proposes: what still may be, unless another one has come further meanwhile."""
+    if reclustered_through(ctx.tables) != command.after or command.through > ctx.draft.head.seq:
+        return
+    for one, other, evidence in command.items:
+        nodes = [ctx.tables.node_of(lineage) for lineage in (one, other)]
+        if None in nodes or any(ctx.tables.node(node).ended for node in nodes if node is not None):
+            continue
+        earlier, later = sorted(node for node in nodes if node is not None)
+        if not is_settled(ctx, later, earlier):
+            ctx.stage(later, earlier, evidence=evidence)
+    if command.through > command.after:
+        ctx.draft.emit(ev.Reclustered(command.through))

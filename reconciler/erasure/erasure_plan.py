@@ -1,0 +1,319 @@
+"""Erasing: which texts belong to a world, wherever in the log they are, and which of them may not come back.
+
+Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; their vectors; the
+details (reasons, provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its
+proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are
+erased at once.
+
+What was made of texts that are erased, and goes with them.
+
+A summary says in other words what it sums up, and an extractor's world is called what a turn said: were they left, so
+would be what was to go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Cause
+from worlddb.log.model.codec import Events
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.hashing import FORBIDDEN, keyed
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.apply import forbids
+from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, LIVE, ROOT_NODE, SAME_AS_CODE
+from worlddb.reconciler.commands.commands import Erase
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_of_world
+
+MENTION: Final = "mention"
+"""The role that an extractor gives the edge from a turn to what the turn mentions."""
+SUMMARY: Final = "Summary"
+"""The type of worlds that say in short what others say at length (paper §6)."""
+_DERIVED_FROM: Final = EDGE_TYPE_CODES["derived_from"]
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+_NO_USE: Final = frozenset((CONTAINS_CODE, SAME_AS_CODE))
+"""Edges by which nobody says anything of a world: where it lies, and who it may be."""
+
+
+def made_of(log: LmdbLog, tables: Tables, nodes: Collection[int], *, besides: Collection[int]) -> dict[int, int]:
+    """Worlds other than ``besides`` that were made of the texts of some ``nodes``, at any remove, each with one that it
+    was made of. All of ``besides`` is erased.
+
+    * What is ``derived_from`` one of them by an edge that was not unlinked.
+    * Summaries that contain one of them.
+    * What nothing but erased turns mention, if all that is known of it is a name.
+
+    Worlds without any text left are none of these, nor is what was made of them.
+    """
+    found: dict[int, int] = {}
+    reached = {*nodes, *besides}
+    pending = deque(nodes)
+    mentioned: dict[int, int] = {}
+    while pending:
+        node = pending.popleft()
+        for other in _mentions(log, tables, node):
+            mentioned.setdefault(other, node)
+        made = {other: node for other in _restatements(log, tables, node)}
+        if not pending:
+            made |= {other: by for other, by in mentioned.items() if _only_mentioned(log, tables, other, reached)}
+        for other in sorted(made.keys() - reached):
+            if _says_anything(log, tables, other):
+                found[other] = made[other]
+                reached.add(other)
+                pending.append(other)
+    return found
+
+
+def _restatements(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+    """Worlds that say in other words what a world says."""
+    for place, row in tables.incoming(node, _DERIVED_FROM):
+        if row.unlinked == LIVE:
+            yield place.source
+    for place, row in tables.incoming(node, CONTAINS_CODE):
+        if row.unlinked == LIVE and any(body.type == SUMMARY for body in bodies_of(log, tables, place.source)):
+            yield place.source
+
+
+def _mentions(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+    for _, row in tables.outgoing(node, _REFERS_TO):
+        details = details_at(log, row.seq, row.details)
+        if details is not None and details.properties.get("role") == MENTION:
+            yield row.target
+
+
+def _only_mentioned(log: LmdbLog, tables: Tables, node: int, reached: Collection[int]) -> bool:
+    """True if nobody but those who are erased, now or before, says anything of a world, and it says only its name."""
+    if next(tables.aliases(node), None) is not None or any(body.content for body in bodies_of(log, tables, node)):
+        return False
+    users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
+    users += [row.target for place, row in tables.outgoing(node) if place.type not in _NO_USE]
+    return not any(user not in reached and _says_anything(log, tables, user) for user in users)
+
+
+def _says_anything(log: LmdbLog, tables: Tables, node: int) -> bool:
+    return node != ROOT_NODE and next(bodies_of(log, tables, node), None) is not None
+
+
+SPEAKER = "speaker"
+"""The role that ``ingest`` gives the edge from a turn to who spoke it."""
+
+Place = tuple[int, int]
+"""Where a blob is: its commit, and its position in it."""
+
+
+class Target(NamedTuple):
+    """A world to be erased. ``everywhere``: it has a text that another one is erased for; ``derived``: its text was
+    made of those of others that are."""
+
+    node: int
+    everywhere: bool
+    derived: bool = False
+
+
+class Plan(NamedTuple):
+    """What an erasure comes to: for each command the world that it names and all that it reaches, and the blobs of
+    each of those."""
+
+    named: list[int]
+    targets: list[list[Target]]
+    blobs: dict[int, list[Place]]
+
+
+def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
+    """Find what the commands erase. Reads the whole log once, and all bodies once more if one says everywhere.
+
+    Raises:
+        InputError: a reference is none of a world; ``details["command"]`` is its position.
+    """
+    seq = log.head().seq
+    named: list[int] = []
+    targets: list[list[Target]] = []
+    for position, command in enumerate(commands):
+        try:
+            assert not isinstance(command.ref, int), "checked before"
+            node = find_node(tables, command.ref, seq)
+        except InputError as error:
+            error.details.setdefault("command", position)
+            raise
+        named.append(node)
+        found = [node, *(_turns_of(log, tables, node) if command.turns else ())]
+        targets.append([Target(node, False) for node in found])
+    for command, own in zip(commands, targets, strict=True):
+        if command.everywhere:
+            nodes = {target.node for target in own}
+            own.extend(Target(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
+    targets = _without_repeated(targets)
+    _add_derived(log, tables, commands, targets)
+    return Plan(named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
+
+
+def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
+    """Each world only where it is reached first."""
+    seen: set[int] = set()
+    kept: list[list[Target]] = []
+    for own in targets:
+        fresh = list({target.node: target for target in reversed(own) if target.node not in seen}.values())[::-1]
+        seen.update(target.node for target in fresh)
+        kept.append(fresh)
+    return kept
+
+
+def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[Target]]) -> None:
+    """Put what was made of the texts of targets behind these, where the command says so."""
+    by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
+    reached = {target.node for own in targets for target in own}
+    for node, source in made_of(log, tables, by, besides=reached).items():
+        by[node] = by[source]
+        targets[by[node]].append(Target(node, False, derived=True))
+
+
+def erase(ctx: Context, command: Erase, details: int) -> bytes:
+    """Record the erasure of everything that one command reaches; the lineage that it named."""
+    found = ctx.erasure
+    assert found is not None, "planned before anything was decided"
+    position = len(ctx.draft.commands)
+    named = ctx.tables.node(found.named[position]).lineage
+    changed = False
+    for target in found.targets[position]:
+        lineage = ctx.tables.node(target.node).lineage
+        if target.node == ROOT_NODE:
+            ctx.refuse("root_is_permanent", "The root world cannot be erased")
+        blobs = found.blobs.get(target.node, [])
+        bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
+        forbidden = sorted({_digest(ctx, text_of(body)) for body in bodies})
+        if blobs:
+            ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
+            changed = True
+        if any(not body.content for body in bodies):
+            ctx.note("name_forbidden", lineage)
+    if not changed:
+        ctx.note("already_erased", named)
+    return named
+
+
+# -- what may not come back
+
+
+def refuse_forbidden(ctx: Context, *texts: str) -> None:
+    """Refuse names and contents with a text that was erased for good."""
+    if forbids_any(ctx) and any(_is_forbidden(ctx, _digest(ctx, text)) for text in texts if text):
+        ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+
+def forbids_any(ctx: Context) -> bool:
+    """True if there may be texts that must not be written again; looked up once a commit."""
+    if ctx.forbids is None:
+        ctx.forbids = forbids(ctx.tables) or ctx.draft.log.carried.any()
+    return ctx.forbids
+
+
+def _is_forbidden(ctx: Context, digest: bytes) -> bool:
+    return ctx.tables.forbidden.get(digest) is not None or ctx.draft.log.carried.forbids(digest)
+
+
+def forbidden_by(log: LmdbLog, target: Target, blobs: Sequence[Place]) -> list[Body]:
+    """The bodies of what is erased that may not be written again: by their contents, or by their names where there is
+    none. What was made of other texts may come again, of others."""
+    bodies = (body_at(log, *place) for place in blobs)
+    return [] if target.derived else [body for body in bodies if body is not None and text_of(body)]
+
+
+def _digest(ctx: Context, text: str) -> bytes:
+    return keyed(ctx.secret, FORBIDDEN, text.encode())
+
+
+# -- which worlds
+
+
+def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
+    """The turns that a speaker spoke, as ``ingest`` linked them."""
+    code = tables.type_code("refers_to")
+    prefixes = tuple(f"{body.name}: " for body in bodies_of(log, tables, node) if body.name)
+    for place, row in tables.incoming(node, code):
+        details = details_at(log, row.seq, row.details)
+        if details is not None:
+            said = details.properties.get("role") == SPEAKER
+        else:
+            # The edge lost its text to an earlier erasure; a turn that was restored since says who speaks.
+            said = any(text.startswith(prefixes) for text in texts_of_world(log, tables, place.source))
+        if said:
+            yield place.source
+
+
+def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
+    """Every world with a version, past ones included, that has the text of any version of these."""
+    texts = {text for node in nodes for text in texts_of_world(log, tables, node)}
+    everyone = range(1, tables.progress().next_node)
+    return [node for node in everyone if not texts.isdisjoint(texts_of_world(log, tables, node))]
+
+
+# -- which blobs
+
+
+def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[Place]]:
+    """The blobs of each of some nodes that are still there up to commit ``last``, each of only one of the nodes."""
+    owners = _owners(tables, nodes)
+    found: dict[Place, int] = {}
+    for seq in range(1, last + 1):
+        events = log.events(seq)
+        for place, owner in _owned(log, seq, events, owners):
+            if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
+                found[place] = owner
+    blobs: dict[int, list[Place]] = {}
+    for place in sorted(found):
+        blobs.setdefault(found[place], []).append(place)
+    return blobs
+
+
+def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
+    """Which of the nodes lineages, edges and proposals belong to; what is between two of them, to the first."""
+    owners = {tables.node(node).lineage: node for node in nodes}
+    for node in nodes:
+        for _, row in (*tables.outgoing(node), *tables.incoming(node)):
+            owners.setdefault(row.edge, node)
+    wanted = set(nodes)
+    for proposal, staged in tables.all_proposals():
+        for node in (staged.source, staged.target):
+            if node in wanted:
+                owners.setdefault(proposal, node)
+    return owners
+
+
+def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[Place, int]]:
+    """The places of texts that a commit holds about somebody in ``owners``, in its events and in its commands."""
+    for event in events.events:
+        owner = owners.get(_subject(event))
+        if owner is not None:
+            yield (seq, getattr(event, "body", ev.NONE)), owner
+            yield (seq, getattr(event, "details", ev.NONE)), owner
+            yield (seq, getattr(event, "vector", ev.NONE)), owner
+    if not any(ref in owners for ref in events.refs):
+        return
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    if isinstance(cause, Cause):
+        # A command's texts need not stand in any event: the reason of an unlink, the names of an unalias.
+        for ref, (code, body, details, *_) in zip(events.refs, cause.commands, strict=False):
+            if ref in owners and code != Erase.CODE:
+                yield (seq, body), owners[ref]
+                yield (seq, details), owners[ref]
+
+
+def _subject(event: ev.Event) -> bytes:
+    """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
+    if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
+        return event.lineage
+    if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):
+        return event.world
+    if isinstance(event, ev.Linked):
+        return event.edge
+    if isinstance(event, ev.Proposed | ev.Decided):
+        return event.proposal
+    return b""

@@ -1,0 +1,74 @@
+"""Which turns an extractor is given: what was erased stays so, and nothing is found in it again.
+
+An extractor is called before the store is locked, and may be slow. What it was given is therefore looked at once more
+under the lock: if anything was erased meanwhile, the request is begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.hashing import keyed_lineage
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.transaction.receipts import key_digest, secret_of
+from worlddb.reconciler.transaction.recorded_texts import body_at
+
+
+class Overtaken(Exception):
+    """Something was erased between the extraction and the commit."""
+
+
+class Hearing:
+    """One look at the store, from which an extraction goes out; ``seq`` is the commit as of which it was made."""
+
+    def __init__(self, env: Environment, idempotency_key: str | None) -> None:
+        self._env = env
+        self._key = idempotency_key
+        self.seq: int | None = None
+
+    def are_gone(self, keys: Sequence[str]) -> list[bool]:
+        """Of callers' keys, whether the text of the world that each stands for is gone.
+
+        Of a request that was committed before, whether it was gone then: such a request is told from another one by
+        what it came to.
+        """
+        with self._env.read() as txn:
+            log, tables = LmdbLog(txn), Tables(txn)
+            secret = secret_of(log)
+            digest = key_digest(secret, self._key)
+            committed = tables.keys.get(digest) if digest else None
+            if committed is None:
+                last = self.seq = log.head().seq
+            else:
+                last = int.from_bytes(committed, "big") - 1
+            return [_was_gone(log, tables, keyed_lineage(secret, key.encode()), last) for key in keys]
+
+    def see_that_it_holds(self, log: LmdbLog) -> None:
+        """Raise :class:`Overtaken` if anything was erased since."""
+        since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
+        if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
+            raise Overtaken
+
+
+def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
+    """True if a commit after ``last`` found no text of a world that was there by then."""
+    node = tables.node_of(lineage)
+    newest = None if node is None else newest_version(tables, node, last)
+    if node is None or newest is None or body_at(log, newest.row.seq, newest.row.position) is not None:
+        return False
+    if last == log.head().seq:
+        return True
+    carried = log.carried.of(lineage)
+    if carried is not None and newest.row.seq <= carried.through <= last:
+        return True
+    erasure = erasure_of(tables, node)
+    if erasure is None or erasure.seq <= last:
+        return erasure is not None and erasure.seq > newest.row.seq
+    # It was erased since; whether it had been before, too, only the log says.
+    between = (log.events(seq + 1).events for seq in range(newest.row.seq, last))
+    return any(isinstance(event, ev.Erased) and event.lineage == lineage for events in between for event in events)

@@ -1,0 +1,350 @@
+"""Text becomes candidates: turns by a fixed mapping, anything more by the caller's extractor (paper §3).
+
+The engine runs no model. An :class:`Extractor` is called before the store is locked, and what it returned is what is
+written, so that replay never calls it again.
+
+Turns of a conversation: what ``ingest`` takes when the caller has text and no extraction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.hashing import EXTRACTED, digest
+from worlddb.log.model.limits import (
+    MAX_CONTENT_BYTES,
+    MAX_KEY_BYTES,
+    MAX_NAME_BYTES,
+    MAX_TYPE_BYTES,
+    checked_number,
+    checked_text,
+)
+from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.reconciler.commands.commands import Command, Create, Link, Ref
+from worlddb.reconciler.commands.validation import checked_resolve
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """One utterance.
+
+    ``at`` is valid time (when it was said); without it, the time given to ``ingest``, else commit time.
+    ``session`` groups turns into one world each. ``source`` says where the text came from (file, position, the
+    original's own id), and stays attached as provenance.
+    """
+
+    text: str
+    speaker: str = ""
+    at: TimeLike | None = None
+    session: str = ""
+    name: str = ""
+    source: dict[str, Any] = {}
+
+
+DEFAULT_SESSION = "session"
+"""Where turns go that name no session."""
+
+NO_TURN = Turn(text="")
+
+TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity"
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate node. ``label`` names it within its extraction; ``at`` is its ``valid_from``.
+
+    With a ``key`` it is a world of the whole conversation, which each extraction that gives the key finds again, so
+    that repeating an ingest changes nothing; without one it is a new world in the session. ``resolve`` says which tiers
+    of the resolver run for it; ``None``: those that the call to ``ingest`` names.
+    """
+
+    label: str
+    type: str
+    name: str
+    content: str = ""
+    aliases: tuple[str, ...] = ()
+    at: Any = None
+    source: dict[str, Any] = {}
+    key: str = ""
+    resolve: bool | str | None = None
+
+
+class Relation(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate edge between two labels of its extraction, references of worlds that exist, or turns, which are
+    named by their position among those that the extractor was given.
+
+    With a ``key`` it is written once, however often the conversation is taken in. The key counts for edges of that type
+    between these two ends alone.
+    """
+
+    source: str | int
+    type: str
+    target: str | int
+    at: Any = None
+    properties: dict[str, Any] = {}
+    key: str = ""
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extractor found in some turns."""
+
+    nodes: list[Node] = []
+    edges: list[Relation] = []
+
+
+class Extractor(Protocol):
+    """Turns text into candidates: a program, a person, a model."""
+
+    def __call__(self, turns: Sequence[Turn]) -> Extraction:
+        """The candidates in the turns, which are those of a request without any that were erased and stay so."""
+
+
+class Ingest(NamedTuple):
+    """A request to take in turns of one conversation.
+
+    ``format``, ``conversation``, session and the turn's position in its session (from ``start`` on) key every record,
+    so that the same input finds its worlds again. All turns belong to ``session`` if it is given, else each to its own.
+    ``at`` is when the turns were said, in microseconds.
+    """
+
+    turns: Sequence[Turn]
+    conversation: str
+    session: str | None = None
+    at: int | None = None
+    into: Ref | None = None
+    format: str = "turns"
+    start: int = 0
+    extractor: Extractor | None = None
+    revive: bool = False
+    """Let erased texts come back."""
+    resolve: bool | str = "all"
+    """Which tiers of the resolver run for speakers and what an extractor finds; see :class:`.commands.Create`."""
+
+
+def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]) -> list[Command]:
+    """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates.
+
+    ``are_gone`` says of keys whether their worlds were erased. What was erased stays so: nothing is extracted from it.
+
+    Raises:
+        InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
+    """
+    checked_number(request.start, "start", 0, 2**63)
+    checked_resolve(request.resolve)
+    if not isinstance(request.revive, bool):
+        raise InputError(f"revive is {type(request.revive).__name__}, not a boolean", "Give True or False")
+    for what in ("format", "conversation", "session"):
+        if getattr(request, what) is not None or what != "session":
+            checked_text(getattr(request, what), what, MAX_KEY_BYTES)
+    for position, turn in enumerate(request.turns):
+        for what in ("text", "speaker", "session", "name"):
+            checked_text(getattr(turn, what), f"turns[{position}].{what}", MAX_CONTENT_BYTES)
+    said = [_said(turn, position, request) for position, turn in enumerate(request.turns)]
+    begins = min((at for at in said if at is not None), default=request.at)
+    commands: list[Command] = [
+        Create(
+            type=CONVERSATION,
+            name=request.conversation,
+            world=request.into,
+            key=_key("conversation", request),
+            valid_from=begins,
+            resolve=False,
+        )
+    ]
+    opened: dict[str, int] = {}
+    for turn, at in zip(request.turns, said, strict=True):
+        if at is not None:
+            name = _session(turn, request)
+            opened[name] = min(at, opened.get(name, at))
+    sessions: dict[str, int] = {}
+    for name in dict.fromkeys(_session(turn, request) for turn in request.turns or (NO_TURN,)):
+        sessions[name] = len(commands)
+        key, at = _key("session", request, name), opened.get(name, request.at)
+        commands.append(Create(type=SESSION, name=name, world=0, key=key, valid_from=at, resolve=False))
+    speakers: dict[str, int] = {}
+    for turn in request.turns:
+        if turn.speaker and turn.speaker not in speakers:
+            speakers[turn.speaker] = len(commands)
+            commands.append(_speaker(turn.speaker, request, begins))
+    counted = dict.fromkeys(sessions, request.start)
+    places: list[_Place] = []
+    for turn, at in zip(request.turns, said, strict=True):
+        name = _session(turn, request)
+        places.append(_Place(name, sessions[name], counted[name], at, len(commands)))
+        counted[name] += 1
+        commands.extend(_turn(turn, places[-1], request, speakers))
+    if request.extractor is not None:
+        heard = [True] * len(places)
+        if not request.revive:
+            keys = [_key("turn", request, place.session, place.position) for place in places]
+            heard = [not gone for gone in are_gone(keys)]
+        given = tuple(compress(request.turns, heard))
+        taken = _Taken(len(commands), list(compress(places, heard)), begins)
+        commands.extend(_extracted(request.extractor(given), request, taken))
+    if request.revive:
+        commands = [replace(each, revive=True) if isinstance(each, Create) else each for each in commands]
+    return commands
+
+
+def _key(kind: str, request: Ingest, *parts: str | int) -> str:
+    """The key of a record. JSON keeps the parts apart, whatever they hold.
+
+    Raises:
+        InputError: a part cannot be stored, or is too long for a key.
+    """
+    for part in (request.format, request.conversation, *parts):
+        if isinstance(part, str):
+            checked_text(part, kind, MAX_KEY_BYTES)
+    return msgspec.json.encode((kind, request.format, request.conversation, *parts)).decode()
+
+
+def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
+    """The key of what an extractor found, as long for parts of any length."""
+    encoded = msgspec.json.encode((request.format, request.conversation, *parts))
+    return f"{kind}:{digest(EXTRACTED, kind.encode(), encoded).hex()}"
+
+
+class _Place(NamedTuple):
+    """Where a turn belongs: its session's name and command, its position in it, when it was said, and its command."""
+
+    session: str
+    world: int
+    position: int
+    at: int | None
+    command: int
+
+
+class _Taken(NamedTuple):
+    """What an extraction comes after: so many commands, the turns among them, and when the first of those was said."""
+
+    commands: int
+    turns: list[_Place]
+    begins: int | None
+
+
+def _session(turn: Turn, request: Ingest) -> str:
+    return turn.session or DEFAULT_SESSION if request.session is None else request.session
+
+
+def _said(turn: Turn, position: int, request: Ingest) -> int | None:
+    return request.at if turn.at is None else parse_time(turn.at, f"turns[{position}].at")
+
+
+def _speaker(name: str, request: Ingest, begins: int | None) -> Create:
+    key = _key("speaker", request, name)
+    return Create(type=ENTITY, name=name, world=0, key=key, valid_from=begins, resolve=request.resolve)
+
+
+def _turn(turn: Turn, place: _Place, request: Ingest, speakers: dict[str, int]) -> list[Command]:
+    made: list[Command] = [
+        Create(
+            type=TURN,
+            name=turn.name,
+            content=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
+            source=turn.source,
+            world=place.world,
+            key=_key("turn", request, place.session, place.position),
+            valid_from=place.at,
+            resolve=False,
+        )
+    ]
+    if turn.speaker:
+        made.append(
+            Link(
+                source_ref=place.command,
+                type="refers_to",
+                target_ref=speakers[turn.speaker],
+                key=_key("said", request, place.session, place.position, turn.speaker),
+                valid_from=place.at,
+                properties={"role": "speaker"},
+            )
+        )
+    return made
+
+
+def _check_extraction(extraction: object, turns: int) -> None:
+    if not isinstance(extraction, Extraction):
+        raise InputError(f"The extractor gave {type(extraction).__name__}", "Return an Extraction")
+    parts: tuple[tuple[str, object, type], ...] = (
+        ("nodes", extraction.nodes, Node),
+        ("edges", extraction.edges, Relation),
+    )
+    for what, found, kind in parts:
+        if not isinstance(found, Sequence) or any(type(one) is not kind for one in found):
+            raise InputError(f"The extractor's {what} are not a list of {kind.__name__}", "Correct the extractor")
+        for one in found:
+            checked_text(one.key, "a key of the extractor", MAX_KEY_BYTES)
+    for edge in extraction.edges:
+        checked_text(edge.type, "the type of an edge", MAX_TYPE_BYTES)
+    names: list[object] = [node.label for node in extraction.nodes]
+    names.extend(end for edge in extraction.edges for end in (edge.source, edge.target))
+    for name in names:
+        if isinstance(name, int) and not turns:
+            raise InputError(f"The extractor names turn {name}, and was given none", "Name no turn by its position")
+        if isinstance(name, int):
+            checked_number(name, "The position of a turn", 0, turns - 1)
+        else:
+            checked_text(name, "a label", MAX_NAME_BYTES)
+
+
+def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[Command]:
+    _check_extraction(extraction, len(taken.turns))
+    labels = {node.label: taken.commands + position for position, node in enumerate(extraction.nodes)}
+    if len(labels) != len(extraction.nodes):
+        raise InputError("The extractor gave two nodes the same label", "Label every node of an extraction once")
+    for key, nodes in Counter(node.key for node in extraction.nodes if node.key).most_common(1):
+        if nodes > 1:
+            raise InputError(f"The extractor gave {nodes} nodes the key {key!r:.80}", "Give each key to one node")
+    commands: list[Command] = [_found(node, request, taken.begins) for node in extraction.nodes]
+    named = {node.label: node.key for node in extraction.nodes}
+    for edge in extraction.edges:
+        link = _related(edge, labels, taken.turns)
+        if edge.key:
+            ends = [_end(end, named, taken.turns) for end in (edge.source, edge.target)]
+            link = replace(link, key=_extracted_key("related", request, edge.key, edge.type, *ends))
+        commands.append(link)
+    return commands
+
+
+def _found(node: Node, request: Ingest, begins: int | None) -> Create:
+    """A candidate becomes a world of the session, or with a key one of the conversation, as its speakers are."""
+    unsaid = begins if node.key else request.at
+    return Create(
+        type=node.type,
+        name=node.name,
+        content=node.content,
+        aliases=node.aliases,
+        source=node.source,
+        world=0 if node.key else 1,
+        key=_extracted_key("found", request, node.key) if node.key else None,
+        valid_from=unsaid if node.at is None else parse_time(node.at, "at"),
+        resolve=request.resolve if node.resolve is None else node.resolve,
+        scope=0,
+    )
+
+
+def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int, ...]:
+    """What an end of an edge is, whatever else its extraction holds: labels and positions may differ in the next."""
+    if isinstance(end, int):
+        return "turn", turns[end].session, turns[end].position
+    if keys.get(end):
+        return "key", keys[end]
+    return ("label" if end in keys else "world"), end
+
+
+def _related(edge: Relation, labels: dict[str, int], turns: list[_Place]) -> Link:
+    source, target = (
+        turns[end].command if isinstance(end, int) else labels.get(end, end) for end in (edge.source, edge.target)
+    )
+    return Link(
+        source_ref=source,
+        type=edge.type,
+        target_ref=target,
+        valid_from=None if edge.at is None else parse_time(edge.at, "at"),
+        properties=edge.properties,
+    )

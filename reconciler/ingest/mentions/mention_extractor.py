@@ -1,0 +1,116 @@
+"""The default extractor: what a conversation mentions by its form becomes worlds that its turns refer to.
+
+It is deterministic and asks no model. What it finds depends on nothing but the turns that it is given: their texts, and
+the names of their speakers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
+
+from worlddb.log.model.errors import InputError
+from worlddb.reconciler.ingest.extraction import Extraction, Node, Relation, Turn
+from worlddb.reconciler.ingest.mentions.proper_names import names_in, sentences, titles, usage
+from worlddb.reconciler.ingest.mentions.surface_forms import KINDS, NAME, Mention, addresses, amounts, dates
+
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.S)
+_MAX_FORM: Final = 255
+"""Characters of a form. It becomes a name, a label and a key, and is near the limit of none of them; nobody
+calls anything by what is longer, a web address above all."""
+_GONE: Final = "\ufffc"
+"""Stands for what was found already: no letter, no space and no end of a sentence."""
+_BY_FORM: Final[tuple[tuple[Callable[[str], Iterator[Mention]], re.Pattern[str]], ...]] = (
+    (addresses, re.compile(r"@|://|www\.|\d", re.I)),
+    (dates, re.compile(r"\d")),
+    (amounts, re.compile(r"\d")),
+    (titles, re.compile(r"[\"“«]")),
+)
+"""In this order: what one has found is not looked at by the next. Each with what a text has without fail if there is
+something for it to find, which is the quicker question."""
+
+
+class EntityExtractor:
+    """Names, dates, amounts and addresses that turns mention, for :meth:`worlddb.Database.ingest`.
+
+    ``kinds`` says which of "name", "date", "amount" and "address" are looked for. Every mention of one form in one
+    conversation is one world, which the turns refer to; whether two forms are one is for the resolver to propose and
+    for somebody to decide. Names are found as English writes them.
+
+    Raises:
+        InputError: there is no such kind.
+    """
+
+    def __init__(self, *, kinds: Collection[str] = KINDS) -> None:
+        given: object = kinds
+        if not isinstance(given, Collection) or isinstance(given, str) or any(kind not in KINDS for kind in given):
+            raise InputError(f"kinds is {kinds!r:.80}", f"Give a list with some of: {', '.join(KINDS)}")
+        self._kinds = frozenset(kinds)
+
+    def __call__(self, turns: Sequence[Turn]) -> Extraction:
+        """The worlds that the turns mention, and an edge from a turn to each of those that it does."""
+        nodes: dict[str, Node] = {}
+        edges: list[Relation] = []
+        for position, found in enumerate(self.mentions(turns)):
+            first: dict[str, Mention] = {}
+            for mention in found:
+                first.setdefault(f"{mention.type} {mention.form}", mention)
+            for label, mention in first.items():
+                if label not in nodes:
+                    exact = mention.kind == NAME
+                    nodes[label] = Node(label=label, type=mention.type, name=mention.form, key=label, resolve=exact)
+                where = {"role": "mention", "start": mention.start, "end": mention.end}
+                edges.append(Relation(source=position, type="refers_to", target=label, key=label, properties=where))
+        return Extraction(nodes=list(nodes.values()), edges=edges)
+
+    def mentions(self, turns: Sequence[Turn]) -> list[tuple[Mention, ...]]:
+        """What each turn mentions, in the order of its text."""
+        found: list[list[Mention]] = []
+        masked: list[str] = []
+        for turn in turns:
+            own, rest = _by_form(turn.text)
+            found.append([mention for mention in own if mention.kind in self._kinds])
+            masked.append(rest)
+        if NAME in self._kinds:
+            said = [sentences(text) for text in masked]
+            used = usage(said, dict.fromkeys(turn.speaker for turn in turns))
+            for own, turn, text in zip(found, turns, said, strict=True):
+                own.extend(names_in(turn.text, text, used))
+        return [tuple(sorted((each for each in own if _is_short(each)), key=_place)) for own in found]
+
+
+def _place(mention: Mention) -> tuple[int, int]:
+    return mention.start, mention.end
+
+
+def _is_short(mention: Mention) -> bool:
+    return len(mention.form) <= _MAX_FORM
+
+
+def _by_form(text: str) -> tuple[list[Mention], str]:
+    """What is found by its form alone, and the text without that and without code, position for position."""
+    rest = _without(text, [match.span() for match in _CODE.finditer(text)])
+    found: list[Mention] = []
+    for finder, sign in _BY_FORM:
+        if not sign.search(rest):
+            continue
+        own: list[Mention] = []
+        end = 0
+        for mention in sorted(finder(rest), key=lambda each: (each.start, -each.end)):
+            if mention.start >= end:
+                own.append(mention)
+                end = mention.end
+        rest = _without(rest, [_place(mention) for mention in own])
+        found.extend(own)
+    return found, rest
+
+
+def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """A text with other characters, as many, in some places, which are in order and apart."""
+    parts: list[str] = []
+    at = 0
+    for start, end in places:
+        parts += (text[at:start], _GONE * (end - start))
+        at = end
+    return "".join((*parts, text[at:]))

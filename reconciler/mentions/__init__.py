@@ -1,1 +1,0 @@
-"""What a text mentions by its form alone: names, dates, amounts and addresses. Pure; no model and no network."""

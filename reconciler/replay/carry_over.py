@@ -1,0 +1,175 @@
+"""What was decided taken over into another history: only if everything that it names is there as it was.
+
+For commits whose commands cannot be decided again: those that erased texts or lost some, took in a bundle, or are of an
+edge type whose handler is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Cause, Details
+from worlddb.log.model.codec import Events
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.vector_spaces import spaces
+from worlddb.projections.tables.reads.asof import alias_known, decision_at, edge_known, edge_validity, versions_as_of
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE
+from worlddb.reconciler.transaction.draft import Draft
+
+_NAME_NOTHING: Final = frozenset({"nonce", "digest", "bundle", "store_id", "world_hash"})
+"""Bytes of events that name neither a world nor an edge nor a proposal."""
+_OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.SpaceChosen | ev.SpaceDropped
+
+
+def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
+    """What the events of commit ``seq`` name that is not in ``ours`` as in ``theirs`` before it; empty if all is.
+
+    ``theirs`` may know later commits, ``ours`` ends before this one.
+    """
+    for name in _named(events):
+        state = _STATES[len(name)]
+        if state(theirs, name, seq - 1) != state(ours, name, seq - 1):
+            return f"{short(name)} is not as it was"
+    for event in events.events:
+        if isinstance(event, ev.Linked):
+            if event.keyed and ours.place_of_key(event.nonce) is not None:
+                return f"the key of the edge {short(event.edge)} is another edge's"
+            if event.type == CONTAINS and _leads_back(ours, event):
+                return f"{short(event.target)} contains {short(event.source)}"
+    spaces_named = {event.space for event in events.events if isinstance(event, _OF_SPACES)}
+    for number in sorted(spaces_named):
+        if _space(theirs, number, seq - 1) != _space(ours, number, seq - 1):
+            return f"the embedding space {number} is not as it was"
+    return ""
+
+
+def _named(events: Events) -> Iterator[bytes]:
+    """The worlds, edges and proposals that events name, once each."""
+    values = (
+        getattr(event, field)
+        for event in events.events
+        for field in event.__struct_fields__
+        if field not in _NAME_NOTHING
+    )
+    return iter(dict.fromkeys(value for value in values if isinstance(value, bytes) and len(value) in _STATES))
+
+
+def _world(tables: Tables, lineage: bytes, seq: int) -> Any:
+    """All that is known of a world at a commit; ``None`` if it is not known."""
+    node = tables.node_of(lineage)
+    if node is None or tables.node(node).created > seq:
+        return None
+    ended = tables.node(node).ended
+    versions = [(seen.number, seen.row.body, seen.validity) for seen in versions_as_of(tables, node, seq)]
+    aliases = [
+        (number, alias_known(row, seq), row.seq, row.position) for number, row in tables.aliases(node) if row.seq <= seq
+    ]
+    containers = [
+        tables.node(place.source).lineage for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, seq)
+    ]
+    return versions, 0 < ended <= seq, aliases, containers
+
+
+def _edge_or_proposal(tables: Tables, identifier: bytes, seq: int) -> Any:
+    """All that is known of an edge or a proposal at a commit; ``None`` if it is not known."""
+    place, row = tables.place_of(identifier), tables.proposal(identifier)
+    edge = None if place is None else tables.edge(place)
+    known_edge = place is not None and edge is not None and edge.seq <= seq
+    known_proposal = row is not None and row.seq <= seq
+    return (
+        (edge_known(edge, seq), edge_validity(tables, place, edge, seq)) if known_edge and place and edge else None,
+        decision_at(tables, identifier, row, seq)[0] if known_proposal and row else None,
+    )
+
+
+_STATES: Final[dict[int, Callable[[Tables, bytes, int], Any]]] = {LINEAGE_BYTES: _world, HASH_BYTES: _edge_or_proposal}
+
+
+def _space(tables: Tables, number: int, seq: int) -> Any:
+    """Whether an embedding space is known at a commit, and how many there are before it."""
+    return [known for known, row in spaces(tables) if row.seq <= seq and known <= number]
+
+
+def _leads_back(tables: Tables, event: ev.Linked) -> bool:
+    """True if the new container lies inside the new member."""
+    source, target = tables.node_of(event.source), tables.node_of(event.target)
+    if source is None or target is None:
+        return False
+    seen, pending = {source}, [source]
+    while pending:
+        here = pending.pop()
+        if here == target:
+            return True
+        above = [each for each in tables.containers(here) if each not in seen]
+        seen.update(above)
+        pending.extend(above)
+    return False
+
+
+def take_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
+    """Put the events of commit ``seq`` into a draft, with all that the commit stores under the same positions.
+
+    Returns:
+        The positions of blobs that are not there any more.
+    """
+    absent: list[int] = []
+    stored = theirs.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    for position in range(1, events.blob_count):
+        blob = theirs.blob(seq, position)
+        draft.blobs.add_stored(events.blob(position), blob)
+        if blob is None:
+            absent.append(position)
+    draft.commands.extend(cause.commands if isinstance(cause, Cause) else [])
+    draft.refs.extend(events.refs)
+    draft.staged = events.staged
+    for note in events.notes:
+        draft.note(note.code, *note.refs)
+    for event in events.events:
+        if isinstance(event, ev.Filled):
+            _fill(theirs, draft, event)
+        draft.emit(event)
+    return absent
+
+
+def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
+    """Take a text along that came into the place that an earlier commit had kept for it."""
+    node = draft.tables.node_of(event.lineage)
+    assert node is not None, "looked for before"
+    row = draft.tables.version(node, event.version)
+    stored = theirs.blob(row.seq, row.position)
+    if stored is not None and draft.log.blob(row.seq, row.position) is None:
+        draft.blobs.fill(row.seq, row.position, stored)
+
+
+def erase_again(
+    theirs: LmdbLog, seq: int, events: Events, draft: Draft, places: Mapping[bytes, Sequence[tuple[int, int]]]
+) -> None:
+    """Put the erasures of commit ``seq`` into a draft: what the original lost cannot come back.
+
+    ``places`` are, of each world that is here, the blobs that go with it.
+    """
+    moved: dict[int, int] = {}
+    stored = theirs.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    for event in events.events:
+        if not isinstance(event, ev.Erased) or event.lineage not in places:
+            continue
+        if event.details not in moved:
+            moved[event.details] = _reference(theirs, seq, event.details, draft)
+        blobs = sorted(places[event.lineage])
+        draft.emit(ev.Erased(event.lineage, blobs, moved[event.details], event.everywhere, event.forbidden))
+    recorded = cause.commands if isinstance(cause, Cause) else []
+    draft.commands.extend([code, body, moved.get(at, ev.NONE), *rest] for code, body, at, *rest in recorded)
+    draft.refs.extend(events.refs)
+
+
+def _reference(theirs: LmdbLog, seq: int, position: int, draft: Draft) -> int:
+    stored = theirs.blob(seq, position)
+    details = None if stored is None else codec.decode_blob(stored, seq)
+    return draft.add_details(why=details.why) if isinstance(details, Details) else ev.NONE

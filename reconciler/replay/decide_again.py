@@ -1,0 +1,116 @@
+"""Deciding the commands of a commit once more, on a state that is given, at the time that it had.
+
+The nonces of a commit that is decided again: those that it was given, wherever the same thing is decided.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Cause, Details, Space, Vector
+from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.hashing import SUPPOSED, keyed
+from worlddb.log.model.ids import NONCE_BYTES
+from worlddb.log.store.log import Head, LmdbLog
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.commands import Create, Reassert
+from worlddb.reconciler.commands.outcome import Refusal, Refused
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.pipeline import reconcile, resolve
+from worlddb.reconciler.replay.rebuild_commands import Undecidable
+from worlddb.reconciler.similarity.thresholds import Resolving
+from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.draft import Draft, Nonces
+
+_UNDECIDABLE: Final = {"missing_handler": "handler", "other_handler": "handler", "erased": "erased"}
+"""Refusals that say that something is not here now, and not that the command would have been refused then."""
+
+
+class Deciding(NamedTuple):
+    """Who decides: the handlers of edge types, the resolver's thresholds, and the secret that keys are hashed under."""
+
+    ontology: Ontology
+    resolving: Resolving
+    secret: bytes
+
+    def again(
+        self, log: LmdbLog, tables: Tables, head: Head, header: Header, commands: Sequence[cmd.Command], nonces: Nonces
+    ) -> Draft | Refused | Undecidable:
+        """What the commands come to on top of ``head``, by the author and at the time of ``header``.
+
+        The draft's events are in ``tables`` and in nothing else until these are flushed.
+        """
+        draft = Draft(
+            log,
+            tables,
+            head,
+            nonces,
+            ingest_time=header.ingest_time,
+            wall_time=header.wall_time,
+            author=header.author,
+        )
+        ctx = Context(draft, self.ontology, self.secret)
+        for position, command in enumerate(commands):
+            try:
+                reconcile(ctx, command, resolve(ctx, command, self.resolving))
+            except Refusal as refusal:
+                if refusal.code in _UNDECIDABLE:
+                    return Undecidable(_UNDECIDABLE[refusal.code], str(refusal))
+                return Refused(refusal.code, str(refusal), refusal.remedy, position)
+            except InputError as error:
+                return Refused(error.code, error.message, error.remedy, position)
+        return draft
+
+
+class RecordedNonces:
+    """Hands out what a commit of the log has: a text, an edge or a lineage that comes again gets the same id.
+
+    For what the commit does not have, nonces are derived from its chain hash under the store's secret, so that
+    deciding twice gives the same ids twice.
+    """
+
+    def __init__(self, log: LmdbLog, seq: int, events: Events, secret: bytes) -> None:
+        self._chain = log.chain(seq)
+        self._secret = secret
+        self._derived = 0
+        self._known: defaultdict[bytes, deque[bytes]] = defaultdict(deque)
+        for position in range(events.blob_count):
+            self._learn_blob(log, seq, position, events)
+        for event in events.events:
+            if isinstance(event, ev.Linked) and not event.keyed:
+                self._learn(event.nonce, "edge", event.type, event.source, event.target, event.home)
+            elif isinstance(event, ev.Proposed):
+                self._learn(event.nonce, "edge", "same_as", event.source, event.target, event.home)
+
+    def nonce(self, *what: object) -> bytes:
+        known = self._known.get(codec.encode(what))
+        if known:
+            return known.popleft()
+        self._derived += 1
+        return keyed(self._secret, SUPPOSED, self._chain, self._derived.to_bytes(8, "big"))[:NONCE_BYTES]
+
+    def _learn(self, nonce: bytes, *what: object) -> None:
+        self._known[codec.encode(what)].append(nonce)
+
+    def _learn_blob(self, log: LmdbLog, seq: int, position: int, events: Events) -> None:
+        stored = log.blob(seq, position)
+        blob = None if stored is None else codec.decode_blob(stored, seq)
+        if isinstance(blob, Body):
+            self._learn(blob.nonce, "body", blob.type, blob.name, blob.content)
+        elif isinstance(blob, Details):
+            self._learn(blob.nonce, "details", (blob.aliases, blob.why, blob.source, blob.properties))
+        elif isinstance(blob, Vector):
+            self._learn(blob.nonce, "vector", blob.values)
+        elif isinstance(blob, Space):
+            self._learn(blob.nonce, "space")
+        elif isinstance(blob, Cause):
+            self._learn(blob.nonce, "commands")
+            for at, (entry, ref) in enumerate(zip(blob.commands, events.refs, strict=False)):
+                if entry[0] in (Create.CODE, Reassert.CODE):
+                    self._learn(ref, "lineage", at)

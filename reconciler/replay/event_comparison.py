@@ -1,0 +1,151 @@
+"""What was decided then beside what is decided now: events compared by what they say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Cause, Details
+from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.hashing import blob_id
+from worlddb.log.store.log import LmdbLog
+from worlddb.reconciler.transaction.draft import Draft
+
+_BLOBS: Final = frozenset({"body", "details", "secret", "model", "vector"})
+"""Fields of events that are positions of blobs."""
+_MADE_OF_THE_REST: Final[dict[type[ev.Event], tuple[str, ...]]] = {
+    ev.Linked: ("edge", "nonce"),
+    ev.Proposed: ("proposal", "nonce"),
+}
+"""Ids that say no more than the other fields, and differ wherever any of these does."""
+
+
+class DecidedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event as a decision came to it. ``data`` has its fields, ids in hex; of a blob, what it holds.
+
+    The id of a new edge or proposal is left out, and so are the thresholds in the evidence of a proposal: two decisions
+    that come to the same for other reasons are the same.
+    """
+
+    event: str
+    data: dict[str, Any]
+
+
+class Redecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit whose commands come to something else when they are decided again, or cannot be decided again.
+
+    ``then`` and ``now`` are ``committed``, ``staged``, ``refused``, ``unchanged`` or ``undecidable``. ``code`` and
+    ``reason`` say why, of a refusal or of what cannot be decided; ``command`` is the position of the refused command.
+    ``events_then`` and ``events_now`` are those of either side that the other does not have.
+    """
+
+    seq: int
+    ingested_at: int
+    author: str
+    commands: tuple[str, ...]
+    then: str
+    now: str
+    code: str = ""
+    reason: str = ""
+    command: int = 0
+    events_then: tuple[DecidedEvent, ...] = ()
+    events_now: tuple[DecidedEvent, ...] = ()
+
+
+class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
+    """What leaving commits out came to.
+
+    ``store_id`` is the id of the hypothetical store, ``parted`` the last commit that it shares with the original.
+    ``same`` counts the later commits that were decided again and came out the same. ``differing`` are the others:
+    ``now`` is ``left_out``, ``refused``, ``unchanged`` or ``undecidable`` of what is not there; ``taken_over`` of what
+    could not be decided again and stands as it was; ``committed`` or ``staged`` of what was decided otherwise.
+    """
+
+    supposes: str
+    store_id: str
+    parted: int
+    same: int
+    differing: tuple[Redecision, ...]
+
+
+def decided_then(log: LmdbLog, header: Header, events: Events) -> Redecision:
+    """What a commit of the log came to, before anything is said of now."""
+    return Redecision(
+        seq=header.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        commands=_names(log, header.seq),
+        then="staged" if events.staged else "committed",
+        now="",
+        events_then=tuple(_told(log, header.seq, events)),
+    )
+
+
+def compared(then: Redecision, draft: Draft) -> Redecision | None:
+    """What a commit comes to now, if that is something else; ``then`` has all events of then."""
+    now = [_told_event(event, draft.blobs.stored) for event in draft.events]
+    only_then, only_now = tuple(_beyond(then.events_then, now)), tuple(_beyond(now, then.events_then))
+    outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
+    if outcome == then.then and not (only_then or only_now):
+        return None
+    return msgspec.structs.replace(then, now=outcome, events_then=only_then, events_now=only_now)
+
+
+def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[DecidedEvent]:
+    """What one side has and the other has not, or has not as often."""
+    left = Counter(map(codec.encode, other))
+    found: list[DecidedEvent] = []
+    for event in one:
+        key = codec.encode(event)
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(event)
+    return found
+
+
+def _told(log: LmdbLog, seq: int, events: Events) -> list[DecidedEvent]:
+    """The events of a commit of the log."""
+    stored = [log.blob(seq, position) for position in range(events.blob_count)]
+    return [_told_event(event, stored) for event in events.events]
+
+
+def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
+    made_of_the_rest = _MADE_OF_THE_REST.get(type(event), ())
+    data = {
+        name: _held(blobs, value) if name in _BLOBS else _plain(value)
+        for name in event.__struct_fields__
+        for value in (getattr(event, name),)
+        if name not in made_of_the_rest
+    }
+    if isinstance(event, ev.Proposed) and data["details"]:
+        for name in ("thresholds", "tuned"):
+            data["details"].get("properties", {}).pop(name, None)
+    return DecidedEvent(event=str(type(event).__struct_config__.tag), data=data)
+
+
+def _held(blobs: Sequence[bytes | None], position: int) -> Any:
+    """What the blob at a position says, without its nonce; ``None`` for no blob, or none any more."""
+    stored = None if position == ev.NONE else blobs[position]
+    blob = None if stored is None else codec.decode_blob(stored, 0)
+    if isinstance(blob, Body | Details):
+        return {name: value for name in blob.__struct_fields__[1:] if (value := getattr(blob, name))}
+    return None if stored is None else blob_id(stored).hex()
+
+
+def _plain(value: Any) -> Any:
+    """A field of an event, ids in hex."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _names(log: LmdbLog, seq: int) -> tuple[str, ...]:
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    return tuple(str(entry[0]) for entry in cause.commands) if isinstance(cause, Cause) else ()

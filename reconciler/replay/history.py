@@ -1,0 +1,301 @@
+"""A hypothetical history in the making, commit by commit.
+
+What the engine's own work kept, in a history in which texts and commits are missing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import lmdb
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.hashing import SUPPOSED, keyed
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import see_that_it_holds
+from worlddb.projections.tables.apply.log_marks import reclustered_through
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.commands import Command, Embed, Recluster
+from worlddb.reconciler.commands.outcome import Refused
+from worlddb.reconciler.embedding.spaces import find_space
+from worlddb.reconciler.erasure.erasure_plan import blobs_of
+from worlddb.reconciler.pipeline import commit
+from worlddb.reconciler.replay.carry_over import erase_again, misfit, take_over
+from worlddb.reconciler.replay.decide_again import Deciding, RecordedNonces
+from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
+from worlddb.reconciler.replay.rebuild_commands import EdgeKeys, Undecidable, restore
+from worlddb.reconciler.transaction.draft import Draft
+from worlddb.reconciler.transaction.receipts import REST_FIELDS
+
+
+def fitted(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
+    """The command as it fits what is here; other than the engine's own are left as they are.
+
+    Of vectors, those of texts that are here, under the numbers that their versions have here. Where an earlier commit
+    of the same work is not here, it says nothing of how far the work has come.
+    """
+    if isinstance(command, Embed):
+        space = find_space(log, ours, command.space)
+        at = 0 if space is None else space.row.through
+        command = msgspec.structs.replace(command, items=tuple(_items(command, theirs, ours)))
+    elif isinstance(command, Recluster):
+        at = reclustered_through(ours)
+    else:
+        return command
+    return msgspec.structs.replace(command, after=at, through=command.through if at == command.after else at)
+
+
+def _items(command: Embed, theirs: Tables, ours: Tables) -> Iterator[tuple[bytes, int, bytes, int, int]]:
+    for lineage, version, values, statements, stated in command.items:
+        there, here = theirs.node_of(lineage), ours.node_of(lineage)
+        if there is not None and here is not None:
+            body = theirs.version(there, version).body
+            number = next((number for number, row in ours.version_rows(here) if row.body == body), None)
+            if number is not None:
+                yield lineage, number, values, statements, stated
+
+
+_LISTED: Final = 20
+"""How many commits are named in words."""
+
+
+class Without(NamedTuple):
+    """What is to be left out: commits by their numbers, and all commits of some authors."""
+
+    commits: frozenset[int]
+    authors: frozenset[str]
+
+    def covers(self, header: Header) -> bool:
+        """True if a commit is to be left out."""
+        return header.seq in self.commits or header.author in self.authors
+
+    def __str__(self) -> str:
+        numbers = [str(seq) for seq in sorted(self.commits)]
+        more = [f"{len(numbers) - _LISTED:,} more"] if len(numbers) > _LISTED else []
+        said = [f"commit{'s' * (len(numbers) > 1)} {', '.join(numbers[:_LISTED] + more)}"] if numbers else []
+        said += [f"author {author!r}" for author in sorted(self.authors)]
+        return "without " + " and without ".join(said)
+
+
+class History:
+    """A hypothetical history in the making: what is carried from one commit to the next."""
+
+    def __init__(
+        self, source: Environment, target: Environment, until: int, first: int, without: Without, deciding: Deciding
+    ) -> None:
+        self._source = source
+        self._first = first
+        self._without = without
+        self._deciding = deciding
+        self._keys = EdgeKeys(deciding.secret)
+        self._renamed: dict[bytes, bytes] = {}
+        """Edges and proposals whose ids are others here."""
+        self._aligned: set[int] = set()
+        """Later commits whose blobs have the positions that they have in the original."""
+        self._missing: set[int] = set()
+        """Commits that are not here."""
+        with source.read() as reading:
+            log = LmdbLog(reading)
+            for seq in range(1, first):
+                self._keys.learn(log.events(seq))
+            self._original = log.chain(until)
+            told = codec.encode([sorted(without.commits), sorted(without.authors)])
+            self.store_id = keyed(deciding.secret, SUPPOSED, self._original, told)[:LINEAGE_BYTES]
+            self.sentence = f"the history up to commit {until} {without}"
+
+    def go_on(self, begin: int, upto: int, txn: lmdb.Transaction) -> tuple[int, list[Redecision]]:
+        """Some more commits: how many came out the same, and the others."""
+        same = 0
+        found: list[Redecision] = []
+        with self._source.read() as reading:
+            log, tables = LmdbLog(reading), Tables(reading)
+            for seq in range(begin, upto + 1):
+                see_that_it_holds(log, seq)
+                then = _Then(log, tables, log.header(seq), log.events(seq))
+                other = self._commit(then, txn)
+                self._keys.learn(then.events)
+                same += other is None
+                found.extend([] if other is None else [other])
+        return same, found
+
+    def _commit(self, then: _Then, txn: lmdb.Transaction) -> Redecision | None:
+        """What a commit of the original comes to here; ``None`` if it is the same."""
+        told = decided_then(then.log, then.header, then.events)
+        if erases(then.events):
+            return self._erase(then, txn, told)
+        if self._without.covers(then.header):
+            return self._leave_out(then, txn, told, "asked")
+        made = self._decide(then, txn)
+        if isinstance(made, Undecidable):
+            return self._take_over(then, txn, told, made)
+        if isinstance(made, Refused):
+            refused = msgspec.structs.replace(told, code=made.code, reason=made.reason, command=made.command)
+            return self._leave_out(then, txn, refused, "refused")
+        draft, unkept = made
+        other = compared(told, draft)
+        if not draft.events:
+            unchanged = msgspec.structs.replace(told, reason="Everything is so already")
+            return self._leave_out(then, txn, unchanged, "unchanged")
+        commit(None, draft.log, draft.tables, draft, then.header.key)
+        self._rename(then.events, draft)
+        if other is not None and unkept:
+            reason = f"What was said beside it was not kept, because nothing came of it: {', '.join(unkept)}"
+            return msgspec.structs.replace(other, reason=reason)
+        return other
+
+    def _decide(self, then: _Then, txn: lmdb.Transaction) -> tuple[Draft, tuple[str, ...]] | Refused | Undecidable:
+        """Decide a commit again on what is here; what of it was not kept comes with it."""
+        seq = then.header.seq
+        restored = restore(then.log, then.tables, seq, then.events, self._keys, self._renamed)
+        if isinstance(restored, Undecidable):
+            return restored
+        log, tables = LmdbLog(txn), Tables(txn)
+        commands = [fitted(each, then.tables, log, tables) for each in restored.commands]
+        made = self._deciding.again(log, tables, log.head(), then.header, commands, self._nonces(then))
+        if isinstance(made, Draft):
+            return made, restored.unkept
+        if isinstance(made, Refused) and made.code == UnknownReference.code:
+            makers = sorted(set(_makers(then.tables, restored.commands)) & self._missing)
+            if makers:
+                made = msgspec.structs.replace(
+                    made, reason=f"{made.reason}: {_commits(makers)} made it, and is left out"
+                )
+        return made
+
+    def _leave_out(self, then: _Then, txn: lmdb.Transaction, told: Redecision, because: ev.Because) -> Redecision:
+        """Put a commit that says so into the place of one that is not here."""
+        draft = self._draft(then, txn)
+        if then.header.seq == self._first:
+            left = {"commits": sorted(self._without.commits), "authors": sorted(self._without.authors)}
+            details = draft.add_details(why=self.sentence, properties={"without": left})
+            draft.emit(ev.Supposed(self.store_id, self._original, details))
+        said = draft.add_details(why=told.reason, properties={"code": told.code} if told.code else None)
+        draft.emit(ev.LeftOut(then.chain, because, said))
+        commit(None, draft.log, draft.tables, draft, b"")
+        self._missing.add(then.header.seq)
+        return msgspec.structs.replace(told, now="left_out" if because == "asked" else because)
+
+    def _take_over(self, then: _Then, txn: lmdb.Transaction, told: Redecision, why: Undecidable) -> Redecision:
+        """Let a commit that cannot be decided again stand as it was decided, if it fits."""
+        told = msgspec.structs.replace(told, code=why.code, reason=why.reason)
+        problem = misfit(then.events, then.tables, Tables(txn), then.header.seq)
+        if problem:
+            told = msgspec.structs.replace(told, reason=f"{why.reason}; and {problem}")
+            return self._leave_out(then, txn, told, "undecidable")
+        draft = self._draft(then, txn)
+        absent = take_over(then.log, then.header.seq, then.events, draft)
+        details = draft.add_details(why=why.reason, properties={"code": why.code})
+        draft.emit(ev.TakenOver(then.chain, details, absent))
+        commit(None, draft.log, draft.tables, draft, then.header.key)
+        self._aligned.add(then.header.seq)
+        return msgspec.structs.replace(told, now="taken_over", events_then=())
+
+    def _erase(self, then: _Then, txn: lmdb.Transaction, told: Redecision) -> Redecision | None:
+        """Erase what the original erased: its texts cannot come back, whatever is supposed."""
+        log, tables = LmdbLog(txn), Tables(txn)
+        lost = {event.lineage: event.blobs for event in then.events.events if isinstance(event, ev.Erased)}
+        nodes = {lineage: node for lineage in lost if (node := tables.node_of(lineage)) is not None}
+        present = blobs_of(log, tables, log.head().seq, list(nodes.values()))
+        places = {
+            lineage: sorted({*(place for place in lost[lineage] if self._is_aligned(place[0])), *present.get(node, ())})
+            for lineage, node in nodes.items()
+        }
+        reason = "It erased texts, which cannot be looked for again"
+        if self._without.covers(then.header):
+            reason = "It was to be left out, but what it erased cannot come back"
+        told = msgspec.structs.replace(told, code="erasure", reason=reason)
+        if not places:
+            return self._leave_out(then, txn, told, "unchanged")
+        draft = self._draft(then, txn)
+        erase_again(then.log, then.header.seq, then.events, draft, places)
+        commit(None, draft.log, draft.tables, draft, then.header.key)
+        return msgspec.structs.replace(told, now="taken_over", events_then=())
+
+    def _is_aligned(self, seq: int) -> bool:
+        """True if a commit has its blobs under the positions that they have in the original."""
+        return seq < self._first or seq in self._aligned
+
+    def _draft(self, then: _Then, txn: lmdb.Transaction) -> Draft:
+        """A draft that takes the place of a commit, with its author and times."""
+        log, header = LmdbLog(txn), then.header
+        return Draft(
+            log,
+            Tables(txn),
+            log.head(),
+            self._nonces(then),
+            ingest_time=header.ingest_time,
+            wall_time=header.wall_time,
+            author=header.author,
+        )
+
+    def _nonces(self, then: _Then) -> RecordedNonces:
+        return RecordedNonces(then.log, then.header.seq, then.events, self._deciding.secret)
+
+    def _rename(self, events: Events, draft: Draft) -> None:
+        """Remember which edges and proposals have other ids here: between the same worlds, in the same order."""
+        here: defaultdict[tuple[object, ...], deque[bytes]] = defaultdict(deque)
+        for kind, identifier in _identities(draft.events):
+            here[kind].append(identifier)
+        for kind, identifier in _identities(events.events):
+            if here[kind] and (other := here[kind].popleft()) != identifier:
+                self._renamed[identifier] = other
+        for theirs, ours in zip(events.refs, draft.refs, strict=False):
+            if len(theirs) == len(ours) == HASH_BYTES and theirs != ours:
+                self._renamed[theirs] = ours
+
+
+class _Then(NamedTuple):
+    """A commit of the original, and what the whole of that knows."""
+
+    log: LmdbLog
+    tables: Tables
+    header: Header
+    events: Events
+
+    @property
+    def chain(self) -> bytes:
+        return self.log.chain(self.header.seq)
+
+
+def erases(events: Events) -> bool:
+    """True if a commit erased texts."""
+    return any(isinstance(event, ev.Erased) for event in events.events)
+
+
+def _identities(events: Iterable[ev.Event]) -> Iterator[tuple[tuple[object, ...], bytes]]:
+    """Edges and proposals that are new, by what they connect."""
+    for event in events:
+        if isinstance(event, ev.Linked):
+            yield (event.type, event.source, event.target, event.home), event.edge
+        elif isinstance(event, ev.Proposed):
+            yield ("", event.source, event.target, event.home), event.proposal
+
+
+def _makers(tables: Tables, commands: Sequence[cmd.Command]) -> Iterator[int]:
+    """The commits that made what commands refer to."""
+    for command in commands:
+        for name in REST_FIELDS[type(command)]:
+            value = getattr(command, name)
+            for ref in value if isinstance(value, tuple) else (value,):
+                if isinstance(ref, bytes) and len(ref) == LINEAGE_BYTES:
+                    node = tables.node_of(ref)
+                    yield 0 if node is None else tables.node(node).created
+                elif isinstance(ref, bytes) and len(ref) == HASH_BYTES:
+                    place, proposal = tables.place_of(ref), tables.proposal(ref)
+                    yield 0 if place is None else tables.edge(place).seq
+                    yield 0 if proposal is None else proposal.seq
+
+
+def _commits(seqs: Sequence[int]) -> str:
+    """Commits in words."""
+    more = f" and {len(seqs) - _LISTED:,} more" if len(seqs) > _LISTED else ""
+    return f"commit{'s' * (len(seqs) > 1)} {', '.join(map(str, seqs[:_LISTED]))}{more}"

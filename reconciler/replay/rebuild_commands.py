@@ -1,0 +1,252 @@
+"""Recorded commands made into commands again, with the texts that were kept apart from them.
+
+What is recorded has a caller's key as a hash, so what the key stands for is read from what the command came to; and
+references as they were given, which are made full ids by what the store knew then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Cause, Details, Space, Vector
+from worlddb.log.model.codec import Events
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.hashing import KEYED_EDGE, keyed
+from worlddb.log.model.ids import NONCE_BYTES
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.vector_spaces import spaces
+from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.transaction.receipts import REST_FIELDS, texts_of
+from worlddb.reconciler.transaction.recorded_texts import body_at
+
+_BODY: Final = ("type", "name", "content")
+_ALIASED: Final = (cmd.Alias, cmd.Unalias)
+
+
+class Restored(NamedTuple):
+    """The commands of a commit. ``unkept`` are what was said beside them and not kept, for nothing came of it then."""
+
+    commands: list[cmd.Command]
+    unkept: tuple[str, ...] = ()
+
+
+class Undecidable(NamedTuple):
+    """Why the commands of a commit cannot be decided again: a stable code, and the same in words.
+
+    | code | why |
+    |---|---|
+    | ``erased`` | texts of the commit were erased since |
+    | ``erasure`` | it erased texts, which cannot be found again |
+    | ``import`` | it took in a bundle, which is not kept |
+    | ``not_kept`` | a text that the command gave was not kept, because nothing came of it |
+    | ``handler`` | this process does not have the handler of an edge type |
+    """
+
+    code: str
+    reason: str
+
+
+class EdgeKeys:
+    """Which keyed edges came after which: what a key stands for is the nonce of the first edge under it."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._first: dict[bytes, bytes] = {}
+
+    def learn(self, events: Events) -> None:
+        """Go on by a commit."""
+        for event in events.events:
+            if isinstance(event, ev.Linked) and event.keyed:
+                after = keyed(self._secret, KEYED_EDGE, b"", event.edge)[:NONCE_BYTES]
+                self._first[after] = self.first(event.nonce)
+
+    def first(self, nonce: bytes) -> bytes:
+        """The nonce of the first edge under the key that an edge with a nonce has."""
+        return self._first.get(nonce, nonce)
+
+
+def restore(
+    log: LmdbLog,
+    tables: Tables,
+    seq: int,
+    events: Events,
+    keys: EdgeKeys,
+    renamed: Mapping[bytes, bytes] | None = None,
+) -> Restored | Undecidable:
+    """The commands of commit ``seq``, as far as they can be had; ``tables`` are those of the whole log.
+
+    Worlds, edges and proposals are named by their full ids: those that they have in this log, or in the place of these
+    the ones in ``renamed``.
+    """
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    recorded: list[list[Any]] = cause.commands if isinstance(cause, Cause) else []
+    codes = {entry[0] for entry in recorded}
+    if cmd.Erase.CODE in codes:
+        return Undecidable("erasure", "It erased texts, which cannot be looked for again")
+    if cmd.Import.CODE in codes:
+        return Undecidable("import", "It took in a bundle, and bundles are not kept")
+    if any(log.blob(seq, position) is None for position in range(events.blob_count)):
+        return Undecidable("erased", "Texts of it were erased since")
+    commit = _Commit(log, tables, seq, events, keys, renamed or {})
+    try:
+        commands = [commit.command(position, entry) for position, entry in enumerate(recorded)]
+    except _Unkept as unkept:
+        return Undecidable("not_kept", str(unkept))
+    return Restored(commands, tuple(dict.fromkeys(commit.unkept)))
+
+
+class _Unkept(Exception):
+    """A text that a decision needs is in no blob."""
+
+
+class _Commit:
+    """One commit whose commands are restored in their order."""
+
+    def __init__(
+        self,
+        log: LmdbLog,
+        tables: Tables,
+        seq: int,
+        events: Events,
+        keys: EdgeKeys,
+        renamed: Mapping[bytes, bytes],
+    ) -> None:
+        self._renamed = renamed
+        self._log = log
+        self._tables = tables
+        self._seq = seq
+        self._events = events
+        self._keys = keys
+        self._written: dict[bytes, int] = {}
+        self._linked = {event.edge: event for event in events.events if isinstance(event, ev.Linked)}
+        self.unkept: list[str] = []
+
+    def command(self, position: int, entry: Sequence[Any]) -> cmd.Command:
+        """The command at a position of the commit."""
+        kind = _KINDS[entry[0]]
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in zip(REST_FIELDS[kind], entry[4:], strict=False)
+        }
+        ref = self._events.refs[position]
+        if fields.get("key") is not None:
+            fields["key"] = cmd.KnownKey(fields["key"], ref if kind is cmd.Create else self._edge_nonce(ref))
+        for name, find in _REFERENCES.get(kind, {}).items():
+            fields[name] = self._full(find, fields[name])
+        if kind is cmd.Recluster:
+            texts = self._found()
+        else:
+            texts = self._vectors() if kind is cmd.Embed else self._texts(kind, entry, ref)
+        if entry[1] != ev.NONE:
+            self._written[ref] = entry[1]
+        return kind(**fields, **texts)
+
+    def _texts(self, kind: type[cmd.Command], entry: Sequence[Any], ref: bytes) -> dict[str, Any]:
+        """The texts that were given, from the body and the details that hold them."""
+        names: list[str] = entry[3]
+        found = texts_of(self._log, self._seq, list(entry))
+        if kind is cmd.Create and entry[1] == ev.NONE:
+            found |= self._found_again(ref)
+        missing = [name for name in names if name not in found]
+        needed = [name for name in missing if name in _BODY or kind in _ALIASED]
+        if needed or (kind is cmd.Create and "type" not in found):
+            raise _Unkept(f"The {(needed or ['text'])[0]} that it gave was not kept, for nothing came of it")
+        self.unkept.extend(missing)
+        return {name: found[name] for name in names if name in found} | (
+            {"type": found["type"], "name": found["name"]} if kind is cmd.Create else {}
+        )
+
+    def _found_again(self, lineage: bytes) -> dict[str, Any]:
+        """The text of a world that a keyed command found as it was."""
+        node = self._tables.node_of(lineage)
+        position = self._written.get(lineage)
+        seen = None if node is None else newest_version(self._tables, node, self._seq - 1)
+        if position is not None:
+            body = body_at(self._log, self._seq, position)
+        else:
+            body = None if seen is None else body_at(self._log, seen.row.seq, seen.row.position)
+        return {} if body is None else {"type": body.type, "name": body.name, "content": body.content}
+
+    def _edge_nonce(self, ref: bytes) -> bytes:
+        """The nonce that the key of a link stands for; one that nothing has where it led to no keyed edge."""
+        event = self._linked.get(ref)
+        place = self._tables.place_of(ref) if event is None else None
+        if place is not None:
+            earlier = self._log.events(self._tables.edge(place).seq).events
+            event = next((each for each in earlier if isinstance(each, ev.Linked) and each.edge == ref), None)
+        return self._keys.first(event.nonce) if event is not None and event.keyed else ref[:NONCE_BYTES]
+
+    def _full(self, find: _Find, given: Any) -> Any:
+        """A reference as a full id; a position in the batch stays one."""
+        if isinstance(given, tuple):
+            return tuple(self._full(find, each) for each in given)
+        if isinstance(given, str):
+            try:
+                found = find(self._tables, given, self._seq)
+            except InputError as error:
+                raise _Unkept(error.message) from error
+            given = self._tables.node(found).lineage if isinstance(found, int) else found
+        return self._renamed.get(given, given) if isinstance(given, bytes) else given
+
+    def _vectors(self) -> dict[str, Any]:
+        """What an embedding kept, from its own events."""
+        opened = [event for event in self._events.events if isinstance(event, ev.SpaceOpened)]
+        kept = [event for event in self._events.events if isinstance(event, ev.Embedded)]
+        through = [event for event in self._events.events if isinstance(event, ev.EmbeddedThrough)]
+        place = (self._seq, opened[0].model) if opened else None
+        for number, row in () if opened else spaces(self._tables):
+            if number in {*(event.space for event in kept), *(event.space for event in through)}:
+                place = row.seq, row.model
+        stored = None if place is None else self._log.blob(*place)
+        space = None if stored is None else codec.decode_blob(stored, self._seq)
+        if not isinstance(space, Space):
+            raise _Unkept("The embedding space that it was about was not kept")
+        items = tuple((event.lineage, event.version, *self._vectors_at(event.vector)) for event in kept)
+        return {"space": space.name, "model": space.model, "mean": space.mean, "items": items}
+
+    def _found(self) -> dict[str, Any]:
+        """What another look had found, from its own proposals."""
+        staged = [event for event in self._events.events if isinstance(event, ev.Proposed)]
+        return {"items": tuple((event.source, event.target, self._evidence(event.details)) for event in staged)}
+
+    def _evidence(self, position: int) -> dict[str, Any]:
+        stored = self._log.blob(self._seq, position)
+        found = None if stored is None else codec.decode_blob(stored, self._seq)
+        return dict(found.properties) if isinstance(found, Details) else {}
+
+    def _vectors_at(self, position: int) -> tuple[bytes, int, int]:
+        stored = self._log.blob(self._seq, position)
+        assert stored is not None, "looked for before"
+        blob = codec.decode_blob(stored, self._seq)
+        assert isinstance(blob, Vector), "of an event that names one"
+        return blob.values, blob.statements, blob.stated
+
+
+_Find = Callable[[Tables, bytes | str, int], int | bytes]
+
+_KINDS: Final = {kind.CODE: kind for kind in cmd.ALL}
+_REFERENCES: Final[dict[type[cmd.Command], dict[str, _Find]]] = {
+    cmd.Create: {"world": find_node, "scope": find_node},
+    cmd.Revise: {"ref": find_node},
+    cmd.Retire: {"ref": find_node_or_edge},
+    cmd.Reassert: {"ref": find_node},
+    cmd.Link: {"source_ref": find_node, "target_ref": find_node, "home": find_node},
+    cmd.Unlink: {"edge": find_edge},
+    cmd.Move: {"refs": find_node, "to": find_node, "out_of": find_node},
+    cmd.Alias: {"ref": find_node},
+    cmd.Unalias: {"ref": find_node},
+    cmd.Accept: {"proposal": find_proposal},
+    cmd.Reject: {"proposal": find_proposal},
+    cmd.Undo: {"proposal": find_proposal},
+    cmd.Register: {"world": find_node},
+    cmd.Unregister: {"world": find_node},
+    cmd.Tune: {"world": find_node},
+    cmd.Untune: {"world": find_node},
+}

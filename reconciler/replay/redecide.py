@@ -1,0 +1,116 @@
+"""A dry run over a history: every commit decided again on the state that it was decided on then, and compared.
+
+Nothing is written to the store. The state grows in scratch tables, from what was decided then, so that one difference
+does not lead to others.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import lmdb
+import msgspec
+
+from worlddb.log.model.codec import Events
+from worlddb.log.model.collector import collector_paused
+from worlddb.log.store.environment import Environment
+from worlddb.log.store.log import Head, LmdbLog
+from worlddb.log.store.verify import see_that_it_holds
+from worlddb.projections.runner import apply_commit
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.backup.copying import Progress
+from worlddb.reconciler.commands.outcome import Refused
+from worlddb.reconciler.replay.decide_again import Deciding, RecordedNonces
+from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
+from worlddb.reconciler.replay.rebuild_commands import EdgeKeys, Restored, Undecidable, restore
+from worlddb.reconciler.transaction.draft import Draft
+
+CHUNK_COMMITS: Final = 64
+"""How many commits are decided in one transaction of the scratch tables."""
+
+
+class Redecided(msgspec.Struct, frozen=True, kw_only=True):
+    """What deciding a history again came to: how many commits came out the same, which did not, which could not be."""
+
+    first: int
+    last: int
+    same: int
+    differing: tuple[Redecision, ...]
+    undecidable: tuple[Redecision, ...]
+
+
+def redecide(
+    source: Environment, deciding: Deciding, first: int, last: int, progress: Progress | None = None
+) -> Redecided:
+    """Decide commits ``first`` to ``last`` again. The commit that made the store had no commands and is left out.
+
+    Raises:
+        DamagedStore: a commit is not what was written.
+    """
+    same = 0
+    found: list[Redecision] = []
+    keys = EdgeKeys(deciding.secret)
+    with TemporaryDirectory(prefix="worlddb-redecide-") as folder, collector_paused():
+        scratch = Environment(Path(folder), author="redecide", timeout_seconds=5.0)
+        try:
+            for begin in range(1, last + 1, CHUNK_COMMITS):
+                upto = min(begin + CHUNK_COMMITS - 1, last)
+                work = partial(_decide_some, source, deciding, keys, (begin, upto), max(first, 2))
+                unchanged, others = scratch.write(work)
+                same += unchanged
+                found.extend(others)
+                if progress is not None:
+                    progress(upto, last)
+        finally:
+            scratch.close()
+    return Redecided(
+        first=max(first, 2),
+        last=last,
+        same=same,
+        differing=tuple(each for each in found if each.now != "undecidable"),
+        undecidable=tuple(each for each in found if each.now == "undecidable"),
+    )
+
+
+def _decide_some(
+    source: Environment, deciding: Deciding, keys: EdgeKeys, span: tuple[int, int], first: int, txn: lmdb.Transaction
+) -> tuple[int, list[Redecision]]:
+    """How many of some commits come out the same, and those that do not; the tables then have what was decided."""
+    same = 0
+    found: list[Redecision] = []
+    with source.read() as reading:
+        log, whole = LmdbLog(reading), Tables(reading)
+        for seq in range(span[0], span[1] + 1):
+            see_that_it_holds(log, seq)
+            events = log.events(seq)
+            if seq >= first:
+                # What is decided now stays in memory, and goes with these tables.
+                other = _redecided(log, whole, Tables(txn), seq, events, deciding, keys)
+                same += other is None
+                found.extend([] if other is None else [other])
+            keys.learn(events)
+            tables = Tables(txn)
+            apply_commit(log, tables, seq)
+            tables.flush()
+    return same, found
+
+
+def _redecided(
+    log: LmdbLog, whole: Tables, tables: Tables, seq: int, events: Events, deciding: Deciding, keys: EdgeKeys
+) -> Redecision | None:
+    """What commit ``seq`` comes to now, if that is not what it came to then."""
+    header = log.header(seq)
+    then = decided_then(log, header, events)
+    made: Restored | Undecidable | Refused | Draft = restore(log, whole, seq, events, keys)
+    if isinstance(made, Restored):
+        nonces = RecordedNonces(log, seq, events, deciding.secret)
+        head = Head(seq - 1, log.chain(seq - 1))
+        made = deciding.again(log, tables, head, header, made.commands, nonces)
+    if isinstance(made, Draft):
+        return compared(then, made)
+    if isinstance(made, Undecidable):
+        return msgspec.structs.replace(then, now="undecidable", code=made.code, reason=made.reason, events_then=())
+    return msgspec.structs.replace(then, now="refused", code=made.code, reason=made.reason, command=made.command)

@@ -1,0 +1,141 @@
+"""Who a candidate is, judged from the scores: somebody known, one of several, or somebody new (paper §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from worlddb.log.model.errors import InputError
+from worlddb.reconciler.similarity.scores import Likeness
+from worlddb.reconciler.similarity.thresholds import TIERS, Thresholds
+
+MAX_EVIDENCE: Final = 8
+"""How many of those who were considered are written down."""
+
+
+class Considered(NamedTuple):
+    """A world that the candidate was held against: the names that were nearest, and how near they are."""
+
+    node: int
+    ref: str
+    name: str
+    known_as: str
+    likeness: Likeness
+    embedding: float = 0.0
+
+    def score(self, tier: str) -> float:
+        return self.embedding if tier == "embedding" else float(getattr(self.likeness, tier))
+
+    def told(self) -> dict[str, Any]:
+        """As it is kept with the evidence: without its names, which are not the candidate's to keep."""
+        scores = {tier: round(self.score(tier), 4) for tier in TIERS if self.score(tier)}
+        guard = {"guard": self.likeness.guard} if self.likeness.guard else {}
+        return {"ref": self.ref, "scores": scores, **guard}
+
+
+class Contender(NamedTuple):
+    """Somebody whom a tier is confident of."""
+
+    considered: Considered
+    tier: str
+    score: float
+
+
+class Tiebreaker(Protocol):
+    """Chooses between contenders: a program, a person, a model. Its answer is recorded and never asked for again."""
+
+    def __call__(self, contenders: Sequence[Contender]) -> Sequence[Contender]:
+        """Those that are left: one is an answer, several are ambiguous, none is somebody new."""
+
+
+class Resolved(NamedTuple):
+    """One world it may well be, and why."""
+
+    match: Considered
+    evidence: dict[str, Any]
+
+
+class Ambiguous(NamedTuple):
+    """Several worlds it may be, the likeliest first, and why."""
+
+    matches: tuple[Considered, ...]
+    evidence: dict[str, Any]
+
+
+class New(NamedTuple):
+    """Nobody who is known; whom it was held against."""
+
+    evidence: dict[str, Any]
+
+
+Verdict = Resolved | Ambiguous | New
+
+
+class ByTier:
+    """The default tiebreaker: exact before fuzzy before embedding before phonetic, then the highest score."""
+
+    def __init__(self, margin: float) -> None:
+        self._margin = margin
+
+    def __call__(self, contenders: Sequence[Contender]) -> Sequence[Contender]:
+        if not contenders:
+            return contenders
+        tier = min((found.tier for found in contenders), key=TIERS.index)
+        ranked = sorted(
+            (found for found in contenders if found.tier == tier),
+            key=lambda found: (-found.score, found.considered.node),
+        )
+        return [found for found in ranked if ranked[0].score - found.score <= self._margin]
+
+
+def judge(
+    considered: Sequence[Considered],
+    thresholds: Thresholds,
+    tiebreaker: Tiebreaker | None = None,
+    *,
+    looked_at: Mapping[str, int] | None = None,
+) -> Verdict:
+    """The verdict on a candidate, with the evidence for it: who was considered, the scores, what decided.
+
+    Each of those considered stands for the first tier that is confident of it. A given name alone that fits several
+    says nothing about any of them. ``looked_at`` is kept with the evidence.
+    """
+    least = {"exact": 1.0} | {tier: getattr(thresholds, tier) for tier in TIERS[1:]}
+    contenders: list[Contender] = []
+    for each in considered:
+        tier = next((tier for tier in TIERS if each.score(tier) >= least[tier] > 0), None)
+        if tier is not None:
+            contenders.append(Contender(each, tier, each.score(tier)))
+    if sum(each.considered.likeness.given_name for each in contenders) > 1:
+        contenders = [each for each in contenders if not each.considered.likeness.given_name]
+    left = list((tiebreaker or ByTier(thresholds.margin))(contenders))
+    if any(each not in contenders for each in left):
+        raise InputError("The tiebreaker chose somebody who was no contender", "Return those of the contenders left")
+    evidence: dict[str, Any] = {
+        "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
+        "considered": [each.told() for each in _first(considered)],
+        "considered_in_all": len(considered),
+        "thresholds": msgspec.to_builtins(thresholds),
+    }
+    if looked_at:
+        evidence["looked_at"] = dict(looked_at)
+    if tiebreaker is not None:
+        evidence["tiebreaker"] = getattr(tiebreaker, "__qualname__", type(tiebreaker).__qualname__)
+    if not left:
+        return New(evidence)
+    best = left[0]
+    evidence = {"tier": best.tier, "name": best.considered.name, "score": round(best.score, 4), **evidence}
+    if len(left) == 1:
+        return Resolved(best.considered, evidence)
+    return Ambiguous(tuple(found.considered for found in left[: thresholds.most]), evidence)
+
+
+def _first(considered: Sequence[Considered]) -> list[Considered]:
+    """The likeliest of them, with those that a guard kept out at the end."""
+
+    def rank(each: Considered) -> tuple[float, int]:
+        return -max(each.score(tier) for tier in TIERS), each.node
+
+    return sorted(considered, key=rank)[:MAX_EVIDENCE]

@@ -1,0 +1,552 @@
+"""The context that handlers get: the only way to write an edge, and valid for one transaction.
+
+What may be read inside the transaction in which commands are decided.
+
+References inside commands: ids, prefixes, and the results of earlier commands of the same batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from worlddb.log.model import codec
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Blob, Body, Details
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.events import NONE
+from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
+from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
+from worlddb.log.model.times import FOREVER, Interval, checked_interval
+from worlddb.projections.tables.reads.asof import alias_known
+from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
+from worlddb.projections.tables.storage.proposal_rows import latest_about
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS,
+    LIVE,
+    ROOT_NODE,
+    STATUS_NAMES,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    ProposalRow,
+)
+from worlddb.reconciler.commands.commands import KnownKey, Ref
+from worlddb.reconciler.commands.outcome import Refusal
+from worlddb.reconciler.edge_types.functional import end_conflicts, record_conflicts
+from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, WorldText, Written
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.edge_types.scopes import Scopes
+from worlddb.reconciler.edge_types.supersession import note_conflicts_left
+from worlddb.reconciler.transaction.draft import Draft
+
+if TYPE_CHECKING:
+    from worlddb.reconciler.bundle_import.importing import Arrival
+    from worlddb.reconciler.erasure.erasure_plan import Plan
+    from worlddb.reconciler.transaction.ancestry import Ways
+
+
+class Reading:
+    """The reading half of what handlers get; what each call means is said in :mod:`.handler_context`."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.tables = draft.tables
+        self.now = draft.ingest_time
+        self.root = ROOT_NODE
+
+    def begins(self, node: int) -> int:
+        """Where the newest version of a node begins to be valid; commit time for the root world."""
+        if node == ROOT_NODE:
+            return self.now
+        return self.tables.version(node, self.tables.node(node).versions).valid_from
+
+    def spans(self, node: int) -> Iterator[Interval]:
+        """When the versions of a node are valid, newest first; those that are valid at no time are left out."""
+        for _, row in self.tables.version_rows(node):
+            if row.valid_from < row.valid_to:
+                yield Interval(row.valid_from, row.valid_to)
+
+    def body(self, node: int) -> Body | None:
+        """The newest body of a node, in this draft or in the log; ``None`` once erased."""
+        row = self.tables.version(node, self.tables.node(node).versions)
+        found = self._blob(row.seq, row.position)
+        return found if isinstance(found, Body) else None
+
+    def aliases(self, node: int) -> list[str]:
+        """The aliases that a node has now, in the order in which they were given, but for erased ones."""
+        rows = self.tables.aliases(node) if self.tables.node(node).aliases else iter(())
+        known = [row for _, row in rows if alias_known(row, self.draft.seq)]
+        given = [(self._blob(row.seq, row.details), row.position) for row in known]
+        return [found.aliases[position] for found, position in given if isinstance(found, Details)]
+
+    def text(self, node: int) -> WorldText | None:
+        """The newest text of a node; ``None`` once erased."""
+        body = self.body(node)
+        return None if body is None else WorldText(body.type, body.name, body.content)
+
+    def shown(self, node: int) -> str:
+        """The node's reference as people are shown it."""
+        return short(self.lineage(node))
+
+    def lineage(self, node: int) -> bytes:
+        """The node's full reference."""
+        return self.tables.node(node).lineage
+
+    def edges(self, node: int, type_name: str, *, incoming: bool = False) -> Iterator[HandledEdge]:
+        """Edges of a type from a node, or to it, that have not been unlinked, in log order."""
+        code = self.tables.type_code(type_name)
+        if code is not None:
+            found = self.tables.incoming(node, code) if incoming else self.tables.outgoing(node, code)
+            for place, row in found:
+                if row.unlinked == LIVE:
+                    yield self.handled(place, row, type_name)
+
+    def targets(self, node: int, type_name: str) -> list[int]:
+        """Where the live edges of a type from a node lead, in log order."""
+        code = self.tables.type_code(type_name)
+        return [] if code is None else self.tables.live_targets(node, code)
+
+    def handled(self, place: EdgePlace, row: EdgeRow, type_name: str = "") -> HandledEdge:
+        """A stored edge as its handler sees it."""
+        return HandledEdge(
+            type_name or self.tables.type_name(place.type),
+            place.source,
+            row.target,
+            row.home,
+            row.valid_from,
+            row.valid_to,
+            row.details,
+            id=row.edge,
+            seq=row.seq,
+        )
+
+    def properties(self, edge: HandledEdge) -> dict[str, Any]:
+        """The properties that an edge was written with; none once they were erased."""
+        found = self._blob(edge.seq or self.draft.seq, edge.details)
+        return dict(found.properties) if isinstance(found, Details) else {}
+
+    def reaches(self, start: int, goal: int, type_name: str) -> bool:
+        """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
+        tables, code = self.tables, self.tables.type_code(type_name)
+        if code is None or not tables.has_incoming(goal, code):
+            return start == goal
+        seen, pending = {start}, [start]
+        while pending:
+            node = pending.pop()
+            if node == goal:
+                return True
+            for target in tables.live_targets(node, code):
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return False
+
+    def inside(self, world: int, container: int) -> bool:
+        """True if ``container`` is the world or contains it, at any depth."""
+        if container == ROOT_NODE:
+            return True
+        seen, pending = {world}, [world]
+        while pending:
+            here = pending.pop()
+            if here == container:
+                return True
+            for above in self.tables.containers(here):
+                if above not in seen:
+                    seen.add(above)
+                    pending.append(above)
+        return False
+
+    def containers(self, node: int) -> list[int]:
+        """The worlds that contain a node now, in log order; for reading only."""
+        return self.tables.containers(node)
+
+    def home_of(self, node: int) -> int:
+        """The world that holds a node's edges by default: its first container."""
+        containers = self.tables.containers(node)
+        return containers[0] if containers else ROOT_NODE
+
+    def proposal(self, one: int, other: int) -> PairProposal | None:
+        """The latest proposal about an unordered pair of nodes."""
+        identifier = latest_about(self.tables, one, other)
+        row = None if identifier is None else self.tables.proposal(identifier)
+        if identifier is None or row is None:
+            return None
+        proposed = {row.source: row.source_version, row.target: row.target_version}
+        changed = any(self.tables.node(end).versions != version for end, version in proposed.items())
+        return PairProposal(identifier, STATUS_NAMES[row.status], changed)
+
+    def _blob(self, seq: int, position: int) -> Blob | None:
+        if position == NONE:
+            return None
+        if seq == self.draft.seq:
+            return self.draft.blobs.body(position) or self.draft.blobs.details(position)
+        stored = self.draft.log.blob(seq, position)
+        return None if stored is None else codec.decode_blob(stored, seq)
+
+
+SAME_AS = "same_as"
+MAX_CHAIN = 64
+"""How deep handlers may chain writes before the command is refused."""
+
+
+class Keyed(NamedTuple):
+    """What a key stands for: a lineage, its node if it is there, and the last one before it that has ended, if any."""
+
+    lineage: Lineage
+    node: int | None
+    ended: bytes
+
+
+class Context(Reading):
+    """What a handler may read and do inside the transaction that its edge is written in."""
+
+    def __init__(self, draft: Draft, ontology: Ontology, secret: bytes) -> None:
+        super().__init__(draft)
+        self.scopes = Scopes(draft.tables, ontology, draft.seq)
+        self.stopped: Exception | None = None
+        """Why nothing of this commit may be written any more, even if the handler that learned it goes on."""
+        self.secret = secret
+        self.arriving: Arrival | None = None
+        """The bundle that a command of this request imports."""
+        self.erasure: Plan | None = None
+        """What the erasures of this request come to, if it has any."""
+        self.forbids: bool | None = None
+        """Whether there are texts that may not be written; ``None`` until somebody asks."""
+        self.tuned: bool | None = None
+        """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
+        self.ways: Ways | None = None
+        """Containment as it was read once, where nothing is written."""
+        self._depth = 0
+
+    # -- what a handler may do
+
+    def link(
+        self,
+        source: int,
+        type_name: str,
+        target: int,
+        *,
+        home: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int = FOREVER,
+        properties: dict[str, Any] | None = None,
+        details: int = ev.NONE,
+        key: str | KnownKey | None = None,
+    ) -> Written:
+        """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
+        where = self._home(source, type_name, home)
+        handler = self.scopes.handler(self, type_name, where)
+        begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
+        if valid_to != FOREVER:
+            checked_interval(begins, valid_to)
+        nonce = b""
+        if key is not None:
+            nonce, found = self._under_key(key)
+            if found is not None:
+                return Written(found, staged=False)
+        if properties:
+            details = self.draft.add_details(properties=properties)
+        edge = HandledEdge(
+            type_name, source, target, where, begins, valid_to, details, None if isinstance(key, KnownKey) else key
+        )
+        self._depth += 1
+        if self._depth > MAX_CHAIN:
+            self.refuse("chain_too_deep", f"Handlers chained more than {MAX_CHAIN} writes from one command")
+        try:
+            if handler.on_insert(self, edge) is Insert.STAGE:
+                return Written(self.stage(source, target, edge=edge), staged=True)
+            written = self._write(edge, handler, nonce)
+            if (scope := self.scopes.functional(type_name, where)) is not None:
+                record_conflicts(self, edge._replace(id=written), scope)
+            return Written(written, staged=False)
+        finally:
+            self._depth -= 1
+
+    def unlink(self, edge: bytes) -> None:
+        """Retract an edge on the ingest axis and let its handler clean up."""
+        place = self.tables.place_of(edge)
+        assert place is not None, "callers resolve references first"
+        row = self.tables.edge(place)
+        if row.unlinked != LIVE:
+            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
+        self.draft.emit(ev.Unlinked(edge))
+        seen = self.handled(place, row)
+        handler = self.scopes.handler_of_old(self, seen.type, row.home)
+        if handler is not None:
+            handler.on_delete(self, seen)
+        end_conflicts(self, seen, None)
+
+    def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
+        """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
+        changed = False
+        lineage = self.tables.node(node).lineage
+        for number, row in self.tables.version_rows(node):
+            end = Interval(row.valid_from, row.valid_to).tighten(at).end
+            if end < row.valid_to:
+                self.draft.emit(ev.Closed(lineage, number, end, by))
+                changed = True
+            if row.valid_from <= at and row.valid_from < row.valid_to:
+                # Whatever is older ended where this version began, or is valid at no time.
+                break
+        return changed
+
+    def close_edge(self, edge: bytes, at: int) -> bool:
+        """Tighten the validity of an edge to ``at``; true if it was open beyond it."""
+        place = self.tables.place_of(edge)
+        assert place is not None, "callers resolve references first"
+        row = self.tables.edge(place)
+        if row.unlinked != LIVE:
+            self.refuse("already_unlinked", f"The edge {short(edge)} was already unlinked at {row.unlinked}")
+        end = Interval(row.valid_from, row.valid_to).tighten(at).end
+        if end < row.valid_to:
+            self.draft.emit(ev.EdgeClosed(edge, end))
+            end_conflicts(self, self.handled(place, row), end)
+            return True
+        return False
+
+    def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
+        """Close a node and let it take no further versions. One that has ended keeps its end, or gets an earlier."""
+        row = self.tables.node(node)
+        newest = self.tables.version(node, row.versions)
+        note_conflicts_left(self, node, at, by)
+        changed = self.close(node, at, by=by)
+        if newest.valid_from < newest.valid_to and at <= newest.valid_from:
+            self.note("never_valid", row.lineage)
+        if not row.ended:
+            self.draft.emit(ev.Ended(row.lineage, at, details, by))
+        elif not changed:
+            self.note("already_closed", row.lineage)
+
+    def stage(
+        self,
+        source: int,
+        target: int,
+        *,
+        evidence: dict[str, Any] | None = None,
+        edge: HandledEdge | None = None,
+    ) -> bytes:
+        """Stage a proposal that two nodes are one; its id is the id that the edge will have if accepted."""
+        handler = self.scopes.handler(self, SAME_AS, ROOT_NODE)
+        if edge is None:
+            begins = handler.default_valid_from(self, source, target)
+            details = self.draft.add_details(properties=evidence)
+            home = self._home(source, SAME_AS, None)
+            edge = HandledEdge(SAME_AS, source, target, home, begins, details=details)
+        ends = one, other, where = self._ends(edge)
+        nonce = self._nonce(edge, ends)
+        proposal = self._identity(edge, ends, nonce)
+        self.draft.emit(
+            ev.Proposed(
+                proposal,
+                one.lineage,
+                one.versions,
+                other.lineage,
+                other.versions,
+                where.lineage,
+                edge.valid_from,
+                edge.details,
+                nonce,
+                handler.version,
+            )
+        )
+        self.note("proposal_staged", proposal)
+        return proposal
+
+    def conflict(
+        self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
+    ) -> bytes:
+        """Record that two nodes contradict each other; both stay, and reads show it."""
+        return self.link(one, "contradicts", other, home=home, valid_from=valid_from, valid_to=valid_to).id
+
+    def note(self, code: str, *refs: bytes) -> None:
+        """Tell the caller something in the receipt."""
+        self.draft.note(code, *refs)
+
+    def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
+        """Stop: nothing of the whole commit is written."""
+        self.stopped = Refusal(code, reason, remedy)
+        raise self.stopped
+
+    # -- for the reconciler itself
+
+    def write_accepted(self, proposal: bytes, row: ProposalRow) -> None:
+        """Write the edge of an accepted proposal, exactly as it was staged and under the id given then."""
+        lineages = [self.tables.node(node).lineage for node in (row.source, row.target, row.home)]
+        self.draft.emit(
+            ev.Linked(
+                proposal,
+                SAME_AS,
+                lineages[0],
+                row.source_version,
+                lineages[1],
+                row.target_version,
+                lineages[2],
+                row.valid_from,
+                FOREVER,
+                ev.NONE,
+                row.nonce,
+                False,
+                row.handler_version,
+            )
+        )
+
+    def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
+        """Give an interior edge another home: the old identity is retracted, a new one says the same.
+
+        It says it of the same versions, under the same key if it had one, and without its handler, which may not be
+        there: nothing new is decided about the edge.
+        """
+        self.draft.emit(ev.Unlinked(row.edge))
+        details = self.draft.copy_details(row.seq, row.details)
+        edge = self.handled(place, row)._replace(home=home, details=details)
+        source = self._as_of(place.source, row.source_version)
+        target = self._as_of(row.target, row.target_version)
+        ends = (source, target, self.tables.node(home))
+        self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
+
+    def lineage_of(self, key: str | KnownKey) -> Lineage:
+        """The lineage that a caller's key stands for in this store."""
+        if isinstance(key, KnownKey):
+            return Lineage(key.stands_for)
+        return keyed_lineage(self.secret, key.encode())
+
+    def keyed_world(self, key: str | KnownKey, *, anew: bool, revive: bool) -> Keyed:
+        """What a caller's key stands for: the last one that was begun under it, or with ``anew`` one that is to be, if
+        that has ended by now. What was erased does not come back by this, unless ``revive`` says so."""
+        lineage, ended = self.lineage_of(key), b""
+        node = self.tables.node_of(lineage)
+        while node is not None and self._is_over(node):
+            following = next_keyed_lineage(self.secret, lineage)
+            known = self.tables.node_of(following)
+            if known is None and not (anew and (revive or self.body(node) is not None)):
+                break
+            lineage, node, ended = following, known, lineage
+        return Keyed(lineage, node, ended)
+
+    def _is_over(self, node: int) -> bool:
+        row = self.tables.node(node)
+        return bool(row.ended) and self.tables.version(node, row.versions).valid_to <= self.now
+
+    def _write(self, edge: HandledEdge, handler: EdgeHandler, keyed_nonce: bytes) -> bytes:
+        ends = self._ends(edge)
+        nonce = keyed_nonce or self._nonce(edge, ends)
+        return self._emit_linked(edge, ends, nonce, keyed=bool(keyed_nonce), handler_version=handler.version)
+
+    def _nonce(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow]) -> bytes:
+        source, target, home = ends
+        return self.draft.nonce("edge", edge.type, source.lineage, target.lineage, home.lineage)
+
+    def _emit_linked(
+        self,
+        edge: HandledEdge,
+        ends: tuple[NodeRow, NodeRow, NodeRow],
+        nonce: bytes,
+        *,
+        keyed: bool,
+        handler_version: int,
+    ) -> bytes:
+        identity = self._identity(edge, ends, nonce)
+        source, target, home = ends
+        event = ev.Linked(
+            identity,
+            edge.type,
+            source.lineage,
+            source.versions,
+            target.lineage,
+            target.versions,
+            home.lineage,
+            edge.valid_from,
+            edge.valid_to,
+            edge.details,
+            nonce,
+            keyed,
+            handler_version,
+        )
+        self.draft.emit_linked(event, edge.source, edge.target, edge.home)
+        return identity
+
+    def _ends(self, edge: HandledEdge) -> tuple[NodeRow, NodeRow, NodeRow]:
+        """The rows of source, target and home."""
+        node = self.tables.node
+        source = node(edge.source)
+        return source, node(edge.target), source if edge.home == edge.source else node(edge.home)
+
+    def _as_of(self, node: int, version: int) -> NodeRow:
+        """The row of a node as it was when a version was its newest."""
+        return self.tables.node(node)._replace(versions=version, body=self.tables.version(node, version).body)
+
+    def _identity(self, edge: HandledEdge, ends: tuple[NodeRow, NodeRow, NodeRow], nonce: bytes) -> bytes:
+        source, target, home = ends
+        properties = b"" if edge.details == ev.NONE else self.draft.blobs.blob_id(edge.details)
+        return edge_id(
+            edge.type,
+            source.lineage,
+            source.body,
+            target.lineage,
+            target.body,
+            home.lineage,
+            edge.valid_from,
+            properties,
+            nonce,
+        )
+
+    def _home(self, source: int, type_name: str, home: int | None) -> int:
+        if type_name == CONTAINS:
+            return source
+        return self.home_of(source) if home is None else home
+
+    def _under_key(self, key: str | KnownKey) -> tuple[bytes, bytes | None]:
+        """The nonce that stands for a key now, and the live edge that was written under it, if there is one.
+
+        An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
+        edge written again would have the id of the one that was retracted, and earlier views would lose that.
+        """
+        if isinstance(key, KnownKey):
+            nonce = key.stands_for
+        else:
+            nonce = keyed(self.secret, KEYED_EDGE, key.encode())[:NONCE_BYTES]
+        while (place := self.tables.place_of_key(nonce)) is not None:
+            row = self.tables.edge(place)
+            if row.unlinked == LIVE:
+                return nonce, row.edge
+            nonce = self._after(row.edge)
+        return nonce, None
+
+    def _after(self, edge: bytes) -> bytes:
+        return keyed(self.secret, KEYED_EDGE, b"", edge)[:NONCE_BYTES]
+
+
+def node_ref(ctx: Context, ref: Ref) -> int:
+    """The node that a reference stands for; raises as :func:`find_node`."""
+    settled = _settled(ctx, ref)
+    # A writer knows all that is stored, so for a full id the number is enough.
+    node = ctx.tables.node_of(settled) if type(settled) is bytes else None
+    return find_node(ctx.tables, settled, ctx.draft.seq) if node is None else node
+
+
+def edge_ref(ctx: Context, ref: Ref) -> bytes:
+    """The id of the edge that a reference stands for."""
+    return find_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+
+
+def node_or_edge_ref(ctx: Context, ref: Ref) -> int | bytes:
+    """A node number or an edge id."""
+    return find_node_or_edge(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+
+
+def proposal_ref(ctx: Context, ref: Ref) -> bytes:
+    """The id of the proposal that a reference stands for."""
+    return find_proposal(ctx.tables, _settled(ctx, ref), ctx.draft.seq)
+
+
+def _settled(ctx: Context, ref: Ref) -> bytes | str:
+    """A position in the batch becomes the id that its command came to."""
+    if not isinstance(ref, int):
+        return ref
+    if not 0 <= ref < len(ctx.draft.refs):
+        raise UnknownReference(
+            f"Command {len(ctx.draft.refs)} of the batch refers to command {ref}, which is not before it",
+            "Refer to earlier commands only",
+        )
+    return ctx.draft.refs[ref]

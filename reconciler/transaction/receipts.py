@@ -1,0 +1,271 @@
+"""Receipts: made from what was committed, so that a retry gets the same one (law 10).
+
+Commands as they are kept beside their events, without a word of the caller, and how a retry is told from another.
+
+What a caller says beside a command: reason, provenance, properties, aliases. Kept as one erasable blob.
+
+What a commit decided, as its own receipt says, and which commands it decided on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec.structs import fields
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Cause, Details, Secret
+from worlddb.log.model.codec import Events, Header
+from worlddb.log.model.codec import Note as StoredNote
+from worlddb.log.model.errors import DamagedStore, IdempotencyConflict
+from worlddb.log.model.events import NONE, Revised, StoreCreated
+from worlddb.log.model.hashing import COMMAND_KEY, IDEMPOTENCY, keyed
+from worlddb.log.model.limits import MAX_KEY_BYTES, checked_text
+from worlddb.log.store.log import LmdbLog
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.commands.commands import (
+    ALL,
+    Command,
+    Create,
+    KnownKey,
+    Link,
+    Reassert,
+    Register,
+    Revise,
+    Tune,
+    Unregister,
+    Untune,
+)
+from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
+from worlddb.reconciler.transaction.draft import Draft
+
+_BODY_FIELDS = ("type", "name", "content")
+DETAIL_FIELDS = frozenset({"aliases", "why", "source", "properties"})
+_EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
+"""They have blobs of their own, and what is made of a text must go with it."""
+
+
+def _texts(kind: type[Command]) -> tuple[str, ...]:
+    """The fields that hold caller text. The type of an edge, or of a setting, is vocabulary, not text."""
+    body = () if kind in (Link, Register, Unregister, Tune, Untune) else _BODY_FIELDS
+    apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
+    return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
+
+
+_TEXTS = {kind: _texts(kind) for kind in ALL}
+REST_FIELDS: Final = {kind: tuple(name for name in kind.__struct_fields__ if name not in _TEXTS[kind]) for kind in ALL}
+"""The fields that are recorded as they are, in the order in which they are."""
+
+
+def _getter(names: Sequence[str]) -> Callable[[Command], tuple[Any, ...]]:
+    """Reads several fields at once."""
+    return attrgetter(*names) if len(names) > 1 else lambda command: tuple(getattr(command, name) for name in names)
+
+
+_DEFAULTS = {
+    kind: [field.default for name in REST_FIELDS[kind] for field in fields(kind) if field.name == name] for kind in ALL
+}
+"""Of every one of these fields."""
+_GET_TEXTS = {kind: _getter(_TEXTS[kind]) for kind in ALL}
+_GET_REST = {kind: _getter(REST_FIELDS[kind]) for kind in ALL}
+_KEY_AT = {kind: REST_FIELDS[kind].index("key") for kind in ALL if "key" in REST_FIELDS[kind]}
+_MAY_GIVE_EMPTY = (Revise, Reassert)
+
+
+def given(command: Command) -> list[str]:
+    """The names of the texts that the caller gave; a revision or a reassertion may give an empty one on purpose."""
+    kind = type(command)
+    texts = _GET_TEXTS[kind](command)
+    if kind not in _MAY_GIVE_EMPTY:
+        return list(compress(_TEXTS[kind], texts))
+    named = zip(_TEXTS[kind], texts, strict=True)
+    return [name for name, text in named if (text is not None if name in _BODY_FIELDS else text)]
+
+
+def record(command: Command, names: list[str], body: int, details: int, secret: bytes) -> list[Any]:
+    """The command as it is kept beside its events, without any text of the caller: those of its body and details are
+    replaced by blob positions (-1: nothing was stored), and its key by a keyed hash.
+
+    ``[code, body, details, names of the texts that were given, then the other fields in order]``, where the names are
+    what :func:`given` says.
+    """
+    return [command.CODE, body, details, names, *_rest(command, secret)]
+
+
+def record_plain(command: Create | Link, names: list[str], body: int, details: int) -> list[Any]:
+    """As :func:`record`, for a command without a key."""
+    kind = type(command)
+    return [kind.CODE, body, details, names, *_GET_REST[kind](command)]
+
+
+def matches(recorded: Sequence[Any], command: Command, secret: bytes) -> bool:
+    """True if everything but the texts is the same; for those see :func:`has_texts`.
+
+    Fields that the command had not yet when it was recorded have to be at their defaults.
+    """
+    if recorded[0] != command.CODE:
+        return False
+    plain: list[Any] = msgspec.msgpack.decode(msgspec.msgpack.encode([given(command), *_rest(command, secret)]))
+    known = list(recorded[3:])
+    since = plain[len(known) :]
+    return plain[: len(known)] == known and since == _DEFAULTS[type(command)][len(plain) - 1 - len(since) :]
+
+
+def has_texts(recorded: Sequence[Any], command: Command, texts: Mapping[str, Any]) -> bool:
+    """True if the texts of the command are these, or if one of those that were recorded is gone."""
+    names = recorded[3]
+    if any(name not in texts for name in names):
+        return True
+    return codec.encode([getattr(command, name) for name in names]) == codec.encode([texts[name] for name in names])
+
+
+def _rest(command: Command, secret: bytes) -> list[Any]:
+    rest = list(_GET_REST[type(command)](command))
+    at = _KEY_AT.get(type(command))
+    if at is not None and rest[at] is not None:
+        key = rest[at]
+        rest[at] = key.recorded if isinstance(key, KnownKey) else keyed(secret, COMMAND_KEY, key.encode())
+    return rest
+
+
+CLOCK_BEHIND: Final = 1_000_000
+"""By how many microseconds a clock is behind a commit's time before the receipt says so. Two commits in one microsecond
+are no news, nor are the clocks of two threads."""
+
+
+def receipt_of(header: Header, events: Events) -> Receipt:
+    """The receipt of a commit; the same whenever it is asked for."""
+    outcome: Outcome = Staged() if events.staged else Committed()
+    revised = sum(isinstance(event, Revised) for event in events.events)
+    behind = [StoredNote("clock_behind", [])] if header.ingest_time - header.wall_time > CLOCK_BEHIND else []
+    return _receipt(outcome, header, header.event_count, events.refs, [*events.notes, *behind], revised)
+
+
+def unchanged(header: Header, draft: Draft) -> Receipt:
+    """The receipt of a request that changed nothing: no commit was made."""
+    return _receipt(Committed(), header, 0, draft.refs, draft.notes)
+
+
+def refused(header: Header, refusal: Refusal) -> Receipt:
+    """The receipt of a refused request, on the head that it was judged on."""
+    outcome = Refused(refusal.code, refusal.reason, refusal.remedy, refusal.command)
+    return _receipt(outcome, header, 0, [], [])
+
+
+def _receipt(
+    outcome: Outcome, header: Header, events: int, refs: list[bytes], notes: list[StoredNote], revised: int = 0
+) -> Receipt:
+    return Receipt(
+        outcome=outcome,
+        seq=header.seq,
+        ingest_time=header.ingest_time,
+        root=header.root.hex(),
+        events=events,
+        requested=tuple(ref.hex() for ref in refs),
+        proposals=tuple(note.refs[0].hex() for note in notes if note.code == "proposal_staged"),
+        notes=tuple(Note(note.code, tuple(_shown(note.code, ref) for ref in note.refs)) for note in notes),
+        revised=revised,
+    )
+
+
+def _shown(code: str, ref: bytes) -> str:
+    return ref.decode() if code in NAMING else ref.hex()
+
+
+def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
+    """What stands for an idempotency key in the log; empty for none."""
+    if idempotency_key is None:
+        return b""
+    text = checked_text(idempotency_key, "idempotency_key", MAX_KEY_BYTES, empty=False)
+    return keyed(secret, IDEMPOTENCY, text.encode())
+
+
+def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
+    """The receipt of the commit that was made under the key, if it was made by the same commands (law 10)."""
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    recorded = cause.commands if isinstance(cause, Cause) else None
+    if recorded is not None:
+        same = len(recorded) == len(commands) and all(
+            _same(log, seq, entry, command, secret) for entry, command in zip(recorded, commands, strict=True)
+        )
+        if not same:
+            raise IdempotencyConflict(
+                f"Another command was committed under the idempotency key {key[:80]!r} at {seq}",
+                "Use a new key for a new command",
+                seq=seq,
+            )
+    return receipt_of(log.header(seq), log.events(seq))
+
+
+def _same(log: LmdbLog, seq: int, entry: list[Any], command: cmd.Command, secret: bytes) -> bool:
+    """True if a recorded command is this one, as far as its texts are still there."""
+    try:
+        return matches(entry, command, secret) and has_texts(entry, command, texts_of(log, seq, entry))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False  # What cannot be encoded was never committed.
+
+
+def texts_of(log: LmdbLog, seq: int, entry: list[Any]) -> dict[str, Any]:
+    """The texts of a recorded command that are still in the log."""
+    texts: dict[str, Any] = {}
+    for position in (entry[1], entry[2]):
+        stored = None if position == NONE else log.blob(seq, position)
+        blob = None if stored is None else codec.decode_blob(stored, seq)
+        if isinstance(blob, Body):
+            texts |= {"type": blob.type, "name": blob.name, "content": blob.content}
+        elif isinstance(blob, Details):
+            texts |= {"why": blob.why, "source": blob.source, "properties": blob.properties}
+            texts["aliases"] = tuple(blob.aliases)
+    return texts
+
+
+def secret_of(log: LmdbLog) -> bytes:
+    """The secret under which the store hashes callers' keys."""
+    first = log.events(1).events[0]
+    assert isinstance(first, StoreCreated)
+    stored = log.blob(1, first.secret)
+    blob = None if stored is None else codec.decode_blob(stored, 1)
+    if not isinstance(blob, Secret):
+        raise DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
+    return blob.secret
+
+
+def add_details(draft: Draft, command: Command, given: list[str]) -> int:
+    """Keep the command's reason, provenance, properties and aliases as a blob; its position, or ``NONE`` of nothing.
+
+    ``given`` are the names of the texts that the caller gave.
+    """
+    if DETAIL_FIELDS.isdisjoint(given):
+        return NONE
+    return draft.add_details(
+        aliases=getattr(command, "aliases", ()),
+        why=command.why,
+        source=getattr(command, "source", None),
+        properties=getattr(command, "properties", None),
+    )
+
+
+class Decided(NamedTuple):
+    """A commit's receipt, its author, and the names of the commands that were kept beside its events."""
+
+    receipt: Receipt
+    author: str
+    commands: tuple[str, ...]
+
+
+def decided(log: LmdbLog, seq: int) -> Decided:
+    """What commit ``seq`` decided. Nothing is decided again.
+
+    Raises:
+        DamagedStore: the commit is not what was written.
+    """
+    header = log.header(seq)
+    stored = log.blob(seq, 0)
+    cause = None if stored is None else codec.decode_blob(stored, seq)
+    commands = tuple(str(entry[0]) for entry in cause.commands) if isinstance(cause, Cause) else ()
+    return Decided(receipt_of(header, log.events(seq)), header.author, commands)
