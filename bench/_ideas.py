@@ -13,7 +13,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
-from worlddb.query import finding, ranking, recall, second_look
+from worlddb.query.recall import ranking, recall, retrieve, second_stage
 
 
 def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
@@ -49,10 +49,10 @@ def _as_ranked(sight: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[An
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, ranking, "followers", _nothing_lent),
     "without times": partial(patch.object, ranking, "spans", _no_times),
-    "without the second look": partial(patch.object, second_look, "_looked_at", _as_they_are),
+    "without the second look": partial(patch.object, second_stage, "_looked_at", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
-    "without the newest first": partial(patch.object, finding, "newest_first", _as_ranked),
+    "without the newest first": partial(patch.object, retrieve, "newest_first", _as_ranked),
 }
 
 

@@ -13,7 +13,7 @@ import worlddb
 from tests.running import Here
 from tests.test_mcp_tools import call
 from worlddb import Database
-from worlddb.query.because import because
+from worlddb.query.records.records import because
 from worlddb.tools.mcp.desk import Desk
 
 

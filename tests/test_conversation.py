@@ -17,7 +17,7 @@ from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import STATEMENT_BONUS, VectorRow, cosines, expanded
 from worlddb.projections.indexes.vector_tail import VectorSet
-from worlddb.query.conversation import lent
+from worlddb.query.recall.candidates import lent
 
 DIMENSION = 6
 SHOP = [

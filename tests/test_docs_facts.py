@@ -15,7 +15,7 @@ from tests.test_docs import text_of
 from tests.tidy.tree import ROOT
 from worlddb.log.model import blobs, codec, events, hashing, limits
 from worlddb.projections.tables.storage import schema
-from worlddb.query.pipeline.steps import Step
+from worlddb.query.graph_query.query_steps import Step
 from worlddb.reconciler.commands import commands
 from worlddb.reconciler.commands.outcome import NOTES
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY

@@ -19,13 +19,14 @@ from tests.isolation.structures import Structure, containers_first
 from tests.model.stores import new_store, worlds
 from worlddb.projections.tables.reads.asof import Moment, edge_known
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
-from worlddb.query import journal, scope, stats
-from worlddb.query.confined import ConfinedTables, _Seen
-from worlddb.query.lanes.text import ExactTextLane
-from worlddb.query.period import Choice
-from worlddb.query.pipeline.walk import Ground
-from worlddb.query.sight import Sight
-from worlddb.query.window import Window
+from worlddb.query.graph_query.traversal import Ground
+from worlddb.query.history import journal
+from worlddb.query.lanes.text_lane import ExactTextLane
+from worlddb.query.reads import store_facts
+from worlddb.query.reads.window import Window
+from worlddb.query.snapshot import containment
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import ConfinedTables, Sight, _Seen
 
 PLAIN_STRUCTURES = 100
 PLAIN_VIEWS = 4
@@ -213,7 +214,7 @@ def _events_are_shared(tables: Any, events: Any) -> Any:
 
 
 def _everybody_is_counted(snapshot: Sight) -> dict[str, int]:
-    return stats.counts(snapshot._snapshot)
+    return store_facts.counts(snapshot._snapshot)
 
 
 def _unlinked_still_contains(tables: Any, node: int, moment: Moment) -> list[int]:
@@ -242,11 +243,11 @@ LEAKS: dict[str, tuple[Any, str, Any]] = {
     "names outside": (ConfinedTables, "named", _names_are_shared),
     "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),
     "events outside": (journal, "_shown", _events_are_shared),
-    "how many there are": (stats, "counts_at", _everybody_is_counted),
-    "what was moved out": (scope, "containers_at", _unlinked_still_contains),
+    "how many there are": (store_facts, "counts_at", _everybody_is_counted),
+    "what was moved out": (containment, "containers_at", _unlinked_still_contains),
     "a step out of a world that no refers_to took": (Ground, "_crosses", _every_edge_crosses),
     "what was inside at an earlier moment": (Window, "at", _only_the_moment_counts),
-    "what is no longer contained": (scope, "containers_at", _closed_still_contains),
+    "what is no longer contained": (containment, "containers_at", _closed_still_contains),
 }
 
 

@@ -16,8 +16,8 @@ from tests.isolation.inside import Inside
 from tests.isolation.structures import Structure, containers_first
 from worlddb.projections.indexes.composition import attention_pool
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.query import scope, sight
-from worlddb.query.competing import NEWER
+from worlddb.query.recall.retrieve import NEWER
+from worlddb.query.snapshot import containment, visible
 
 LETTERS = "abdeglnrtu"
 QUERIES = ("red boat", "green", "blue boats are great")
@@ -121,9 +121,11 @@ def test_a_recall_by_meaning_finds_all_that_is_inside_and_nothing_else(tmp_path:
 
 
 def test_canary_vectors_from_outside_are_noticed(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    members_below = scope.members_below
-    monkeypatch.setattr(scope.Scope, "sees", lambda inside, node: True)
-    monkeypatch.setattr(sight, "members_below", lambda tables, world, moment: members_below(tables, ROOT_NODE, moment))
+    members_below = containment.members_below
+    monkeypatch.setattr(containment.Scope, "sees", lambda inside, node: True)
+    monkeypatch.setattr(
+        visible, "members_below", lambda tables, world, moment: members_below(tables, ROOT_NODE, moment)
+    )
     seeds = random.Random(seed)
     with pytest.raises((AssertionError, KeyError)):
         for number in range(STRUCTURES):

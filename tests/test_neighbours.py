@@ -10,8 +10,8 @@ import pytest
 import worlddb
 from tests.running import Here
 from worlddb import Database, InputError
-from worlddb.query.fusion import RRF_CONSTANT
-from worlddb.query.neighbours import LENT_BY_EDGE, MAX_EDGES
+from worlddb.query.recall.fusion import RRF_CONSTANT
+from worlddb.query.recall.ranking import LENT_BY_EDGE, MAX_EDGES
 
 ASKED = "the meeting about the harbour crane"
 

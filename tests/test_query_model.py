@@ -13,7 +13,7 @@ import pytest
 import worlddb
 from tests.faults.growth import EDGES, TYPES, Growth
 from worlddb import Edge, Query, View, World
-from worlddb.query.pipeline.walk import Ground
+from worlddb.query.graph_query.traversal import Ground
 
 STORES = 5
 QUERIES = 60

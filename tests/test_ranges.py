@@ -13,7 +13,7 @@ import worlddb
 from tests.faults.growth import DAY, NAMES, TYPES, Growth
 from tests.running import small_store
 from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime, View
-from worlddb.query.hits import MAX_OTHERS
+from worlddb.query.recall.answer import MAX_OTHERS
 
 QUERY = "team office"
 HISTORIES = 2

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import worlddb
 from tests.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.fusion import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
-from worlddb.query.speakers import ASKED, ASKERS, possible_names, sides, without_names
+from worlddb.query.question.question import ASKED, ASKERS, possible_names, sides, without_names
+from worlddb.query.recall.fusion import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
 
 SAID = [
     Turn(speaker="user", text="My dog Rex is ill since the weekend", at="2024-03-02"),

@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, Recall
-from worlddb.query.change import asks_for_change
+from worlddb.query.question.question import asks_for_change
 
 
 @pytest.fixture

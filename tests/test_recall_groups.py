@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.groups import SHARPNESS, soft_maximum
+from worlddb.query.recall.retrieve import SHARPNESS, soft_maximum
 
 DOGS = ["My dog Rex is ill since the weekend", "The puppy sees the veterinarian on Monday", "Rex barks at the cat"]
 MONEY = ["Interest rates are rising again", "The bank sold my dog insurance", "I paid the rent"]

@@ -10,7 +10,7 @@ import pytest
 import worlddb
 from tests.model.stores import new_store
 from worlddb import Database, Recall, Turn
-from worlddb.query.ranking import MAX_REFERRING
+from worlddb.query.recall.ranking import MAX_REFERRING
 
 MANY = MAX_REFERRING + 30
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import worlddb
 from tests.running import Here
 from worlddb import Database, ManualClock
-from worlddb.query.dates import Span, nearness, spans, times
+from worlddb.query.question.question_dates import Span, nearness, spans, times
 
 
 @pytest.fixture

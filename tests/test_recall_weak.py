@@ -14,7 +14,7 @@ import worlddb
 from tests.running import Here
 from tests.test_mcp_tools import call
 from worlddb import Database, Turn
-from worlddb.query.weakness import SCATTER, asks_something, chance_level
+from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
 from worlddb.tools.mcp.desk import Desk
 
 SAID = (

@@ -11,11 +11,11 @@ import pytest
 import worlddb
 from worlddb import Database
 from worlddb.projections.indexes.fields import TextHit
-from worlddb.query import candidates
-from worlddb.query.interiors import Interiors
-from worlddb.query.lanes.text import PresentTextLane
-from worlddb.query.period import Choice
-from worlddb.query.scope import Inhabitants, members_below
+from worlddb.query.lanes.text_lane import PresentTextLane
+from worlddb.query.recall import candidates
+from worlddb.query.snapshot.containment import Inhabitants, members_below
+from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.valid_period import Choice
 
 MEMBERS = 40
 OTHERS = 900

@@ -11,8 +11,8 @@ import worlddb
 from worlddb import Database, Turn
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.reads.asof import SeenVersion
-from worlddb.query.candidates import Passed
-from worlddb.query.remarks import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
+from worlddb.query.recall.candidates import Passed
+from worlddb.query.recall.ranking import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
 
 REMARK = "I booked the train, but only seats that face forward."
 QUESTION = "Which seats did I book on the train?"

@@ -16,8 +16,8 @@ from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.projections.indexes.tail import Mended
 from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable
-from worlddb.query.lanes.text import PresentTextLane
-from worlddb.query.records import Recall
+from worlddb.query.lanes.text_lane import PresentTextLane
+from worlddb.query.records.records import Recall
 
 WAIT_SECONDS = 30.0
 HIT = TextHit(1, 1, 1, 0.5)

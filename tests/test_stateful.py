@@ -22,7 +22,7 @@ from tests.model.strategies import Recipe
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads import asof
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.query import build
+from worlddb.query.reads import build
 from worlddb.reconciler.background import reclustering
 
 SEEN: Counter[str] = Counter()

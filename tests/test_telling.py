@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.conversation import FIRST_PLACES
-from worlddb.query.dates import spans, without_times
-from worlddb.query.telling import (
+from worlddb.query.question.question_dates import spans, without_times
+from worlddb.query.recall.candidates import FIRST_PLACES
+from worlddb.query.recall.second_stage import (
     AGE_WEIGHT,
     ASKS_WEIGHT,
     LATER_IN_GROUPS,

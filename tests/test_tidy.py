@@ -78,7 +78,7 @@ BAD_SOURCES: list[tuple[str, str, str, str]] = [
     (TABLE, "log/a.py", "from worlddb import open", "may not import worlddb/"),
     (TABLE, "query/lanes/a.py", "from ... import reconciler", "reconciler/"),
     (TABLE, "query/a.py", "def f():\n  import worlddb.reconciler", "py:2: "),
-    (TABLE, "projections/a.py", "from worlddb.query.spec import S", "query/"),
+    (TABLE, "projections/a.py", "from worlddb.query.snapshot.edge_rules import S", "query/"),
     (TABLE, "reconciler/a.py", "from ..query import spec", "query/"),
     (TABLE, "worlddb/a.py", "from worlddb.tools import cli", "tools/"),
     (TABLE, "tools/cli/a.py", "from worlddb.log import model", "log/"),

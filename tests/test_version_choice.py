@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.model.stores import day, new_store
 from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads.asof import Moment
-from worlddb.query.period import Choice, Period
+from worlddb.query.snapshot.valid_period import Choice, Period
 
 DAYS = st.integers(0, 6)
 SPANS = st.builds(lambda first, length: Interval(day(first), day(first + length)), DAYS, st.integers(1, 4))

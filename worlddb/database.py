@@ -23,7 +23,7 @@ from worlddb.log.store.group_commit import Group
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import Memory
 from worlddb.query.references import as_ref
-from worlddb.query.spec import rewritten
+from worlddb.query.snapshot.edge_rules import rewritten
 from worlddb.reclustering import Reclusters
 from worlddb.reconciler.background.worker import Background
 from worlddb.reconciler.commands import commands as cmd

@@ -8,9 +8,9 @@ from typing import Any
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.store.copies import noted_copies
 from worlddb.projections.scrub import finish_erasures
-from worlddb.query import erasures
-from worlddb.query.erasures import ErasureCheck, ErasureReceipt
 from worlddb.query.references import as_ref
+from worlddb.query.snapshot import erasure_notes
+from worlddb.query.snapshot.erasure_notes import ErasureCheck, ErasureReceipt
 from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.commands.validation import check
@@ -50,7 +50,7 @@ class Erasing(Viewing):
         seq = erasure.seq if isinstance(erasure, Receipt) else erasure
         checked_number(seq, "erasure", 1, HIGHEST_SEQ)
         with self._reader.snapshot() as snapshot:
-            return erasures.receipt_of(snapshot, self._reader.store_id, seq, noted_copies(self.path))
+            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, noted_copies(self.path))
 
     def check_erasure(self, receipt: ErasureReceipt | Mapping[str, Any]) -> ErasureCheck:
         """Whether the log says what a receipt says and the texts are gone. Takes a receipt, or its JSON as a mapping.
@@ -58,9 +58,9 @@ class Erasing(Viewing):
         Raises:
             InputError: it is no receipt of an erasure.
         """
-        read = receipt if isinstance(receipt, ErasureReceipt) else erasures.read_receipt(receipt)
+        read = receipt if isinstance(receipt, ErasureReceipt) else erasure_notes.read_receipt(receipt)
         with self._reader.snapshot() as snapshot:
-            return erasures.check(snapshot, self._reader.store_id, read)
+            return erasure_notes.check(snapshot, self._reader.store_id, read)
 
     def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
         """Remove from the files what earlier erasures left there; false if another process is in the way.

@@ -12,11 +12,11 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import Bundle, check_frames, read_contents, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
-from worlddb.query.bundle import bundle_frames
-from worlddb.query.lines import lines_of
-from worlddb.query.proving import bundle_proof
+from worlddb.query.export.bundle_export import bundle_frames
+from worlddb.query.export.json_lines import lines_of
+from worlddb.query.proofs.proofs import bundle_proof
 from worlddb.query.references import as_ref
-from worlddb.query.view import View
+from worlddb.query.view.view import View
 from worlddb.reconciler.bundle_import.importing import Arrival
 from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.commands.outcome import Receipt

@@ -19,8 +19,8 @@ from worlddb.projections.check import verify_store
 from worlddb.projections.runner import rebuild as rebuild_tables
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.proving import Proving
-from worlddb.query.journal import Entry, commit_entries, followed, journal
-from worlddb.query.stats import counts
+from worlddb.query.history.journal import Entry, commit_entries, followed, journal
+from worlddb.query.reads.store_facts import counts
 from worlddb.reconciler.backup.backups import BackedUp
 from worlddb.reconciler.backup.backups import backup as back_up
 from worlddb.reconciler.commands.outcome import Receipt

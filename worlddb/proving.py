@@ -20,7 +20,7 @@ from worlddb.log.model.signed_note import (
     sign,
 )
 from worlddb.log.model.times import TimeLike
-from worlddb.query.proving import checkpoint_at, goal_of, prove_consistency, prove_inclusion, size_of_head
+from worlddb.query.proofs.proofs import checkpoint_at, goal_of, prove_consistency, prove_inclusion, size_of_head
 from worlddb.query.references import as_ref
 from worlddb.viewing import Viewing
 

@@ -53,17 +53,17 @@ from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundle_contents import Bundle
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
-from worlddb.query.blame import Blame, BlamedEdge, BlamedField
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
-from worlddb.query.erasures import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
-from worlddb.query.fusion import FUSIONS
-from worlddb.query.groups import HitGroup, group_hits
-from worlddb.query.journal import Entry
-from worlddb.query.pipeline.answer import Stage, Subgraph
-from worlddb.query.pipeline.bound import BoundQuery
-from worlddb.query.pipeline.value import Query
-from worlddb.query.ranking import LANES
-from worlddb.query.records import (
+from worlddb.query.graph_query.bound_query import BoundQuery
+from worlddb.query.graph_query.query_value import Query
+from worlddb.query.graph_query.subgraph import Stage, Subgraph
+from worlddb.query.history.journal import Entry
+from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
+from worlddb.query.recall.fusion import FUSIONS
+from worlddb.query.recall.ranking import LANES
+from worlddb.query.recall.reranking import Reranker, rerank
+from worlddb.query.recall.retrieve import HitGroup, group_hits
+from worlddb.query.records.records import (
     Bookmark,
     Composed,
     Edge,
@@ -81,8 +81,8 @@ from worlddb.query.records import (
     Version,
     World,
 )
-from worlddb.query.reranking import Reranker, rerank
-from worlddb.query.view import View
+from worlddb.query.snapshot.erasure_notes import ErasedText, ErasedWorld, ErasureCheck, ErasureReceipt
+from worlddb.query.view.view import View
 from worlddb.reconciler.background.embedding_backfill import Embedding, Reembedding
 from worlddb.reconciler.background.reclustering import Reclustering
 from worlddb.reconciler.backup.backups import BackedUp, Restored, Upgraded

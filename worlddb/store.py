@@ -23,9 +23,9 @@ from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
-from worlddb.query.interiors import Interiors
-from worlddb.query.lanes.text import PresentTextLane
-from worlddb.query.snapshot import Snapshot
+from worlddb.query.lanes.text_lane import PresentTextLane
+from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.background.worker import LEASE_FILE
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0

@@ -18,8 +18,8 @@ from worlddb.projections.indexes.text_index import locked, reset
 from worlddb.projections.indexes.text_snapshot import IndexUnwritable
 from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.query.lanes.vector import PresentVectorLane, VectorQuery
-from worlddb.query.snapshot import Space
+from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
+from worlddb.query.snapshot.snapshot import Space
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.spaces import OpenSpace, all_spaces, space_in_use
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, pending, query_vector

@@ -13,14 +13,13 @@ from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply.settings import last_change, registered
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.query.bookmarks import marked_commit
-from worlddb.query.ontology import spec_of
-from worlddb.query.records import Bookmark, Proposal
-from worlddb.query.sight import Place
-from worlddb.query.snapshot import Snapshot
-from worlddb.query.spec import Spec
-from worlddb.query.view import View
-from worlddb.query.window import Window
+from worlddb.query.reads.store_facts import marked_commit
+from worlddb.query.reads.window import Window
+from worlddb.query.records.records import Bookmark, Proposal
+from worlddb.query.snapshot.edge_rules import Spec, spec_of
+from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.snapshot.visible import Place
+from worlddb.query.view.view import View
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.vectors import VectorReader
 

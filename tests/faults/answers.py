@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import worlddb
-from worlddb.query.view import View
+from worlddb.query.view.view import View
 
 QUERIES = ("office", "engineering lead", "team sits in Bern", "lamp", "fact")
 

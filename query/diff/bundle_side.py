@@ -1,0 +1,184 @@
+"""The contents of a bundle, as a side of a comparison; those that a store's export would have are as good."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worlddb.log.model import bundle as fr
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import IMPORTED, Body, Details, origin_in
+from worlddb.log.model.ids import short
+from worlddb.log.model.times import Interval
+from worlddb.log.store.bundle_contents import BundledWorld, Contents
+from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.diff.diff_side import NOT_BUNDLED, EdgeState, ProposalState, Side, State
+from worlddb.query.diff.world_diff import Descent, Differing
+from worlddb.query.snapshot.snapshot import NO_DETAILS
+
+_KEPT_STATES: Final = 4096
+"""How many worlds are kept decoded; a container is asked for again for each of its members."""
+
+
+class BundleSide(Side):
+    """Everything that one bundle holds. What lies outside of it has no text and no hash here."""
+
+    def __init__(self, label: str, contents: Contents) -> None:
+        self.label = label
+        self.contents = contents
+        self.groups = {world.frame.lineage: world for world in contents.worlds}
+        self._edges: dict[bytes, tuple[fr.EdgeFrame, bytes]] = {}
+        self._proposals: dict[bytes, fr.ProposalFrame] = {}
+        self._containers: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._states: dict[bytes, State] = {}
+        for lineage, world in self.groups.items():
+            self._proposals.update((frame.proposal, frame) for frame in world.proposals)
+            for edge in world.edges:
+                self._edges[edge.edge] = edge, lineage
+                if edge.type == CONTAINS:
+                    self._containers[edge.target].append(lineage)
+
+    def root(self) -> bytes:
+        return self.contents.heading.world
+
+    def hash(self, lineage: bytes) -> bytes:
+        group = self.groups.get(lineage)
+        return b"" if group is None else group.frame.world_hash
+
+    def body(self, lineage: bytes) -> bytes:
+        group = self.groups.get(lineage)
+        return b"" if group is None else group.versions[-1].body
+
+    def state(self, lineage: bytes) -> State | None:
+        found = self._states.get(lineage)
+        group = self.groups.get(lineage)
+        if found is None and group is not None:
+            if len(self._states) >= _KEPT_STATES:
+                self._states.clear()
+            found = self._states[lineage] = self._state(group)
+        return found
+
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        return tuple(self._containers.get(lineage, ()))
+
+    def name(self, lineage: bytes) -> str:
+        state = self.state(lineage)
+        return state.name if state else ""
+
+    def type(self, lineage: bytes) -> str:
+        state = self.state(lineage)
+        return state.type if state else ""
+
+    def edge(self, edge: bytes) -> EdgeState | None:
+        found = self._edges.get(edge)
+        if found is None:
+            return None
+        frame, home = found
+        return EdgeState(
+            edge=edge,
+            type=frame.type,
+            source=frame.source,
+            target=frame.target,
+            home=home,
+            seq=frame.seq,
+            known=True,
+            validity=Interval(frame.valid_from, frame.valid_to),
+            text=f"{self.called(frame.source)} {frame.type} {self.called(frame.target)}",
+        )
+
+    def proposal(self, proposal: bytes) -> ProposalState | None:
+        frame = self._proposals.get(proposal)
+        if frame is None:
+            return None
+        status = frame.decisions[-1][0] if frame.decisions else "pending"
+        text = f"{self.called(frame.source)} the same as {self.called(frame.target)}: {status}"
+        return ProposalState(frame.source, frame.target, text)
+
+    # -- what only bundles are asked for
+
+    def refs(self) -> Iterator[bytes]:
+        """Every world, edge and proposal that the bundle holds."""
+        yield from self.groups
+        yield from self._edges
+        yield from self._proposals
+
+    def members(self, lineage: bytes) -> dict[bytes, bytes]:
+        """The members of a world with their hashes."""
+        group = self.groups.get(lineage)
+        edges = group.edges if group else []
+        return {edge.target: self.hash(edge.target) for edge in edges if edge.type == CONTAINS}
+
+    def interior(self, lineage: bytes) -> set[bytes]:
+        """The interior edges of a world, those that its hash covers."""
+        group = self.groups.get(lineage)
+        return {edge.edge for edge in group.edges if edge.type != CONTAINS} if group else set()
+
+    def called(self, lineage: bytes) -> str:
+        """The name of a world, else the beginning of its reference."""
+        return self.name(lineage) or short(lineage)
+
+    def text(self, version: fr.VersionFrame) -> Body | None:
+        """The body of a version; ``None`` if its text was erased."""
+        found = self._blob(version.body, version.seq)
+        return found if isinstance(found, Body) else None
+
+    def details(self, blob: bytes, seq: int) -> Details:
+        """What was given beside a text, an end, an edge or a decision; empty if nothing was, or if it was erased."""
+        found = self._blob(blob, seq) if blob else None
+        return found if isinstance(found, Details) else NO_DETAILS
+
+    def source(self, version: fr.VersionFrame) -> dict[str, Any]:
+        """The source of a version, without the origin that an import added."""
+        source = self.details(version.details, version.seq).source
+        if origin_in(source) is None:
+            return source
+        return {name: value for name, value in source.items() if name != IMPORTED}
+
+    def _blob(self, blob: bytes, seq: int) -> Any:
+        stored = self.contents.blobs[blob]
+        return None if stored is None else codec.decode_blob(stored, seq)
+
+    def _state(self, group: BundledWorld) -> State:
+        newest = group.versions[-1]
+        body = self.text(newest)
+        aliases = (
+            self.details(alias.details, alias.seq).aliases[alias.position]
+            for alias in group.aliases
+            if not alias.removed
+        )
+        return State(
+            body=newest.body,
+            seq=newest.seq,
+            ingested_at=self.contents.commits[newest.seq].ingest_time,
+            lacks=NOT_BUNDLED if body is None else "",
+            type=body.type if body else "",
+            name=body.name if body else "",
+            content=body.content if body else "",
+            why=self.details(newest.details, newest.seq).why,
+            source=self.source(newest),
+            validities=tuple(Interval(each.valid_from, each.valid_to) for each in reversed(group.versions)),
+            aliases=tuple(aliases),
+            ended=bool(group.ended),
+        )
+
+
+BundleSides = tuple[BundleSide, BundleSide]
+
+
+class BundleDescent(Descent):
+    """By the lists of members and edges of worlds whose hashes differ: a bundle holds these, and no tries."""
+
+    def __init__(self, sides: BundleSides) -> None:
+        self._sides = sides
+
+    def members(self, lineage: bytes) -> Iterator[Differing]:
+        one, other = (side.members(lineage) for side in self._sides)
+        for key in sorted(one.keys() | other.keys()):
+            if one.get(key) != other.get(key):
+                yield Differing(key, key in one, key in other)
+
+    def edges(self, lineage: bytes) -> Iterator[Differing]:
+        one, other = (side.interior(lineage) for side in self._sides)
+        for key in sorted(one ^ other):
+            yield Differing(key, key in one, key in other)

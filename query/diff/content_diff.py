@@ -1,0 +1,234 @@
+"""Two stores that ingested the same things by themselves, compared by content: they share no lineages and no hashes.
+
+Worlds are matched from the root down by their names inside the world around them (``path``), or first by the
+provenance that importers write with every record, wherever it lies (``key``). Callers' own keys cannot serve: a store
+keeps them only as hashes under its secret.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from worlddb.log.model.blobs import IMPORTED
+from worlddb.log.model.ids import short
+from worlddb.query.diff.common_past import Told
+from worlddb.query.diff.diff_records import Change, Detail, main_kind
+from worlddb.query.diff.diff_side import BY_REFERENCE, LogSide, LogSides, State, span
+from worlddb.query.diff.field_diff import as_text, whole
+from worlddb.query.diff.world_diff import Names, deeper
+
+BY: Final = ("key", "path")
+_TEXTS: Final = ("type", "name", "content")
+
+
+class Match(NamedTuple):
+    """A world of a and the world of b that it is compared with; ``None`` where there is none."""
+
+    a: bytes | None
+    b: bytes | None
+    names: Names
+    within: str
+    inside: bool
+
+
+class Content:
+    """A comparison by content of everything below the two root worlds."""
+
+    def __init__(self, sides: LogSides, by: str) -> None:
+        self._sides = sides
+        self._by = by
+        self._mates: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
+        self._repeated = 0
+        self.visited = 0
+        if by == "key":
+            self._match_keys()
+
+    def notes(self) -> list[str]:
+        """What to know when reading the answer."""
+        if not self._repeated:
+            return []
+        what = "name" if self._by == "path" else "key or name"
+        told = f"One {what} stands" if self._repeated == 1 else f"{self._repeated:,} times a {what} stands"
+        return [f"{told} for several worlds: those with equal texts were paired, the rest in order"]
+
+    def changes(self, world: bytes | None) -> list[Change]:
+        """The worlds whose contents differ, each below the one that contains it."""
+        one, other = self._sides
+        made: list[Change] = []
+        pending = [Match(one.root(), other.root(), (), "", world is None)]
+        seen: set[tuple[bytes | None, bytes | None]] = set()
+        while pending:
+            match = pending.pop()
+            if match[:2] in seen:
+                continue
+            seen.add(match[:2])
+            self.visited += 1
+            inside = match.inside or world in match[:2]
+            change = self._change(match)
+            if inside and change.changes:
+                made.append(change)
+            if match.a is not None and match.b is not None:
+                below = self._matched(list(one.members(match.a)), list(other.members(match.b)))
+                pending.extend(Match(a, b, change.names, change.ref, inside) for a, b in reversed(below))
+        return made
+
+    # -- matching
+
+    def _match_keys(self) -> None:
+        """Pair all worlds that have provenance by it."""
+        keyed = [self._keyed(side) for side in self._sides]
+        for key in keyed[0]:
+            for a, b in self._paired(keyed[0][key], keyed[1].get(key, [])):
+                if a is not None and b is not None:
+                    self._mates[0][a], self._mates[1][b] = b, a
+
+    def _keyed(self, side: LogSide) -> dict[str, list[bytes]]:
+        found: defaultdict[str, list[bytes]] = defaultdict(list)
+        seen, pending = {side.root()}, [side.root()]
+        while pending:
+            for member in side.members(pending.pop()):
+                if member not in seen:
+                    seen.add(member)
+                    pending.append(member)
+                    state = side.state(member)
+                    # What came with a bundle says so beside the importer's provenance.
+                    source = {} if state is None else {n: value for n, value in state.source.items() if n != IMPORTED}
+                    if source:
+                        found[as_text(source)].append(member)
+        return found
+
+    def _matched(self, ours: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
+        """The members of two worlds, in pairs: those matched by key, then those of one name."""
+        self._match_references(ours, theirs)
+        found: list[tuple[bytes | None, bytes | None]] = [
+            (member, self._mates[0][member]) for member in ours if member in self._mates[0]
+        ]
+        groups: dict[str | bytes, tuple[list[bytes], list[bytes]]] = {}
+        for index, members in enumerate((ours, theirs)):
+            for member in members:
+                if member not in self._mates[index]:
+                    called = member if self._is_reference(index, member) else self._sides[index].name(member)
+                    groups.setdefault(called, ([], []))[index].append(member)
+        for mine, others in groups.values():
+            found.extend(self._paired(mine, others))
+        return found
+
+    def _match_references(self, ours: list[bytes], theirs: list[bytes]) -> None:
+        """Pair what is known by reference only with the same world on the other side: it came with a bundle, and has
+        no name here to be matched by."""
+        for member in set(ours) & set(theirs):
+            free = member not in self._mates[0] and member not in self._mates[1]
+            if free and any(self._is_reference(index, member) for index in (0, 1)):
+                self._mates[0][member] = self._mates[1][member] = member
+
+    def _is_reference(self, side: int, member: bytes) -> bool:
+        state = self._sides[side].state(member)
+        return state is not None and state.lacks == BY_REFERENCE
+
+    def _paired(self, ours: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Worlds that nothing tells apart: equal contents first, then the rest in the order in which they joined."""
+        if len(ours) <= 1 and len(theirs) <= 1:
+            yield ours[0] if ours else None, theirs[0] if theirs else None
+            return
+        self._repeated += 1
+        waiting: defaultdict[Hashable, list[bytes]] = defaultdict(list)
+        for member in reversed(theirs):
+            waiting[self._content(1, member)].append(member)
+        left: list[bytes] = []
+        for member in ours:
+            equal = waiting[self._content(0, member)]
+            if equal:
+                yield member, equal.pop()
+            else:
+                left.append(member)
+        open_ = {member for members in waiting.values() for member in members}
+        rest = [member for member in theirs if member in open_]
+        yield from zip(left, rest, strict=False)
+        shared = min(len(left), len(rest))
+        yield from ((member, None) for member in left[shared:])
+        yield from ((None, member) for member in rest[shared:])
+
+    def _content(self, side: int, member: bytes) -> Hashable:
+        state = self._sides[side].state(member)
+        return None if state is None else (state.type, state.name, state.content)
+
+    # -- comparing
+
+    def _change(self, match: Match) -> Change:
+        refs = (match.a, match.b)
+        states = [side.state(ref) if ref else None for side, ref in zip(self._sides, refs, strict=True)]
+        details = tuple(self._details(match, states))
+        ref = match.a or match.b or b""
+        told = [
+            Told(side.label, entry).document()
+            for side, lineage, state in zip(self._sides, refs, states, strict=True)
+            if details and lineage and state
+            for entry in side.entries(state.seq, lineage.hex())
+            if entry.event in ("created", "revised")
+        ]
+        names = deeper(match.names, self._label(match))
+        kind = "removed" if match.b is None else "added" if match.a is None else main_kind(details)
+        newest = states[1] or states[0]
+        return Change(
+            path="/".join(names),
+            names=names,
+            within=match.within,
+            ref=ref.hex(),
+            ref_b=match.b.hex() if match.a and match.b else "",
+            type=newest.type if newest else "",
+            change=kind,
+            changes=details,
+            a=self._sides[0].hash(match.a).hex() if match.a else "",
+            b=self._sides[1].hash(match.b).hex() if match.b else "",
+            events=tuple(told),
+            more_events=0,
+        )
+
+    def _label(self, match: Match) -> str:
+        names = [
+            side.name(ref) for side, ref in zip(self._sides[::-1], (match.b, match.a), strict=True) if ref is not None
+        ]
+        return next((name for name in names if name), short(match.a or match.b or b""))
+
+    def _details(self, match: Match, states: list[State | None]) -> Iterator[Detail]:
+        one, other = states
+        if one is None or other is None:
+            for side, state in zip("ab", states, strict=True):
+                yield from whole(state, side) if state else ()
+            return
+        if one.lacks != other.lacks:
+            yield Detail(kind="revised", field="content", a=one.lacks or one.content, b=other.lacks or other.content)
+        for field in () if one.lacks or other.lacks else _TEXTS:
+            if getattr(one, field) != getattr(other, field):
+                yield Detail(kind="revised", field=field, a=getattr(one, field), b=getattr(other, field))
+        yield from _counted("names", "alias", one.aliases, other.aliases)
+        yield from self._validity(one, other)
+        edges = [
+            [f"{edge.type} {side.name(edge.target)}".strip() for edge in side.edges_from(ref)]
+            for side, ref in zip(self._sides, match[:2], strict=True)
+            if ref is not None
+        ]
+        yield from _counted("edges", "edge", edges[0], edges[1])
+
+    def _validity(self, one: State, other: State) -> Iterator[Detail]:
+        """Times that are those of a commit were not given by anybody, and differ between any two stores."""
+        if one.ended != other.ended:
+            yield Detail(kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower())
+        left, right = one.validities[0], other.validities[0]
+        given = [
+            tuple(None if side.is_commit_time(time) else time for time in validity)
+            for side, validity in zip(self._sides, (left, right), strict=True)
+        ]
+        if left != right and given[0] != given[1]:
+            yield Detail(kind="validity", field="valid", a=span(left), b=span(right))
+
+
+def _counted(kind: str, field: str, ours: Iterable[str], theirs: Iterable[str]) -> Iterator[Detail]:
+    """What only one of two collections has, however often."""
+    mine, others = Counter(ours), Counter(theirs)
+    for text in (mine - others).elements():
+        yield Detail(kind=kind, field=field, a=text, b="")
+    for text in (others - mine).elements():
+        yield Detail(kind=kind, field=field, a="", b=text)

@@ -1,0 +1,211 @@
+"""Field by field, what differs about one world: pure functions of its two states.
+
+What differs between related histories and lies in no world's own state: ends of edges, identity, other events.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.model.times import format_time
+from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.diff.common_past import Since, Told
+from worlddb.query.diff.diff_records import Detail
+from worlddb.query.diff.diff_side import BY_REFERENCE, EdgeState, Sides, State, span
+from worlddb.query.history.journal import Entry
+
+_TEXTS: Final = ("type", "name", "content")
+
+Name = Callable[[bytes], str]
+
+
+def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator[Detail]:
+    """What differs between two states of a world that both sides have, and where it ``moved``."""
+    yield from _texts(one, other)
+    yield from moved
+    yield from _validity(one, other)
+    yield from _names(one, other)
+    if one.body == other.body:
+        yield from _provenance(one, other)
+
+
+def _texts(one: State, other: State) -> Iterator[Detail]:
+    """Type, name and content; a body that differs in nothing else than its nonce is still another version."""
+    revised = one.body != other.body or len(one.validities) != len(other.validities)
+    if bool(one.lacks) != bool(other.lacks):
+        kind = "revised" if revised or BY_REFERENCE in (one.lacks, other.lacks) else "erased"
+        yield Detail(kind=kind, field="content", a=_text(one), b=_text(other))
+        return
+    kind = "revised" if revised else "altered"
+    found = [
+        Detail(kind=kind, field=field, a=getattr(one, field), b=getattr(other, field))
+        for field in _TEXTS
+        if getattr(one, field) != getattr(other, field)
+    ]
+    if revised and not found:
+        numbers = [str(len(state.validities)) for state in (one, other)]
+        found = [Detail(kind=kind, field="version", a=numbers[0], b=numbers[1])]
+    yield from found
+
+
+def _text(state: State) -> str:
+    return state.lacks or state.content or state.name
+
+
+def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[Detail]:
+    """A world that left one container and joined another; one that only joined shows as a member of the other."""
+    left = [ref for ref in one if ref not in other]
+    joined = [ref for ref in other if ref not in one]
+    if left and joined:
+        yield Detail(kind="moved", field="container", a=_listed(left, name), b=_listed(joined, name))
+
+
+def _listed(refs: Iterable[bytes], name: Name) -> str:
+    return ", ".join(name(ref) for ref in refs)
+
+
+def _validity(one: State, other: State) -> Iterator[Detail]:
+    """The newest version's, and the others' where no revision explains that they were closed."""
+    if one.validities[0] != other.validities[0]:
+        kind = "validity" if one.body == other.body else "revised"
+        yield Detail(kind=kind, field="valid", a=span(one.validities[0]), b=span(other.validities[0]))
+    if len(one.validities) == len(other.validities):
+        numbers = range(len(one.validities), 0, -1)
+        for number, left, right in list(zip(numbers, one.validities, other.validities, strict=True))[1:]:
+            if left != right:
+                yield Detail(kind="validity", field=f"valid of version {number}", a=span(left), b=span(right))
+    if one.ended != other.ended:
+        yield Detail(kind="validity", field="ended", a=_yes(one.ended), b=_yes(other.ended))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _names(one: State, other: State) -> Iterator[Detail]:
+    mine, theirs = Counter(one.aliases), Counter(other.aliases)
+    for text in (mine - theirs).elements():
+        yield Detail(kind="names", field="alias", a=text, b="")
+    for text in (theirs - mine).elements():
+        yield Detail(kind="names", field="alias", a="", b=text)
+
+
+def _provenance(one: State, other: State) -> Iterator[Detail]:
+    if one.why != other.why:
+        yield Detail(kind="provenance", field="why", a=one.why, b=other.why)
+    if one.source != other.source:
+        yield Detail(kind="provenance", field="source", a=as_text(one.source), b=as_text(other.source))
+
+
+def as_text(value: Any) -> str:
+    """A value that a caller stored, as JSON; empty for an empty one."""
+    return msgspec.json.encode(value, order="deterministic", enc_hook=str).decode() if value else ""
+
+
+def whole(state: State, side: str) -> Iterator[Detail]:
+    """A world that only one side has: its text, and what it is."""
+    kind = "removed" if side == "a" else "added"
+    for field in _TEXTS:
+        text = getattr(state, field)
+        if text:
+            yield Detail(kind=kind, field=field, a=text if side == "a" else "", b=text if side == "b" else "")
+    if state.lacks:
+        texts = (state.lacks, "") if side == "a" else ("", state.lacks)
+        yield Detail(kind=kind, field="content", a=texts[0], b=texts[1])
+
+
+def edge_validity(one: EdgeState, other: EdgeState) -> Iterator[Detail]:
+    """An edge that both sides have, for another time."""
+    if one.known and other.known and one.validity != other.validity:
+        field = f"valid of {one.text}"
+        yield Detail(kind="validity", field=field, a=span(one.validity), b=span(other.validity), ref=one.edge.hex())
+
+
+_KINDS: Final[dict[str, str]] = {
+    "erased": "erased",
+    "space": "vectors",
+    "embedded": "vectors",
+    "embedded_through": "vectors",
+    "space_chosen": "vectors",
+    "space_dropped": "vectors",
+}
+"""What kind of change an event is that only one history has; all others are ``registered``."""
+
+
+def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
+    """What the events after the parting changed outside of the states of worlds, by the world that it belongs to."""
+    found: defaultdict[bytes, list[Detail]] = defaultdict(list)
+    for ref in since.edges():
+        named = since.naming(ref)
+        kinds = {told.entry.event for told in named}
+        if kinds & {"proposed", "decided"}:
+            _proposal(sides, ref, found)
+        # An edge that both histories made after they parted: one of them was forged, and may end it at another time.
+        if "edge_closed" in kinds or len({told.side for told in named}) == len(sides) or since.is_silent(ref):
+            _edge(sides, ref, found)
+    _others(sides, since.others, found)
+    _retold(since, found)
+    return found
+
+
+def _retold(since: Since, found: dict[bytes, list[Detail]]) -> None:
+    """Commits in which both sides decide the same, and say it in other words, by somebody else or at another time.
+
+    Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
+    """
+    for seq, entries in since.commits["a"].items():
+        others = since.commits["b"].get(seq, [])
+        if not entries or [(e.event, e.data) for e in entries] != [(e.event, e.data) for e in others]:
+            continue
+        by = [f"by {said[0].author}, {format_time(said[0].ingested_at)}" for said in (entries, others)]
+        for one, other in zip(entries, others, strict=True):
+            ref = next((ref for ref in one.refs if len(ref) == 2 * LINEAGE_BYTES), "")
+            if ref:
+                found[bytes.fromhex(ref)].extend(_in_other_words(one, other, (by[0], by[1])))
+
+
+def _in_other_words(one: Entry, other: Entry, by: tuple[str, str]) -> Iterator[Detail]:
+    for field, a, b in (("name", one.name, other.name), ("content", one.text, other.text), ("why", one.why, other.why)):
+        if a != b:
+            yield Detail(kind="altered", field=field, a=a, b=b)
+    if by[0] != by[1]:
+        yield Detail(kind="provenance", field=f"commit {one.seq}", a=by[0], b=by[1])
+
+
+def _edge(sides: Sides, edge: bytes, found: dict[bytes, list[Detail]]) -> None:
+    one, other = (side.edge(edge) for side in sides)
+    if one is not None and other is not None:
+        found[one.source if one.type == CONTAINS else one.home].extend(edge_validity(one, other))
+
+
+def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -> None:
+    states = [side.proposal(proposal) for side in sides]
+    texts = [state.text if state else "" for state in states]
+    ends = next(((state.source, state.target) for state in states if state), ())
+    for lineage in ends if texts[0] != texts[1] else ():
+        found[lineage].append(
+            Detail(kind="identity", field="proposal", a=texts[0], b=texts[1], ref=proposal.hex()),
+        )
+
+
+def _others(sides: Sides, others: list[Told], found: dict[bytes, list[Detail]]) -> None:
+    """Registrations, erasures, vectors, and whatever else only one history says: by the world that it names."""
+    said = [Counter(_said(told) for told in others if told.side == side.label) for side in sides]
+    root = sides[0].root()
+    for label, only in (("a", said[0] - said[1]), ("b", said[1] - said[0])):
+        for (event, ref, data), _ in only.items():
+            kind = _KINDS.get(event, "registered")
+            texts = (data, "") if label == "a" else ("", data)
+            found[bytes.fromhex(ref) or root].append(Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
+
+
+def _said(told: Told) -> tuple[str, str, str]:
+    """The event's name, the first world that it names, and what it says as text."""
+    entry = told.entry
+    ref = next((ref for ref in entry.refs if len(ref) == 2 * LINEAGE_BYTES), "")
+    return entry.event, ref, " ".join(filter(None, (entry.name, entry.why or as_text(entry.data))))

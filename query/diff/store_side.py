@@ -1,0 +1,426 @@
+"""A store at one of its commits, as a side of a comparison. Reads interval columns, so any commit is as good.
+
+Pairs of the tables as a person reads them: which world a row belongs to, and what its columns say.
+
+Why a store has no text of a world: it was erased, it has not come yet, or it is damaged.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.codec import Header
+from worlddb.log.model.errors import WorldDBError
+from worlddb.log.model.events import Imported
+from worlddb.log.model.hashing import world_hash
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
+from worlddb.log.model.times import format_time
+from worlddb.log.model.trie import NodeStore
+from worlddb.projections.tables.apply.apply import erasure_of
+from worlddb.projections.tables.apply.log_marks import described as described_supposition
+from worlddb.projections.tables.apply.log_marks import identity_of
+from worlddb.projections.tables.names.blocks import form_in, holders
+from worlddb.projections.tables.reads.asof import (
+    SeenVersion,
+    alias_known,
+    decision_at,
+    edge_known,
+    edge_validity,
+    newest_version,
+    version_validity,
+    versions_as_of,
+)
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import (
+    ALIAS,
+    CLOSING_EDGE,
+    CONTAINS_CODE,
+    EDGE,
+    EDGE_KEY,
+    EDGE_PLACE,
+    NODE,
+    PROPOSAL,
+    ROOT_NODE,
+    STATUS_NAMES,
+    VERSION,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    ProposalRow,
+    VersionRow,
+)
+from worlddb.query.diff.diff_side import (
+    BY_REFERENCE,
+    DAMAGED,
+    ERASED,
+    EdgeState,
+    Erasures,
+    LogSide,
+    Pair,
+    ProposalState,
+    State,
+    TableRow,
+)
+from worlddb.query.history.journal import Entry, commit_entries
+from worlddb.query.snapshot.snapshot import Snapshot
+
+_LAYOUTS: Final[dict[str, tuple[Any, struct.Struct]]] = {
+    "nodes": (NodeRow, NODE),
+    "versions": (VersionRow, VERSION),
+    "aliases": (AliasRow, ALIAS),
+    "out": (EdgeRow, EDGE),
+    "proposals": (ProposalRow, PROPOSAL),
+}
+_NODE_FIRST: Final = ("nodes", "versions", "aliases", "out", "back", "tries", "hashes", "pairs", "forms")
+_TIMES: Final = ("t_create", "valid_from", "valid_to")
+
+
+def described(tables: Tables, table: str, key: bytes, value: bytes) -> TableRow:
+    """What a pair of a table is about. Damaged pairs belong to nobody, and their bytes stand for themselves."""
+    try:
+        lineage = _lineage(tables, table, key, value)
+    except (WorldDBError, struct.error, UnicodeDecodeError):
+        lineage = b""
+    return TableRow(lineage, _fields(table, value))
+
+
+def _fields(table: str, value: bytes) -> dict[str, str]:
+    row, layout = _LAYOUTS.get(table, (None, None))
+    if row is None or layout is None or len(value) != layout.size:
+        return {f"row of {table}": value.hex()}
+    return {name: _shown(name, column) for name, column in row(*layout.unpack(value))._asdict().items()}
+
+
+def _shown(name: str, column: Any) -> str:
+    if isinstance(column, bytes):
+        return column.hex()
+    return format_time(column) if name in _TIMES else str(column)
+
+
+def _lineage(tables: Tables, table: str, key: bytes, value: bytes) -> bytes:
+    """The lineage that a pair belongs to; empty if it belongs to none."""
+    if table == "lineages":
+        return key[:LINEAGE_BYTES]
+    if table in _NODE_FIRST:
+        return tables.node(int.from_bytes(key[:8], "big")).lineage
+    if table in ("names", "types", "holders"):
+        return tables.node(int.from_bytes(key[-8:], "big")).lineage
+    if table == "blocks":
+        first = next(holders(tables, form_in(key)), None)
+        return b"" if first is None else tables.node(first).lineage
+    if table == "edges":
+        return tables.node(EDGE_PLACE.unpack(value)[0]).lineage
+    if table == "closings" and key[0] != CLOSING_EDGE:
+        return tables.node(int.from_bytes(key[1:9], "big")).lineage
+    if table in ("proposals", "decisions"):
+        found = tables.proposal(key[:HASH_BYTES])
+        return b"" if found is None else tables.node(found.source).lineage
+    if table in ("edge_keys", "retracted"):
+        return tables.node(EDGE_KEY.unpack(value)[0]).lineage
+    return b""
+
+
+def why_without_text(snapshot: Snapshot, node: int, row: VersionRow) -> str:
+    """Why the text of a version cannot be shown, in words."""
+    log, tables = snapshot
+    if log.blob(row.seq, row.position) is not None:
+        return DAMAGED
+    if erasure_of(tables, node) is not None or log.carried.of(tables.node(node).lineage) is not None:
+        return ERASED
+    events = log.events(row.seq).events
+    came_as_hash = any(row.position in event.absent for event in events if isinstance(event, Imported))
+    return BY_REFERENCE if came_as_hash else DAMAGED
+
+
+_KEPT_COMMITS: Final = 4
+"""How many commits' headers are kept decoded; worlds that are compared in turn were often written together."""
+_KEPT_WORLDS: Final = 4096
+"""As much for titles and hashes of worlds."""
+
+
+class CountedNodes:
+    """The nodes of one trie; counts those that are read, into a list of one number shared by all of a comparison."""
+
+    def __init__(self, nodes: NodeStore, count: list[int]) -> None:
+        self._nodes = nodes
+        self._count = count
+
+    def get(self, path: bytes) -> bytes | None:
+        stored = self._nodes.get(path)
+        self._count[0] += stored is not None
+        return stored
+
+    def put(self, path: bytes, node: bytes) -> None:
+        raise AssertionError("a comparison writes nothing")
+
+    def delete(self, path: bytes) -> None:
+        raise AssertionError("a comparison writes nothing")
+
+
+class StoreSide(LogSide):
+    """One snapshot of a store, at commit ``seq``."""
+
+    def __init__(
+        self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int], numbers: dict[bytes, int]
+    ) -> None:
+        """``numbers`` are those that lineages have here or on the other side: related stores gave out the same ones."""
+        self.label = label
+        self.seq = seq
+        self._log, self._tables = snapshot.log, snapshot.tables
+        self._snapshot = snapshot
+        self._trie_reads = trie_reads
+        self._headers: dict[int, Header] = {}
+        self._titles: dict[bytes, tuple[str, str]] = {}
+        self._hashes: dict[bytes, bytes] = {}
+        self._known: dict[bytes, int] = {}
+        self._rows: dict[int, NodeRow] = {}
+        self._numbers = numbers
+        self._end: int | None = None
+        self.present = seq == snapshot.log.head().seq
+
+    def store_id(self) -> bytes:
+        return identity_of(self._log, self._tables)
+
+    def supposes(self) -> str:
+        return described_supposition(self._log, self._tables)
+
+    def root(self) -> bytes:
+        return self._tables.node(ROOT_NODE).lineage
+
+    def header(self, seq: int) -> Header:
+        header = self._headers.get(seq)
+        if header is None:
+            header = self._log.header(seq)
+            if len(self._headers) >= _KEPT_COMMITS:
+                self._headers.clear()
+            self._headers[seq] = header
+        return header
+
+    def stored_header(self, seq: int) -> tuple[bytes, bytes]:
+        return self._log.stored_header(seq)
+
+    def stored_events(self, seq: int) -> bytes:
+        return self._log.stored_events(seq)
+
+    def is_commit_time(self, time: int) -> bool:
+        seq = self._log.seq_at(time)
+        return bool(seq) and self.header(seq).ingest_time == time
+
+    def entries(self, seq: int, ref: str | None = None) -> Iterator[Entry]:
+        return commit_entries(self._log, seq, ref)
+
+    def hash(self, lineage: bytes) -> bytes:
+        found = self._hashes.get(lineage)
+        if found is None:
+            node = self._number(lineage)
+            row = None if node is None else self._tables.hash_row(node, self.seq)
+            found = b"" if row is None else row[1][:HASH_BYTES]
+            self.has_hash(lineage, found)
+        return found
+
+    def has_hash(self, lineage: bytes, world_hash: bytes) -> None:
+        if len(self._hashes) >= _KEPT_WORLDS:
+            self._hashes.clear()
+        self._hashes[lineage] = world_hash
+
+    def member_nodes(self, lineage: bytes) -> NodeStore:
+        return CountedNodes(self._tables.members(self._node(lineage)).nodes, self._trie_reads)
+
+    def edge_nodes(self, lineage: bytes) -> NodeStore:
+        return CountedNodes(self._tables.interior_edges(self._node(lineage)).nodes, self._trie_reads)
+
+    def hash_with(self, lineage: bytes, members_root: bytes, edges_root: bytes) -> bytes:
+        row = self._row(self._node(lineage))
+        return world_hash(row.body, members_root, edges_root, row.t_create)
+
+    def members(self, lineage: bytes) -> Iterator[bytes]:
+        for _, row in self._tables.outgoing(self._node(lineage), CONTAINS_CODE):
+            if edge_known(row, self.seq):
+                yield self._tables.node(row.target).lineage
+
+    def state(self, lineage: bytes) -> State | None:
+        tables = self._tables
+        node = self._number(lineage)
+        versions = [] if node is None else list(versions_as_of(tables, node, self.seq))
+        if node is None or not versions:
+            return None
+        newest = versions[0].row
+        body = self._body(newest)
+        details = self._details(newest.seq, newest.details)
+        ended = self._row(node).ended
+        return State(
+            body=newest.body,
+            seq=newest.seq,
+            ingested_at=self.header(newest.seq).ingest_time,
+            lacks="" if body else why_without_text(self._snapshot, node, newest),
+            type=body.type if body else "",
+            name=body.name if body else "",
+            content=body.content if body else "",
+            why=details.why if details else "",
+            source=details.source if details else {},
+            validities=tuple(seen.validity for seen in versions),
+            aliases=self._aliases(node),
+            ended=0 < ended <= self.seq,
+        )
+
+    def containers(self, lineage: bytes) -> tuple[bytes, ...]:
+        node = self._number(lineage)
+        found = () if node is None else self._tables.incoming(node, CONTAINS_CODE)
+        return tuple(self._tables.node(place.source).lineage for place, row in found if edge_known(row, self.seq))
+
+    def name(self, lineage: bytes) -> str:
+        return self._title(lineage)[1]
+
+    def type(self, lineage: bytes) -> str:
+        return self._title(lineage)[0]
+
+    def body(self, lineage: bytes) -> bytes:
+        if self.present:
+            node = self._number(lineage)
+            return b"" if node is None else self._row(node).body
+        seen = self._newest(lineage)
+        return b"" if seen is None else seen.row.body
+
+    def edge(self, edge: bytes) -> EdgeState | None:
+        place = self._tables.place_of(edge)
+        row = None if place is None else self._tables.edge(place)
+        if place is None or row is None or row.seq > self.seq:
+            return None
+        return self._edge(place, row)
+
+    def edges_from(self, lineage: bytes) -> Iterator[EdgeState]:
+        for place, row in self._tables.outgoing(self._node(lineage)):
+            if place.type != CONTAINS_CODE and edge_known(row, self.seq):
+                yield self._edge(place, row)
+
+    def proposal(self, proposal: bytes) -> ProposalState | None:
+        tables = self._tables
+        row = tables.proposal(proposal)
+        if row is None or row.seq > self.seq:
+            return None
+        ends = tables.node(row.source).lineage, tables.node(row.target).lineage
+        status = STATUS_NAMES[decision_at(tables, proposal, row, self.seq)[0]]
+        return ProposalState(*ends, f"{self._called(ends[0])} the same as {self._called(ends[1])}: {status}")
+
+    def erasures(self) -> Erasures:
+        here = (event for seq in range(1, self.seq + 1) for event in self._log.events(seq).events)
+        erased = [event for event in here if isinstance(event, ev.Erased)]
+        blobs = {(seq, position) for event in erased for seq, position in event.blobs}
+        for carried in self._log.carried.all():
+            blobs.update((seq, position) for seq, position in carried.blobs)
+            erased.extend(carried.erased)
+        return Erasures(frozenset(blobs), frozenset(event.lineage for event in erased))
+
+    def log_pairs(self, last: int) -> Iterator[Pair]:
+        return self._log.stored_pairs(last)
+
+    def table_pairs(self) -> Iterator[tuple[str, Iterator[Pair]]]:
+        for name, table in self._tables.by_name().items():
+            yield name, table.scan(b"")
+
+    def table_row(self, table: str, key: bytes, value: bytes) -> TableRow:
+        return described(self._tables, table, key, value)
+
+    def _node(self, lineage: bytes) -> int:
+        number = self._number(lineage)
+        assert number is not None, "only worlds that this side has are asked for"
+        return number
+
+    def _number(self, lineage: bytes) -> int | None:
+        """The number of a world: much is asked of the same few, and it does not change in a snapshot."""
+        found = self._known.get(lineage)
+        if found is None:
+            found = self._guessed(lineage)
+            if found is None:
+                found = self._tables.node_of(lineage)
+            if found is None:
+                return None
+            for numbers in (self._known, self._numbers):
+                if len(numbers) >= _KEPT_WORLDS:
+                    numbers.clear()
+                numbers[lineage] = found
+        return found
+
+    def _guessed(self, lineage: bytes) -> int | None:
+        """The number that the other side has, if it is this world's here too."""
+        node = self._numbers.get(lineage)
+        if self._end is None:
+            self._end = self._tables.progress().next_node
+        if node is None or node >= self._end:
+            return None
+        return node if self._row(node).lineage == lineage else None
+
+    def _row(self, node: int) -> NodeRow:
+        row = self._rows.get(node)
+        if row is None:
+            if len(self._rows) >= _KEPT_WORLDS:
+                self._rows.clear()
+            row = self._rows[node] = self._tables.node(node)
+        return row
+
+    def _newest(self, lineage: bytes) -> SeenVersion | None:
+        node = self._number(lineage)
+        if node is None:
+            return None
+        if not self.present:
+            return newest_version(self._tables, node, self.seq)
+        row = self._row(node)
+        version = self._tables.version(node, row.versions)
+        return SeenVersion(row.versions, version, version_validity(self._tables, node, row.versions, version, self.seq))
+
+    def _title(self, lineage: bytes) -> tuple[str, str]:
+        """Type and name. They are asked for again and again: of a container for each of its members."""
+        found = self._titles.get(lineage)
+        if found is None:
+            seen = self._newest(lineage)
+            body = None if seen is None else self._body(seen.row)
+            found = (body.type, body.name) if body else ("", "")
+            if len(self._titles) >= _KEPT_WORLDS:
+                self._titles.clear()
+            self._titles[lineage] = found
+        return found
+
+    def _body(self, row: VersionRow) -> Body | None:
+        """The body of a version; ``None`` if it was erased or is damaged, which is for others to say."""
+        try:
+            return self._snapshot.body(row)
+        except WorldDBError:
+            return None
+
+    def _details(self, seq: int, position: int) -> Details | None:
+        try:
+            return self._snapshot.details(seq, position)
+        except WorldDBError:
+            return None
+
+    def _aliases(self, node: int) -> tuple[str, ...]:
+        found = []
+        for _, row in self._tables.aliases(node) if self._tables.node(node).aliases else ():
+            details = self._details(row.seq, row.details) if alias_known(row, self.seq) else None
+            if details is not None and row.position < len(details.aliases):
+                found.append(details.aliases[row.position])
+        return tuple(found)
+
+    def _edge(self, place: EdgePlace, row: EdgeRow) -> EdgeState:
+        tables = self._tables
+        ends = tables.node(place.source).lineage, tables.node(row.target).lineage
+        type_name = tables.type_name(place.type)
+        return EdgeState(
+            edge=row.edge,
+            type=type_name,
+            source=ends[0],
+            target=ends[1],
+            home=tables.node(row.home).lineage,
+            seq=row.seq,
+            known=edge_known(row, self.seq),
+            validity=edge_validity(tables, place, row, self.seq),
+            text=f"{self._called(ends[0])} {type_name} {self._called(ends[1])}",
+        )
+
+    def _called(self, lineage: bytes) -> str:
+        return self.name(lineage) or short(lineage)

@@ -1,0 +1,379 @@
+"""Two related histories, compared from a world downwards: only where hashes differ, and what no hash covers.
+
+Which members and interior edges of a world differ: read from the tries of two heads, or told by events.
+
+Tries are kept for the present only. Between any two moments of related histories the events after their parting name
+everything that can differ, so that a comparison with the past costs in proportion to the changes, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
+from worlddb.log.model.trie import difference, root_of
+from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.diff.common_past import MAX_EVENTS, Since, Told
+from worlddb.query.diff.diff_records import Change, Detail, main_kind
+from worlddb.query.diff.diff_side import EdgeState, LogSides, Sides, both, called, span
+from worlddb.query.diff.field_diff import moved, state_details, whole
+
+
+class Differing(NamedTuple):
+    """A member or an edge that differs, and which sides have it."""
+
+    key: bytes
+    in_a: bool
+    in_b: bool
+
+
+class Descent(Protocol):
+    """How a comparison gets from a world that differs to what differs inside."""
+
+    def members(self, lineage: bytes) -> Iterator[Differing]:
+        """Members whose world hashes differ, and those that only one side has."""
+
+    def edges(self, lineage: bytes) -> Iterator[Differing]:
+        """Interior edges that only one side has."""
+
+    def only_contains(self, lineage: bytes) -> bool:
+        """True if it is proven that a world differs through its members alone, of one whose edges were asked for."""
+        return False
+
+
+class TrieDescent(Descent):
+    """By the Merkle tries of two heads: only subtrees whose hashes differ are read (paper §2.1)."""
+
+    def __init__(self, sides: LogSides) -> None:
+        self._sides = sides
+        self._only_contain: set[bytes] = set()
+
+    def members(self, lineage: bytes) -> Iterator[Differing]:
+        left, right = self._sides
+        nodes = left.member_nodes(lineage), right.member_nodes(lineage)
+        for key, one, other in difference(*nodes, LINEAGE_BYTES, HASH_BYTES):
+            for side, told in ((left, one), (right, other)):
+                if told is not None:
+                    side.has_hash(key, told)
+            yield Differing(key, one is not None, other is not None)
+
+    def edges(self, lineage: bytes) -> Iterator[Differing]:
+        left, right = self._sides
+        if self._differ_in_members(lineage):
+            self._only_contain.add(lineage)
+            return
+        nodes = left.edge_nodes(lineage), right.edge_nodes(lineage)
+        for key, one, other in difference(*nodes, HASH_BYTES, 0):
+            yield Differing(key, one is not None, other is not None)
+
+    def only_contains(self, lineage: bytes) -> bool:
+        return lineage in self._only_contain
+
+    def _differ_in_members(self, lineage: bytes) -> bool:
+        """With b's text and edges and a's members, a world has a's hash only if text and edges are a's as well.
+
+        So neither is read there. Most worlds that differ contain what differs, and every page that is read for the
+        first time costs more than a hash.
+        """
+        left, right = self._sides
+        roots = root_of(left.member_nodes(lineage)), root_of(right.edge_nodes(lineage))
+        return right.hash_with(lineage, *roots) == left.hash(lineage)
+
+
+class EventDescent(Descent):
+    """By what the events after the parting name, and by the worlds around it as interval columns tell them."""
+
+    def __init__(self, sides: LogSides, since: Since) -> None:
+        self._sides = sides
+        self._members: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
+        self._edges: defaultdict[bytes, dict[bytes, Differing]] = defaultdict(dict)
+        for edge in since.edges():
+            self._edge(edge, [side.edge(edge) for side in sides])
+        self._ascend(since.worlds())
+
+    def members(self, lineage: bytes) -> Iterator[Differing]:
+        found = self._members.get(lineage, {})
+        return (found[key] for key in sorted(found))
+
+    def edges(self, lineage: bytes) -> Iterator[Differing]:
+        found = self._edges.get(lineage, {})
+        return (found[key] for key in sorted(found))
+
+    def _edge(self, edge: bytes, states: list[EdgeState | None]) -> None:
+        known = [state is not None and state.known for state in states]
+        for state in states:
+            if state is None or known[0] == known[1]:
+                continue
+            if state.type == CONTAINS:
+                self._member(state.source, state.target)
+            else:
+                self._edges[state.home][edge] = Differing(edge, known[0], known[1])
+
+    def _member(self, container: bytes, member: bytes) -> None:
+        held = [container in side.containers(member) for side in self._sides]
+        if held[0] != held[1]:
+            self._members[container][member] = Differing(member, held[0], held[1])
+
+    def _ascend(self, named: list[bytes]) -> None:
+        """From every world that differs to those that contain it on either side."""
+        seen, pending = set(named), list(named)
+        while pending:
+            lineage = pending.pop()
+            one, other = both(self._sides, lineage)
+            if one == other:
+                continue
+            held = [side.containers(lineage) for side in self._sides]
+            for container in dict.fromkeys((*held[0], *held[1])):
+                found = Differing(lineage, container in held[0], container in held[1])
+                self._members[container][lineage] = found
+                if container not in seen:
+                    seen.add(container)
+                    pending.append(container)
+
+
+MAX_PATH_NAMES: Final = 64
+_KEPT_OUTERMOST: Final = 16
+
+Names = tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Where a world was met: the names above and including it, and the world through which it was reached."""
+
+    names: Names
+    within: bytes
+
+
+class Walk:
+    """Descends two sides together. Depth costs no stack."""
+
+    def __init__(self, sides: Sides, descent: Descent, since: Since, outside: Mapping[bytes, list[Detail]]) -> None:
+        """``outside`` is what differs beside the states of worlds, by world."""
+        self._sides = sides
+        self._descent = descent
+        self._since = since
+        self._outside = outside
+        self._places: dict[bytes, Place] = {}
+        self._above: dict[bytes, list[bytes]] = {}
+        self._inside: dict[bytes, list[Detail]] = {}
+        self._moved: dict[bytes, None] = {}
+        self.visited = 0
+
+    def descend(self, start: bytes) -> None:
+        """Visit a world and, wherever hashes differ, what it contains."""
+        pending: list[tuple[bytes, bytes, Names]] = [(start, b"", ())]
+        while pending:
+            lineage, within, above = pending.pop()
+            left, right = both(self._sides, lineage)
+            if left == right or lineage in self._places:
+                continue
+            self.visited += 1
+            # Before the name: b is asked for that, and has the number from a by then, where no row need be read.
+            below = list(self._descent.members(lineage)) if left and right else []
+            names = deeper(above, self.label(lineage))
+            self._places[lineage] = Place(names, within)
+            if left and right:
+                self._inside[lineage] = [*self._member_details(below), *self._edge_details(lineage)]
+                for member in below:
+                    self._above.setdefault(member.key, []).append(lineage)
+                pending.extend((member.key, lineage, names) for member in reversed(below))
+
+    def changes(self, world: bytes | None) -> list[Change]:
+        """Every world that was visited; then what moved, and what differs and is covered by no hash.
+
+        With ``world``, the latter only of what that world contains.
+        """
+        details = {lineage: self._details(lineage) for lineage in self._places}
+        events = self._caused({lineage: self._events(lineage, found) for lineage, found in details.items()})
+        made = [self._change(lineage, found, events[lineage]) for lineage, found in details.items()]
+        for lineage in dict.fromkeys((*self._moved, *self._since.worlds(), *self._outside)):
+            if lineage in self._places or (world is not None and not self._holds(world, lineage)):
+                continue
+            found = self._details(lineage)
+            if found:
+                self._places[lineage] = found_above(self._sides, lineage)
+                made.append(self._change(lineage, found, self._events(lineage, found)))
+        return made
+
+    def label(self, lineage: bytes) -> str:
+        """What a world is called on b, else on a; the beginning of its reference if it has no name."""
+        return label(self._sides, lineage)
+
+    def _holds(self, world: bytes, lineage: bytes) -> bool:
+        """True if a world contains another on either side, at any distance."""
+        seen, pending = {lineage}, [lineage]
+        while pending:
+            here = pending.pop()
+            if here == world:
+                return True
+            for container in containers(self._sides, here):
+                if container not in seen:
+                    seen.add(container)
+                    pending.append(container)
+        return False
+
+    def _member_details(self, members: list[Differing]) -> Iterator[Detail]:
+        for member in members:
+            if member.in_a == member.in_b:
+                continue
+            left, right = both(self._sides, member.key)
+            if left and right:
+                self._moved[member.key] = None
+            name = self.label(member.key)
+            yield Detail(
+                kind="members",
+                field="member",
+                a=name if member.in_a else "",
+                b=name if member.in_b else "",
+                ref=member.key.hex(),
+            )
+
+    def _edge_details(self, lineage: bytes) -> Iterator[Detail]:
+        for edge in self._descent.edges(lineage):
+            texts = []
+            for side, has in zip(self._sides, (edge.in_a, edge.in_b), strict=True):
+                state = side.edge(edge.key) if has else None
+                texts.append(f"{state.text} {span(state.validity)}" if state else short(edge.key) if has else "")
+            yield Detail(kind="edges", field="edge", a=texts[0], b=texts[1], ref=edge.key.hex())
+
+    def _details(self, lineage: bytes) -> tuple[Detail, ...]:
+        return tuple(
+            dict.fromkeys(
+                (*self._own(lineage), *self._inside.get(lineage, ()), *self._outside.get(lineage, ())),
+            )
+        )
+
+    def _own(self, lineage: bytes) -> list[Detail]:
+        """What differs about the world itself. One that no event names and whose text is the same only contains."""
+        if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
+            return []
+        found: list[Detail] = []
+        states = [side.state(lineage) for side in self._sides]
+        if states[0] is not None and states[1] is not None:
+            found.extend(state_details(states[0], states[1], self._move(lineage)))
+        else:
+            for side, state in zip(self._sides, states, strict=True):
+                found.extend(whole(state, side.label) if state else ())
+        return found
+
+    def _has_same_text(self, lineage: bytes) -> bool:
+        return self._descent.only_contains(lineage) or self._sides[0].body(lineage) == self._sides[1].body(lineage)
+
+    def _move(self, lineage: bytes) -> Iterator[Detail]:
+        """Where a world went. The tries of a world's containers say whether it did, if they were descended into."""
+        if lineage in self._moved or lineage not in self._above or self._since.joins_or_leaves(lineage):
+            one, other = (side.containers(lineage) for side in self._sides)
+            yield from moved(one, other, self.label)
+
+    def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[Told]:
+        others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
+        return self._since.about(lineage, others)
+
+    def _caused(self, own: dict[bytes, list[Told]]) -> dict[bytes, list[Told]]:
+        """A world that differs through its members is given the events that changed those."""
+        caused = {lineage: {told.place: told for told in found} for lineage, found in own.items()}
+        for lineage, found in own.items():
+            for container in self._containing(lineage) if found else ():
+                theirs = caused[container]
+                for told in found:
+                    if len(theirs) >= MAX_EVENTS:
+                        break
+                    theirs.setdefault(told.place, told)
+        return {lineage: list(found.values()) for lineage, found in caused.items()}
+
+    def _containing(self, lineage: bytes) -> Iterator[bytes]:
+        """The differing worlds that contain one, at any distance; a world may be in several."""
+        seen, pending = {lineage}, [lineage]
+        while pending:
+            for above in self._above.get(pending.pop(), ()):
+                if above not in seen:
+                    seen.add(above)
+                    pending.append(above)
+                    yield above
+
+    def _change(self, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+        left, right = both(self._sides, lineage)
+        kind = "removed" if not right else "added" if not left else main_kind(details)
+        return change_of(self._sides, lineage, self._places[lineage], kind, details, (left, right), events)
+
+
+def label(sides: Sides, lineage: bytes) -> str:
+    """What a world is called on b, else on a; the beginning of its reference if it has no name."""
+    return called(sides[::-1], lineage) or short(lineage)
+
+
+def containers(sides: Sides, lineage: bytes) -> Iterator[bytes]:
+    """The worlds that contain one on either side."""
+    for side in sides[::-1]:
+        yield from side.containers(lineage)
+
+
+def found_above(sides: Sides, lineage: bytes) -> Place:
+    """The place of a world that no descent has met, by the first container on every level."""
+    names, seen, within = [label(sides, lineage)], {lineage}, b""
+    while (above := next((ref for ref in containers(sides, lineage) if ref not in seen), None)) is not None:
+        seen.add(above)
+        within = within or above
+        names.append(label(sides, above))
+        lineage = above
+    return Place(shortened(tuple(names[::-1])), within)
+
+
+def lone_change(sides: Sides, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+    """The change of a world whose hash says that nothing has changed."""
+    place = found_above(sides, lineage)
+    return change_of(sides, lineage, place, main_kind(details), details, both(sides, lineage), events)
+
+
+def change_of(
+    sides: Sides,
+    lineage: bytes,
+    place: Place,
+    kind: str,
+    details: tuple[Detail, ...],
+    hashes: tuple[bytes, bytes],
+    events: list[Told],
+) -> Change:
+    """The record of one world that differs."""
+    documents: list[dict[str, Any]] = [told.document() for told in events[:MAX_EVENTS]]
+    return Change(
+        path="/".join(place.names),
+        names=place.names,
+        within=place.within.hex(),
+        ref=lineage.hex(),
+        ref_b="",
+        type=sides[1].type(lineage) or sides[0].type(lineage),
+        change=kind,
+        changes=details,
+        a=hashes[0].hex(),
+        b=hashes[1].hex(),
+        events=tuple(documents),
+        more_events=max(0, len(events) - MAX_EVENTS),
+    )
+
+
+def with_details(change: Change, details: tuple[Detail, ...], events: list[Told]) -> Change:
+    """The change with more that differs about the world; what weighs most names it."""
+    known = [*change.events, *(told.document() for told in events)]
+    return msgspec.structs.replace(
+        change,
+        change=change.change if change.change in ("added", "removed") else main_kind(details + change.changes),
+        changes=details + change.changes,
+        events=tuple(known[:MAX_EVENTS]),
+    )
+
+
+def deeper(above: Names, name: str) -> Names:
+    """The names down to a world."""
+    return shortened((*above, name))
+
+
+def shortened(names: Names) -> Names:
+    """Names with the middle left out where there are very many."""
+    if len(names) <= MAX_PATH_NAMES:
+        return names
+    return (*names[:_KEPT_OUTERMOST], "…", *names[_KEPT_OUTERMOST + 1 - MAX_PATH_NAMES :])

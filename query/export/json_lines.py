@@ -1,0 +1,150 @@
+"""A world as plain objects, one a line: everything that a view shows of it, for people who want to take it elsewhere.
+
+Times are ISO 8601 in UTC, ``null`` where an interval is open; references are hexadecimal. The objects and their fields
+are listed in ``docs/bundles.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from worlddb.log.model.ids import HASH_BYTES
+from worlddb.log.model.times import ALWAYS, FOREVER, format_time
+from worlddb.projections.tables.reads.asof import Moment, decision_at, versions_as_of
+from worlddb.projections.tables.reads.lookup import find_node
+from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
+from worlddb.query.export.interior_walk import Interior, interior_of
+from worlddb.query.reads import build
+from worlddb.query.records.records import Valid
+from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.visible import Place, Sight
+
+FORMAT: Final = "worlddb-jsonl 1"
+PAGE: Final = 64
+"""How many objects are made in one transaction."""
+
+Line = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+
+def lines_of(
+    reader: Reader, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
+) -> Iterator[Line]:
+    """What a world holds as known at ``moment.seq``: it and the worlds inside in log order, their edges, proposals.
+
+    ``progress`` is told how many worlds and edges are done, and how many there are.
+
+    Raises:
+        UnknownReference, AmbiguousReference: as :func:`find_node`.
+    """
+    place = Place(moment, ROOT_NODE)
+    with reader.snapshot() as snapshot:
+        node = find_node(snapshot.tables, ref, moment.seq)
+        inside = interior_of(snapshot, node, moment.seq)
+        heading: Line = {
+            "kind": "export",
+            "format": FORMAT,
+            "store": store_id.hex(),
+            "seq": moment.seq,
+            "ingested_at": _time(snapshot.log.header(moment.seq).ingest_time),
+            "world": snapshot.tables.node(node).lineage.hex(),
+            "hash": _hash(Sight(snapshot, place), node),
+        }
+    yield heading
+    nodes = sorted(inside.nodes)
+    edges = sorted((found for each in inside.edges.values() for found in each), key=lambda found: found.edge)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, len(nodes) + len(edges))
+
+    for first in range(0, len(nodes), PAGE):
+        with reader.snapshot() as snapshot:
+            sight = Sight(snapshot, place)
+            lines = [_world(sight, node) for node in nodes[first : first + PAGE]]
+        yield from lines
+        tell(first + len(lines))
+    for first in range(0, len(edges), PAGE):
+        with reader.snapshot() as snapshot:
+            sight = Sight(snapshot, place)
+            rows = [(found, sight.tables.edge(found)) for found in edges[first : first + PAGE]]
+            lines = [_edge(sight, build.edge(sight, *row, moment)) for row in rows]
+        yield from lines
+        tell(len(nodes) + first + len(lines))
+    count = 0
+    for line in _proposals(reader, inside, place):
+        count += 1
+        yield line
+    yield {"kind": "end", "worlds": len(nodes), "edges": len(edges), "proposals": count}
+
+
+def _world(snapshot: Sight, node: int) -> Line:
+    moment = snapshot.place.moment
+    row = snapshot.tables.node(node)
+    versions = [build.version(snapshot, node, seen) for seen in versions_as_of(snapshot.tables, node, moment.seq)][::-1]
+    return {
+        "kind": "world",
+        "ref": row.lineage.hex(),
+        "hash": _hash(snapshot, node),
+        "created_at": _time(row.t_create),
+        "ended": bool(row.ended) and row.ended <= moment.seq,
+        "aliases": list(build.aliases(snapshot, node, moment.seq)),
+        "versions": [_record(version, ("erased", "erasure")) for version in versions],
+    }
+
+
+def _edge(snapshot: Sight, edge: Any) -> Line:
+    header = snapshot.header(edge.seq)
+    made = {"ingested_at": _time(header.ingest_time), "author": header.author}
+    return {"kind": "edge"} | _record(edge, ("closed",)) | made
+
+
+def _proposals(reader: Reader, inside: Interior, place: Place) -> Iterator[Line]:
+    seq, within = place.moment.seq, frozenset(inside.nodes)
+    found = sorted(row for rows in inside.proposals.values() for row in rows)
+    for first in range(0, len(found), PAGE):
+        lines: list[Line] = []
+        with reader.snapshot() as whole:
+            snapshot = Sight(whole, place)
+            for _, identifier, row in found[first : first + PAGE]:
+                made = build.proposal(snapshot, identifier, row, seq, within.__contains__)
+                header = snapshot.header(row.seq)
+                status, decided = decision_at(snapshot.tables, identifier, row, seq)
+                lines.append(
+                    {"kind": "proposal"}
+                    | _record(made, ("source_name", "target_name"))
+                    | {
+                        "home": snapshot.tables.node(row.home).lineage.hex(),
+                        "status": STATUS_NAMES[status],
+                        "decided": decided or None,
+                        "ingested_at": _time(header.ingest_time),
+                        "author": header.author,
+                    }
+                )
+        yield from lines
+
+
+def _record(record: Any, without: tuple[str, ...] = ()) -> Line:
+    """A record field by field. What is ``erased`` says so, and has no texts."""
+    line: Line = {}
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if isinstance(value, Valid):
+            value = {"from": _time(value.start), "to": _time(value.end)}
+        elif name == "ingested_at":
+            value = _time(value)
+        if name not in without:
+            line[name] = value
+    if getattr(record, "erased", False):
+        line["erased"] = True
+    return line
+
+
+def _time(micros: int) -> str | None:
+    return None if micros in (ALWAYS, FOREVER) else format_time(micros)
+
+
+def _hash(snapshot: Sight, node: int) -> str:
+    found = snapshot.tables.hash_row(node, snapshot.place.moment.seq)
+    return "" if found is None else found[1][:HASH_BYTES].hex()

@@ -1,0 +1,320 @@
+"""What each operator does to the set of worlds that comes to it.
+
+Names of types in a query that nothing here has: a slip of the pen finds nothing, and looks like an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Final
+
+from worlddb.log.model.times import Interval, format_time
+from worlddb.projections.tables.names.canonical import type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, versions_as_of
+from worlddb.projections.tables.storage.schema import CONTAINS
+from worlddb.query.graph_query import query_steps
+from worlddb.query.graph_query.traversal import Ground, Trail
+from worlddb.query.history.lineage import is_learned
+from worlddb.query.reads.find import type_filter
+from worlddb.query.snapshot.containment import Scope, containers_at
+from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.visible import Sight
+
+_SHOWN_CHARACTERS: Final = 80
+MAX_LOOKED_AT: Final = 256
+"""Of how many worlds that came to a filter by type the types are looked at for one that may be meant."""
+
+
+def edge_types_unheard_of(sight: Sight, spec: Spec, names: Iterable[str]) -> list[str]:
+    """Notes of edge types that nobody has registered here, neither now nor earlier, each with the nearest that is.
+
+    It is no error: a query may be written before the first edge of a type, and asked of many stores.
+    """
+    asked = tuple(names)
+    if not asked:
+        return []
+    known = {name for name, _ in spec.built_in} | {one.type for one in sight.registered(ended=True)}
+    return [f"there is no edge type {_told(name, known)}" for name in asked if name not in known]
+
+
+def types_unheard_of(sight: Sight, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
+    """Notes of a filter by type that left nothing of ``found``: which type among them is perhaps meant.
+
+    Worlds may be of any type, so a type is only told of if one that is there is nearly the same.
+    """
+    bodies: dict[bytes, SeenVersion] = {}
+    for seen in islice(found, MAX_LOOKED_AT):
+        bodies.setdefault(seen.row.type, seen)
+    asked = tuple(names)
+    there = {body.type for seen in bodies.values() if (body := sight.body(seen.row)) is not None}
+    absent = (name for name in asked if type_digest(name) not in bodies)
+    return [f"none is of type {_told(name, there)}" for name in absent if _near(name, there)]
+
+
+def _told(name: str, known: Iterable[str]) -> str:
+    near = _near(name, known)
+    return f"{name[:_SHOWN_CHARACTERS]!r}{f'; did you mean {near}?' if near else ''}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """The nearest of some names, or what differs from one in capitals only; empty if none is near."""
+    folded = {each.casefold(): each for each in sorted(known, reverse=True)}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    return folded[near[0]] if near else ""
+
+
+SUMMARY: Final = "Summary"
+"""The type of worlds that say in short what others say at length (paper §6)."""
+DERIVED_FROM: Final = "derived_from"
+_MONTH_CHARACTERS: Final = len("2026-11")
+
+
+class Selection:
+    """The worlds that a query has come to, in their order, each in the version that is shown; and how it came there."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.found: dict[int, SeenVersion] = {}
+        self.scores: dict[int, float] = {}
+        self.trail = Trail()
+        self.facets: dict[str, dict[str, int]] = {}
+        self.unheard: list[str] = []
+        """Notes of types that were asked for, of which nothing came, and which were perhaps meant."""
+
+    def add(self, node: int, seen: SeenVersion) -> bool:
+        """Add a world, unless it or one that counts as the same is there; true if it was added."""
+        if any(each in self.found for each in self.ground.one_with(node)):
+            return False
+        self.found[node] = seen
+        return True
+
+    def keep(self, fits: Callable[[int, SeenVersion], SeenVersion | None]) -> None:
+        """Keep the worlds that fit, in the version that does; of worlds that are one, the first that fits."""
+        kept: dict[int, SeenVersion] = {}
+        for node, seen in self.found.items():
+            for each, version in self._versions(node, seen):
+                fitting = fits(each, version)
+                if fitting is not None:
+                    kept[each] = fitting
+                    break
+        self.found = kept
+
+    def _versions(self, node: int, seen: SeenVersion) -> Iterator[tuple[int, SeenVersion]]:
+        yield node, seen
+        for other in self.ground.one_with(node)[1:]:
+            version = self.ground.seen(other)
+            if version is not None:
+                yield other, version
+
+
+def apply(step: query_steps.Step, selection: Selection) -> str:
+    """Run one operator on a selection; what a reader of the explanation should know of it."""
+    match step:
+        case query_steps.Traverse():
+            return _traverse(step, selection)
+        case query_steps.FilterType():
+            return _filter_type(step, selection)
+        case query_steps.FilterTime():
+            return _filter_time(step, selection)
+        case query_steps.WhereConnected():
+            return _where_connected(step, selection)
+        case query_steps.InWorld():
+            return _in_world(step, selection)
+        case query_steps.PreferSummaries():
+            return _prefer_summaries(selection)
+        case query_steps.Unify():
+            return _unify(selection)
+        case query_steps.Order():
+            return _order(step, selection)
+        case query_steps.Limit():
+            selection.found = dict(islice(selection.found.items(), step.count))
+            return ""
+        case query_steps.Facets():
+            return _facets(step, selection)
+
+
+def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
+    """Breadth first, so that what is nearer comes earlier; of what is equally near, in the order of the start."""
+    ground = selection.ground
+    began = selection.found
+    selection.found = dict(began) if step.keep else {}
+    visited = {each for node in began for each in ground.one_with(node)}
+    level = list(began)
+    walked = depth = 0
+    while level and depth < step.depth:
+        depth += 1
+        further: list[int] = []
+        for node in level:
+            # In log order, so that of worlds that are one the same is met whichever of the faces it began from.
+            for face in sorted(ground.one_with(node)):
+                for arrival in ground.arrivals(face, step.types, step.direction):
+                    walked += 1
+                    selection.trail.add(arrival)
+                    selection.add(arrival.node, arrival.seen)
+                    if arrival.node not in visited:
+                        visited.update(ground.one_with(arrival.node))
+                        further.append(arrival.node)
+        level = further
+    return f"{walked} edge{'' if walked == 1 else 's'} walked, {depth} deep"
+
+
+def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
+    ground = selection.ground
+    moment = ground.sight.place.moment
+    filters = [type_filter(ground.sight, name, moment, ground.spec, ground.inside) for name in step.types]
+    names = sorted({name for each in filters for name in each.names})
+    digests = {type_digest(name) for name in names}
+    instances = {node for each in filters for node in each.instances}
+    came = list(selection.found.values())
+    selection.keep(lambda node, seen: seen if seen.row.type in digests or node in instances else None)
+    if not selection.found:
+        selection.unheard += types_unheard_of(ground.sight, step.types, came)
+    wider = [name for name in names if name not in step.types]
+    return f"with {', '.join(wider)}" if wider else ""
+
+
+def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:
+    ground = selection.ground
+    spans = step.spans()
+
+    def fitting(node: int, seen: SeenVersion) -> Iterator[SeenVersion]:
+        known = versions_as_of(ground.sight.tables, node, ground.sight.place.moment.seq)
+        versions = known if ground.superseded else iter((seen,))
+        return (version for version in versions if _in_spans(ground, node, version, spans))
+
+    selection.keep(lambda node, seen: next(fitting(node, seen), None))
+    if not ground.superseded:
+        return "of each world the version that is valid at the view's moment"
+    several = sum(len([*islice(fitting(node, seen), 2)]) > 1 for node, seen in selection.found.items())
+    return f"{several} of them with older versions that fit too: see history" if several else ""
+
+
+def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Interval]) -> bool:
+    during, overlaps, between = (spans.get(name) for name in ("during", "overlaps", "between"))
+    if during is not None and not seen.validity.covers(during):
+        return False
+    if overlaps is not None and not seen.validity.overlaps(overlaps):
+        return False
+    return between is None or is_learned(ground.sight, node, seen, between)
+
+
+def _where_connected(step: query_steps.WhereConnected, selection: Selection) -> str:
+    ground = selection.ground
+    to = None if step.to is None else set(ground.one_with(ground.named(step.to)))
+
+    def connected(node: int) -> bool:
+        arrivals = ground.arrivals(node, (step.type,), step.direction)
+        return any(to is None or arrival.node in to for arrival in arrivals)
+
+    if step.absent:
+        # Worlds that are one are without the edge only if all of them are.
+        without = {node for node in selection.found if not any(map(connected, ground.one_with(node)))}
+        selection.keep(lambda node, seen: seen if node in without else None)
+    else:
+        selection.keep(lambda node, seen: seen if connected(node) else None)
+    return ""
+
+
+def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
+    ground = selection.ground
+    sight = ground.sight
+    world = ground.named(step.world)
+    around = ground.scope
+    scope = Scope(sight.tables, world, sight.place.moment)
+    selection.keep(lambda node, seen: seen if scope.holds(node) and around.sees(node) else None)
+    if around.sees(world):
+        ground.stay_inside(world)
+        return ""
+    return "it lies outside of the world that the query is inside of, which stays the border"
+
+
+def _prefer_summaries(selection: Selection) -> str:
+    """Replace what is summed up by what sums it up, where the first of it stood."""
+    ground = selection.ground
+    summary = type_digest(SUMMARY)
+    before, selection.found = selection.found, {}
+    replaced = 0
+    for node, seen in before.items():
+        summaries = [] if seen.row.type == summary else _summaries_of(ground, node, summary)
+        replaced += bool(summaries)
+        for other, version in summaries or [(node, seen)]:
+            selection.add(other, version)
+    return f"{replaced} summed up" if replaced else ""
+
+
+def _summaries_of(ground: Ground, node: int, summary: bytes) -> list[tuple[int, SeenVersion]]:
+    """The summaries of a world that the query sees: those that were derived from it, and those that contain it."""
+    above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
+    return [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == summary]
+
+
+_SUMMED_BY: Final = (DERIVED_FROM, CONTAINS)
+
+
+def _unify(selection: Selection) -> str:
+    selection.ground.unified = True
+    before, selection.found = selection.found, {}
+    for node, seen in before.items():
+        selection.add(node, seen)
+    joined = len(before) - len(selection.found)
+    return f"{joined} joined with others" if joined else ""
+
+
+def _order(step: query_steps.Order, selection: Selection) -> str:
+    key = _ORDER_KEYS[step.by]
+    # Python's sort keeps equals in the order in which they came, backwards too.
+    in_order = sorted(
+        sorted(selection.found),
+        key=lambda node: key(selection.ground, node, selection.found[node]),
+        reverse=step.descending,
+    )
+    selection.found = {node: selection.found[node] for node in in_order}
+    return ""
+
+
+def _name_of(ground: Ground, seen: SeenVersion) -> str:
+    body = ground.sight.body(seen.row)
+    return "" if body is None else body.name
+
+
+def _type_of(ground: Ground, seen: SeenVersion) -> str:
+    body = ground.sight.body(seen.row)
+    return "" if body is None else body.type
+
+
+_ORDER_KEYS: Final[dict[str, Callable[[Ground, int, SeenVersion], Any]]] = {
+    "log": lambda ground, node, seen: node,
+    "name": lambda ground, node, seen: _name_of(ground, seen).casefold(),
+    "type": lambda ground, node, seen: _type_of(ground, seen),
+    "valid_from": lambda ground, node, seen: seen.validity.start,
+    "valid_to": lambda ground, node, seen: seen.validity.end,
+    "learned": lambda ground, node, seen: seen.row.seq,
+}
+
+
+def _facets(step: query_steps.Facets, selection: Selection) -> str:
+    for name in step.by:
+        values = _FACETS[name]
+        counted = Counter(
+            value for node, seen in selection.found.items() for value in values(selection.ground, node, seen)
+        )
+        selection.facets[name] = dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    return ""
+
+
+def _containers(ground: Ground, node: int) -> list[str]:
+    """The worlds around a world; of a query inside a world, those that it sees."""
+    tables = ground.sight.tables
+    above = containers_at(tables, node, ground.sight.place.moment)
+    return [tables.node(each).lineage.hex() for each in above if ground.scope.sees(each)]
+
+
+_FACETS: Final[dict[str, Callable[[Ground, int, SeenVersion], list[str]]]] = {
+    "type": lambda ground, node, seen: [_type_of(ground, seen)],
+    "world": lambda ground, node, seen: _containers(ground, node),
+    "author": lambda ground, node, seen: [ground.sight.header(seen.row.seq).author],
+    "month": lambda ground, node, seen: [format_time(seen.validity.start)[:_MONTH_CHARACTERS]],
+}

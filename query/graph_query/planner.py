@@ -1,0 +1,242 @@
+"""Asking a query: the planner picks the start set, the operators follow, and the records are made of what is left.
+
+Start sets: from references, from a text, from a vector or from everything, in this order of preference (§4.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worlddb.log.model.clock import monotonic
+from worlddb.log.model.errors import InputError
+from worlddb.projections.tables.reads.asof import Moment
+from worlddb.query.graph_query.composed_search import nearest_worlds
+from worlddb.query.graph_query.operators import Selection, apply, edge_types_unheard_of
+from worlddb.query.graph_query.query_value import At, Query, Start
+from worlddb.query.graph_query.subgraph import Stage, Subgraph
+from worlddb.query.graph_query.traversal import Ground
+from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
+from worlddb.query.reads import build
+from worlddb.query.reads.identity import Classes
+from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.reads.window import Window
+from worlddb.query.recall.answer import joined, rewrites_unseen
+from worlddb.query.recall.candidates import Gate
+from worlddb.query.recall.fusion import CONVEX
+from worlddb.query.recall.ranking import WIDE_ALONE, by_meaning
+from worlddb.query.recall.recall import NO_VECTORS, recall
+from worlddb.query.recall.request import Request
+from worlddb.query.snapshot.valid_period import Choice
+
+_CHOSEN: Final = {
+    "seeds": "seeds come first",
+    "text": "a text comes first",
+    "everything": "there is no text and no vector to compare with",
+}
+"""Why the planner passed over what else was given, by what it chose."""
+
+
+class Ranked(NamedTuple):
+    """The worlds of a ranked start, best first, and what the ranking rests on. There are none of other starts."""
+
+    scores: dict[int, float]
+    exact: bool
+    note: str
+
+
+def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
+    """What a text or a vector finds, in transactions of its own."""
+    if start.composed is not None and start.chosen in ("text", "vector"):
+        return _by_interior(window, start, start.composed)
+    if start.chosen == "text":
+        return _by_text(window, start, Choice(superseded))
+    if start.chosen == "vector":
+        return _by_vector(window, start, Choice(superseded))
+    return Ranked({}, True, "")
+
+
+def begin(start: Start, found: Ranked, selection: Selection) -> str:
+    """Fill a selection with the start set; what a reader of the explanation should know of it."""
+    ground = selection.ground
+    notes = [_passed_over(start)] if start.ignored else []
+    if start.chosen == "seeds":
+        notes += _from_seeds(start.seeds or (), selection)
+    else:
+        nodes = found.scores if start.chosen != "everything" else ground.sight.inhabitants(ground.inside)
+        for node in nodes:
+            seen = ground.seen(node)
+            if seen is not None:
+                selection.add(node, seen)
+    return "; ".join(notes)
+
+
+def _passed_over(start: Start) -> str:
+    """What the planner says of what else was given."""
+    *others, last = start.ignored
+    which = f"{', '.join(others)} and {last} were" if others else f"{last} was"
+    return f"{which} not looked at: {_CHOSEN[start.chosen]}"
+
+
+def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
+    """Seeds that are not valid, or lie outside, are left out, as they would be of any answer."""
+    ground = selection.ground
+    left_out = 0
+    for ref in seeds:
+        node = ground.named(ref)
+        seen = ground.seen(node) if ground.scope.sees(node) else None
+        if seen is None:
+            left_out += 1
+        else:
+            selection.add(node, seen)
+    return [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
+
+
+def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
+    answer = recall(
+        window,
+        Request(
+            text=start.text or "",
+            world=start.world,
+            k=start.k,
+            exact=start.exact,
+            choice=choice,
+            lanes=start.lanes,
+            fusion=CONVEX,
+            asked=window.place.moment.valid,
+        ),
+    )
+    with window.sight() as sight:
+        numbers = [(sight.tables.node_of(bytes.fromhex(hit.ref)), hit.score) for hit in answer.hits]
+    missing = [f"{lane}: {reason}" for lane, reason in answer.unavailable.items()]
+    notes = [answer.note, *missing]
+    scores = {node: score for node, score in numbers if node is not None}
+    return Ranked(scores, answer.exact, "; ".join(note for note in notes if note))
+
+
+def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
+    """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
+    reader, seq = window.reader, window.place.moment.seq
+    by_text = start.chosen == "text"
+    if by_text:
+        query = reader.vector_query(start.text or "", seq, exact=True)
+    else:
+        query = reader.vector_given(start.vector or (), seq, exact=True)
+    if isinstance(query, str):
+        return Ranked({}, True, query)
+    return Ranked(nearest_worlds(window, query, start.world, start.k, pool), True, "")
+
+
+def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
+    exact = start.exact or window.place.is_confined
+    query = window.reader.vector_given(start.vector or (), window.place.moment.seq, exact=exact)
+    if isinstance(query, str):
+        return Ranked({}, exact, query)
+    lane: VectorLane | None = None if exact else window.present_vectors(query, window.reader.head())
+    with window.sight() as sight:
+        top = sight.place.top
+        inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
+        if lane is None:
+            seen = window.exact_vectors(sight, query.space, query.dimension, choice)
+            if not len(seen.vectors):
+                return Ranked({}, exact, NO_VECTORS)
+            lane = ExactVectorLane(seen, query)
+        passing = Gate(sight, inside, choice).passing(partial(by_meaning, lane, wide=WIDE_ALONE), start.k)
+        classes = Classes(sight, window.spec) if window.unify else None
+        new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
+        scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}
+    return Ranked(scores, exact, "")
+
+
+RECORDS: Final = "read what is left"
+"""The last stage, after the operators."""
+
+
+class _Watch:
+    """The stages of a run, with how long each took if that is wanted."""
+
+    def __init__(self, *, timed: bool) -> None:
+        self.stages: list[Stage] = []
+        self._since = monotonic() if timed else None
+
+    def done(self, operator: str, before: int, after: int, note: str = "") -> None:
+        now = None if self._since is None else monotonic()
+        seconds = None if now is None or self._since is None else now - self._since
+        self._since = now
+        self.stages.append(Stage(operator=operator, before=before, after=after, note=note, seconds=seconds))
+
+
+def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
+    """The subgraph that a query comes to through a window; with ``timed``, each stage says how long it took.
+
+    What is ranked is looked up first, since indexes catch up outside of any transaction; the rest is one transaction.
+
+    Raises:
+        UnknownReference, AmbiguousReference: a reference in the query is not known here, or fits several worlds.
+        InputError: the moment lies after the view's, or a vector is not of the space's size.
+    """
+    watch = _Watch(timed=timed)
+    if query.at is not None:
+        window = window.at(_moment(window, query.at))
+    found = ranked(window, query.start, superseded=query.superseded)
+    with window.sight() as sight:
+        top = sight.place.top
+        world = query.start.world
+        inside = top if world is None else named_node(sight, window.spec, world, unify=window.unify)
+        selection = Selection(Ground(sight, window.spec, inside, superseded=query.superseded, unified=window.unify))
+        note = begin(query.start, found, selection)
+        watch.done(str(query.start), 0, len(selection.found), note)
+        for step in query.steps:
+            before = len(selection.found)
+            note = apply(step, selection)
+            watch.done(str(step), before, len(selection.found), note)
+        selection.unheard += edge_types_unheard_of(sight, window.spec, query.edge_types())
+        return _answer(window, selection, found, watch)
+
+
+def _answer(window: Window, selection: Selection, found: Ranked, watch: _Watch) -> Subgraph:
+    """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
+    ground = selection.ground
+    sight, moment = ground.sight, ground.sight.place.moment
+    walked, ends = selection.trail.leading_to(selection.found, ground)
+    refs = {node: sight.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
+    nodes = tuple(build.world_of(sight, node, seen, moment, ground.spec) for node, seen in selection.found.items())
+    edges = tuple(build.edge(sight, arrival.place, arrival.row, moment) for arrival in walked)
+    watch.done(RECORDS, len(nodes), len(nodes))
+    return Subgraph(
+        nodes=nodes,
+        edges=edges,
+        passed=tuple(refs[node] for node in sorted(ends - selection.found.keys())),
+        scores={refs[node]: found.scores[node] for node in selection.found if node in found.scores},
+        facets=selection.facets,
+        identities=_identities(selection),
+        stages=tuple(watch.stages),
+        exact=found.exact,
+        note=joined((*selection.unheard, found.note or rewrites_unseen(window.spec))),
+    )
+
+
+def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
+    """Which others each world of the answer stands for, if worlds that are one were taken for one."""
+    tables = selection.ground.sight.tables
+    named: dict[str, tuple[str, ...]] = {}
+    for node in selection.found:
+        others = tuple(tables.node(each).lineage.hex() for each in selection.ground.one_with(node)[1:])
+        if others:
+            named[tables.node(node).lineage.hex()] = others
+    return named
+
+
+def _moment(window: Window, at: At) -> Moment:
+    """The moment that a query asks of; no later than what the view knows."""
+    known = window.place.moment
+    with window.reader.snapshot() as snapshot:
+        log = snapshot.log
+        seq = known.seq if at.seq is None else at.seq
+        seq = seq if at.ingested is None else log.seq_at(at.ingested)
+        if seq > known.seq:
+            raise InputError(f"The query is as of commit {seq}, and the view knows {known.seq}", "Ask a later view")
+        given = at.ingested if at.seq is None else (log.header(seq).ingest_time if seq else 0)
+    default = known.valid if given is None else given
+    return Moment(seq, default if at.valid is None else at.valid)

@@ -1,0 +1,214 @@
+"""The operators of a query as frozen values, checked when they are made, whether by a call or from JSON.
+
+Each takes the set of worlds that the one before it left. What they do is in ``operators.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
+from worlddb.log.model.times import ALWAYS, FOREVER, Interval, format_time
+from worlddb.query.references import as_ref
+from worlddb.query.snapshot.valid_period import Span, span_of
+
+SpanValue: TypeAlias = tuple[int | None, int | None]
+"""A span of time in microseconds; ``None`` is an open end."""
+
+WAYS: Final = ("out", "in", "both")
+ORDER_KEYS: Final = ("log", "name", "type", "valid_from", "valid_to", "learned")
+FACETS: Final = ("type", "world", "author", "month")
+
+MAX_DEPTH: Final = 10_000
+"""How many edges one traversal may follow one after another."""
+MAX_LIMIT: Final = 1_000_000
+MAX_SHOWN_DIGITS: Final = 12
+
+
+class _Step(msgspec.Struct, frozen=True, tag_field="op", forbid_unknown_fields=True):
+    """An operator; its tag in JSON is the name of the method that adds it."""
+
+
+class Traverse(_Step, frozen=True, tag="traverse"):
+    """Go on to what edges of some types lead to (none named: all but ``contains``), up to ``depth`` edges away.
+
+    The worlds that it began from are left behind, unless ``keep``.
+    """
+
+    types: tuple[str, ...] = ()
+    depth: int = 1
+    direction: str = "out"
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.types:
+            checked_text(name, "an edge type", MAX_TYPE_BYTES, empty=False)
+        checked_number(self.depth, "depth", 1, MAX_DEPTH)
+        _one_of(self.direction, "direction", WAYS)
+
+    def __str__(self) -> str:
+        steps = "" if self.depth == 1 else f", up to {self.depth} edges"
+        kept = ", keep those it began from" if self.keep else ""
+        return f"traverse {_names(self.types)}{_ways(self.direction)}{steps}{kept}"
+
+
+class FilterType(_Step, frozen=True, tag="filter_type"):
+    """Keep worlds of any of some types, with their subtypes and instances."""
+
+    types: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.types:
+            raise InputError("filter_type names no type", "Name one or more")
+        for name in self.types:
+            checked_text(name, "a type", MAX_TYPE_BYTES, empty=False)
+
+    def __str__(self) -> str:
+        return f"filter_type {' or '.join(self.types)}"
+
+
+class FilterTime(_Step, frozen=True, tag="filter_time"):
+    """Keep worlds with a version that is valid in a span, or of which something was learned in one."""
+
+    during: SpanValue | None = None
+    overlaps: SpanValue | None = None
+    between: SpanValue | None = None
+
+    def __post_init__(self) -> None:
+        if self.during is not None and self.overlaps is not None:
+            raise InputError("Both during and overlaps were given", "Give one of them")
+        if not self.spans():
+            raise InputError("filter_time was given no span", "Give during=, overlaps= or between=")
+
+    def spans(self) -> dict[str, Interval]:
+        """The spans that were given, by name.
+
+        Raises:
+            InvalidInterval: one holds no instant.
+        """
+        given = {"during": self.during, "overlaps": self.overlaps, "between": self.between}
+        return {name: span_of(span, name) for name, span in given.items() if span is not None}
+
+    def __str__(self) -> str:
+        told = (f"{name} [{format_time(span.start)}, {format_time(span.end)})" for name, span in self.spans().items())
+        return f"filter_time {', '.join(told)}"
+
+
+class WhereConnected(_Step, frozen=True, tag="where_connected"):
+    """Keep worlds that have an edge of a type, whose other end is ``to`` if given; with ``absent``, those without."""
+
+    type: str
+    direction: str = "out"
+    to: str | None = None
+    absent: bool = False
+
+    def __post_init__(self) -> None:
+        checked_text(self.type, "an edge type", MAX_TYPE_BYTES, empty=False)
+        _one_of(self.direction, "direction", WAYS)
+
+    def __str__(self) -> str:
+        other = "" if self.to is None else f", other end {self.to[:MAX_SHOWN_DIGITS]}"
+        return f"where_connected {'not ' if self.absent else ''}{self.type}{_ways(self.direction)}{other}"
+
+
+class InWorld(_Step, frozen=True, tag="in_world"):
+    """Keep what lies inside a world, and from here on look no further than that."""
+
+    world: str
+
+    def __str__(self) -> str:
+        return f"in_world {self.world[:MAX_SHOWN_DIGITS]}"
+
+
+class PreferSummaries(_Step, frozen=True, tag="prefer_summaries"):
+    """Instead of what a summary was made of, or contains, show the summary (paper §6)."""
+
+    def __str__(self) -> str:
+        return "prefer_summaries"
+
+
+class Unify(_Step, frozen=True, tag="unify"):
+    """From here on, take worlds that accepted identities make one for one: one of them is shown, and all are asked."""
+
+    def __str__(self) -> str:
+        return "unify"
+
+
+class Order(_Step, frozen=True, tag="order"):
+    """Sort by a key; worlds that are equal in it are in log order."""
+
+    by: str
+    descending: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of(self.by, "the key of order", ORDER_KEYS)
+
+    def __str__(self) -> str:
+        return f"order by {self.by}{', descending' if self.descending else ''}"
+
+
+class Limit(_Step, frozen=True, tag="limit"):
+    """Keep the first so many."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        checked_number(self.count, "limit", 0, MAX_LIMIT)
+
+    def __str__(self) -> str:
+        return f"limit {self.count}"
+
+
+class Facets(_Step, frozen=True, tag="facets"):
+    """Count the worlds that are here by some of their properties, and leave them as they are."""
+
+    by: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.by:
+            raise InputError("facets names nothing to count by", f"Name some of: {', '.join(FACETS)}")
+        for name in self.by:
+            _one_of(name, "a facet", FACETS)
+
+    def __str__(self) -> str:
+        return f"facets by {', '.join(self.by)}"
+
+
+Step: TypeAlias = (
+    Traverse | FilterType | FilterTime | WhereConnected | InWorld | PreferSummaries | Unify | Order | Limit | Facets
+)
+
+
+def span_value(given: Span | None, what: str) -> SpanValue | None:
+    """A span as a query keeps it."""
+    if given is None:
+        return None
+    start, end = span_of(given, what)
+    return None if start <= ALWAYS else start, None if end >= FOREVER else end
+
+
+def ref_value(given: Any) -> str:
+    """A reference as a query keeps it: hex digits, or the prefix or name that was given.
+
+    Raises:
+        InputError: it is no reference.
+        RefusedError: it is the receipt of a write that was refused.
+    """
+    found = as_ref(given)
+    return found.hex() if isinstance(found, bytes) else found
+
+
+def _one_of(given: object, what: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise InputError(f"{what} is {given!r:.80}", f"Give one of: {', '.join(known)}")
+
+
+def _names(types: tuple[str, ...]) -> str:
+    return ", ".join(types) if types else "every edge but contains"
+
+
+def _ways(direction: str) -> str:
+    return {"out": "", "in": " backwards", "both": " both ways"}[direction]

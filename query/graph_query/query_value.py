@@ -1,0 +1,313 @@
+"""A query as a value: where it starts, what it does, at which moment. It can be printed, compared, sent and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_DIMENSION, checked_number
+from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.projections.indexes.composition import checked_pool
+from worlddb.query.graph_query import query_steps
+from worlddb.query.graph_query.query_steps import MAX_SHOWN_DIGITS, Step
+from worlddb.query.recall.ranking import LANES, TEXT
+from worlddb.query.recall.request import MAX_K
+from worlddb.query.snapshot.valid_period import Span
+
+DEFAULT_K: Final = 10
+_SHOWN_CHARACTERS: Final = 60
+_LARGEST: Final = 3.4028235e38
+_SMALLEST: Final = 1.2e-38
+"""Between these lie the numbers that 32 bits hold in full, as vectors are compared in them."""
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a query starts: from references, else from the ``k`` worlds that answer a text best, else from the ``k``
+    that are nearest to a vector, else from everything; inside ``world`` if one is given.
+
+    ``lanes`` are those that a text is looked up by. ``exact`` ranks by precisely what the view sees. With
+    ``composed``, the start is of worlds with members, by what all of their interior is about: ``attention`` or ``mean``
+    is how that is pooled.
+    """
+
+    seeds: tuple[str, ...] | None = None
+    text: str | None = None
+    vector: tuple[float, ...] | None = None
+    world: str | None = None
+    k: int = DEFAULT_K
+    lanes: tuple[str, ...] = (TEXT,)
+    exact: bool = False
+    composed: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_number(self.k, "k", 1, MAX_K)
+        if not isinstance(self.text, str | None):
+            raise InputError(f"text is {type(self.text).__name__}, not text", "Give it as str")
+        if not self.lanes or any(lane not in LANES for lane in self.lanes):
+            raise InputError(f"lanes is {list(self.lanes)!r:.80}", f"Name some of: {', '.join(LANES)}")
+        if self.vector is not None:
+            _check_vector(self.vector)
+        if self.composed is not None:
+            checked_pool(self.composed)
+
+    @property
+    def chosen(self) -> str:
+        """What the start set is made from: the first that was given of seeds, text and vector, cheapest first."""
+        given = {"seeds": self.seeds is not None, "text": self.text is not None, "vector": self.vector is not None}
+        return next((name for name, is_given in given.items() if is_given), "everything")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """What was given besides, and is not looked at."""
+        given = {"text": self.text is not None, "vector": self.vector is not None}
+        passed_over = [name for name, is_given in given.items() if is_given and name != self.chosen]
+        # How an interior is pooled matters to what is compared with it.
+        is_compared = self.chosen in ("text", "vector")
+        return (*passed_over, *(["composed"] if self.composed is not None and not is_compared else []))
+
+    def __str__(self) -> str:
+        where = "" if self.world is None else f" in {self.world[:MAX_SHOWN_DIGITS]}"
+        exactly = ", exact" if self.exact else ""
+        if self.chosen == "seeds":
+            return f"start from {', '.join(seed[:MAX_SHOWN_DIGITS] for seed in self.seeds or ()) or 'nothing'}{where}"
+        if self.chosen == "text":
+            text = self.text or ""
+            shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+            if self.composed is not None:
+                return f"start from the {self.k} worlds that are most about {shown!r} by {self.composed}{where}"
+            return f"start from the {self.k} best for {shown!r} by {', '.join(self.lanes)}{where}{exactly}"
+        if self.chosen == "vector":
+            what = "nearest" if self.composed is None else f"worlds that are as a whole nearest by {self.composed}"
+            return f"start from the {self.k} {what} to a vector of {len(self.vector or ())} numbers{where}{exactly}"
+        return f"start from everything{where}"
+
+
+class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An earlier moment than the view's, on either axis or both; times in microseconds."""
+
+    ingested: int | None = None
+    seq: int | None = None
+    valid: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ingested is not None and self.seq is not None:
+            raise InputError("Both ingested and seq were given", "Give one of them")
+        if self.ingested is None and self.seq is None and self.valid is None:
+            raise InputError("as_of was given no moment", "Give ingested=, seq= or valid=")
+        if self.seq is not None:
+            checked_number(self.seq, "seq", 0, HIGHEST_SEQ)
+
+    def __str__(self) -> str:
+        told = [] if self.seq is None else [f"commit {self.seq}"]
+        told += [] if self.ingested is None else [f"known at {format_time(self.ingested)}"]
+        told += [] if self.valid is None else [f"true at {format_time(self.valid)}"]
+        return f"as of {', '.join(told)}"
+
+
+class Chain:
+    """The operators as methods. Each returns the query with one more; none changes the query that it is called on."""
+
+    __slots__ = ()
+
+    def _then(self, step: Step) -> Self:
+        return self._changed(lambda query: msgspec.structs.replace(query, steps=(*query.steps, step)))
+
+    def _changed(self, change: Any) -> Self:
+        raise AssertionError(f"{type(self).__name__} is no query")
+
+    def traverse(self, *types: str, depth: int = 1, direction: str = "out", keep: bool = False) -> Self:
+        """Go on to what edges of ``types`` lead to, up to ``depth`` edges away; no type: all but ``contains``.
+
+        The worlds that it began from are left behind, unless ``keep``. Of a query inside a world, only edges whose type
+        crosses worlds (``refers_to``) lead out of it, and only in their own direction.
+        """
+        return self._then(query_steps.Traverse(types, depth, direction, keep))
+
+    def filter_type(self, *types: str) -> Self:
+        """Keep worlds of any of the types, with their subtypes and instances."""
+        return self._then(query_steps.FilterType(types))
+
+    def filter_time(
+        self, *, during: Span | None = None, overlaps: Span | None = None, between: Span | None = None
+    ) -> Self:
+        """Keep worlds with a version that is valid throughout ``during``, at some instant of ``overlaps``, or of which
+        something was learned ``between`` two ingest times.
+
+        Of what the query sees: by default the version that is valid at its moment, after :meth:`include_superseded`
+        any, and then the newest that fits is shown.
+        """
+        return self._then(
+            query_steps.FilterTime(
+                query_steps.span_value(during, "during"),
+                query_steps.span_value(overlaps, "overlaps"),
+                query_steps.span_value(between, "between"),
+            )
+        )
+
+    def where_connected(self, type: str, direction: str = "out", to: Any = None, *, absent: bool = False) -> Self:
+        """Keep worlds with an edge of a type, whose other end is ``to`` if it is given; ``absent``: those without."""
+        other = None if to is None else query_steps.ref_value(to)
+        return self._then(query_steps.WhereConnected(type, direction, other, absent))
+
+    def in_world(self, world: Any) -> Self:
+        """Keep what lies inside a world, and from here on look no further than that."""
+        return self._then(query_steps.InWorld(query_steps.ref_value(world)))
+
+    def prefer_summaries(self) -> Self:
+        """Show a world of type ``Summary`` instead of what it was ``derived_from`` or contains.
+
+        To see the details after all, traverse ``derived_from`` or ``contains`` from there.
+        """
+        return self._then(query_steps.PreferSummaries())
+
+    def unify(self) -> Self:
+        """From here on, take worlds that accepted identities make one for one.
+
+        The first of them that fits is shown, and the edges of all are followed.
+        """
+        return self._then(query_steps.Unify())
+
+    def order(self, by: str, *, descending: bool = False) -> Self:
+        """Sort by ``log``, ``name``, ``type``, ``valid_from``, ``valid_to`` or ``learned``; ties in log order."""
+        return self._then(query_steps.Order(by, descending))
+
+    def limit(self, count: int) -> Self:
+        """Keep the first ``count``."""
+        return self._then(query_steps.Limit(count))
+
+    def facets(self, *by: str) -> Self:
+        """Count what is here by ``type``, ``world``, ``author`` or ``month`` (in which it began to be valid)."""
+        return self._then(query_steps.Facets(by))
+
+    def as_of(self, *, ingested: TimeLike | None = None, seq: int | None = None, valid: TimeLike | None = None) -> Self:
+        """Ask all of the query of an earlier moment, wherever in the chain this stands.
+
+        ``valid`` defaults to the time of ``ingested`` or of the commit ``seq``, and those to the view's commit.
+        """
+        at = At(
+            ingested=None if ingested is None else parse_time(ingested, "ingested"),
+            seq=seq,
+            valid=None if valid is None else parse_time(valid, "valid"),
+        )
+        return self._changed(lambda query: msgspec.structs.replace(query, at=at))
+
+    def include_superseded(self) -> Self:
+        """Also see worlds and edges that are not valid at the moment, wherever in the chain this stands."""
+        return self._changed(lambda query: msgspec.structs.replace(query, superseded=True))
+
+
+class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A query that can be asked of any view with :meth:`worlddb.View.run`: a start set and a chain of operators.
+
+    It knows no store. References and times are kept as they were understood when it was made.
+    """
+
+    start: Start = Start()
+    query_steps: tuple[Step, ...] = ()
+    at: At | None = None
+    superseded: bool = False
+
+    def edge_types(self) -> tuple[str, ...]:
+        """The types of edges that its operators name, each once."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in _edge_types(step)))
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        seeds: Any = None,
+        text: str | None = None,
+        vector: Iterable[float] | None = None,
+        world: Any = None,
+        k: int = DEFAULT_K,
+        lanes: Sequence[str] = (TEXT,),
+        exact: bool = False,
+        composed: str | None = None,
+    ) -> Query:
+        """A query that starts from references (one or a list), else a text, else a vector, else from everything.
+
+        Raises:
+            InputError: something given is not what it should be.
+        """
+        if isinstance(lanes, str):
+            raise InputError(f"lanes is one text, {lanes!r:.80}, not a list of lanes", f"Give lanes=[{lanes[:40]!r}]")
+        return cls(
+            start=Start(
+                seeds=None if seeds is None else _references(seeds),
+                text=text,
+                vector=None if vector is None else _numbers(vector),
+                world=None if world is None else query_steps.ref_value(world),
+                k=k,
+                lanes=tuple(lanes),
+                exact=exact,
+                composed=composed,
+            )
+        )
+
+    def _changed(self, change: Any) -> Self:
+        changed: Self = change(self)
+        return changed
+
+    def to_json(self) -> str:
+        """The query as one line of JSON; what is at its default is left out.
+
+        Raises:
+            InputError: a text in it has no UTF-8 form (a lone surrogate).
+        """
+        try:
+            return msgspec.json.encode(self).decode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"A text of the query is not valid Unicode: {error.reason}",
+                "Decode the bytes with errors='replace' or correct them at their source",
+            ) from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Query:
+        """The query that :meth:`to_json` wrote.
+
+        Raises:
+            InputError: it is no query; the message names the place.
+        """
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, UnicodeError, TypeError) as error:
+            raise InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
+
+    def __str__(self) -> str:
+        told = [str(self.start), *map(str, self.steps)]
+        told += ["include_superseded"] if self.superseded else []
+        told += [] if self.at is None else [str(self.at)]
+        return " | ".join(told)
+
+
+def _references(given: Any) -> tuple[str, ...]:
+    """One reference or several, each once."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes) and not hasattr(given, "ref")
+    return tuple(dict.fromkeys(query_steps.ref_value(seed) for seed in (given if several else (given,))))
+
+
+def _numbers(given: Iterable[float]) -> tuple[float, ...]:
+    try:
+        return tuple(float(number) for number in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"vector is no list of numbers: {error}", "Give floats, as many as the space has") from None
+
+
+def _check_vector(vector: tuple[float, ...]) -> None:
+    if not 1 <= len(vector) <= MAX_DIMENSION:
+        raise InputError(f"vector has {len(vector):,} numbers", f"Give 1 to {MAX_DIMENSION:,}")
+    wrong = next((place for place, number in enumerate(vector) if not abs(number) <= _LARGEST), None)
+    if wrong is not None:
+        raise InputError(f"vector[{wrong}] is {vector[wrong]}", "Give finite numbers, as 32 bits hold them")
+    if all(abs(number) < _SMALLEST for number in vector):
+        raise InputError("vector is zero everywhere, so that nothing is near it", "Give one that has a direction")
+
+
+def _edge_types(step: Step) -> tuple[str, ...]:
+    if isinstance(step, query_steps.Traverse):
+        return step.types
+    return (step.type,) if isinstance(step, query_steps.WhereConnected) else ()

@@ -1,0 +1,135 @@
+"""What a query sees of worlds and edges, and which way edges let it walk (law 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.query.reads import identity
+from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.snapshot.containment import Scope
+from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Sight
+
+
+class Arrival(NamedTuple):
+    """An edge that was walked, from which end to which, and the version that is seen at the far one."""
+
+    place: EdgePlace
+    row: EdgeRow
+    origin: int
+    node: int
+    seen: SeenVersion
+
+
+class Ground:
+    """What a query looks at: the view's tables, the world that it is inside, and who is one with whom.
+
+    An edge leads to a world that is inside, or, if its type crosses worlds, from its source to its target wherever that
+    is. So each step out of a world is one that was written down in it, however far the walk has come.
+    """
+
+    def __init__(self, sight: Sight, spec: Spec, inside: int, *, superseded: bool, unified: bool = False) -> None:
+        self.sight = sight
+        self.spec = spec
+        self.superseded = superseded
+        self._shows_closed = superseded or not spec.hides_closed
+        self._choice = Choice(self._shows_closed)
+        self._classes: dict[int, tuple[int, ...]] = {}
+        self.unified = unified
+        """True if worlds that accepted proposals make one count as one: from the start in a view that sees them so."""
+        self.stay_inside(inside)
+
+    def stay_inside(self, world: int) -> None:
+        """Look no further than a world from here on."""
+        self.inside = world
+        self.scope = Scope(self.sight.tables, world, self.sight.place.moment)
+        self._classes = {}
+
+    def seen(self, node: int) -> SeenVersion | None:
+        """The version of a world that the query shows: the valid one, else, if closed ones are seen, the newest."""
+        return self._choice.seen(self.sight.tables, node, self.sight.place.moment)
+
+    def one_with(self, node: int) -> tuple[int, ...]:
+        """The worlds that count as one with a world, itself first; none but itself before :attr:`unified` is set."""
+        if not self.unified:
+            return (node,)
+        known = self._classes.get(node)
+        if known is None:
+            members = identity.class_of(self.sight, node, self.sight.place.moment.seq, self.spec)
+            known = (node, *(each for each in members if each != node and self.scope.sees(each)))
+            self._classes[node] = known
+        return known
+
+    def named(self, ref: str) -> int:
+        """The node of a world that a query names; a name that worlds of one identity share is no ambiguity."""
+        return named_node(self.sight, self.spec, ref, unify=self.unified)
+
+    def arrivals(self, node: int, types: Sequence[str], direction: str) -> Iterator[Arrival]:
+        """Where the edges of a world lead, in log order; without types, those of every type but ``contains``.
+
+        Where worlds that are one count as one, the edges that make them so lead nowhere.
+        """
+        moment = self.sight.place.moment
+        for place, row in self._edges(node, types, direction):
+            if self.unified and self.sight.tables.type_name(place.type) in self.spec.identity_types:
+                continue
+            if not (edge_known(row, moment.seq) if self._shows_closed else self._is_seen(place, row)):
+                continue
+            forwards = place.source == node
+            other = row.target if forwards else place.source
+            if not self.scope.sees(other) and not (forwards and self._crosses(place, row)):
+                continue
+            seen = self.seen(other)
+            if seen is not None:
+                yield Arrival(place, row, node, other, seen)
+
+    def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
+        tables, seq = self.sight.tables, self.sight.place.moment.seq
+        codes: Iterable[int | None] = [tables.type_code(name) for name in types] if types else [None]
+        found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
+        for code, name in zip(codes, types or [""], strict=True):
+            if name and code is None:
+                continue
+            sides = [tables.outgoing(node, code, known_by=seq)] if direction != "in" else []
+            if direction != "out":
+                sides.append(tables.incoming(node, code, known_after=seq, known_by=seq))
+            for side in sides:
+                found.update({place.edge: (place, row) for place, row in side})
+        kept = (number for number in sorted(found) if types or found[number][0].type != CONTAINS_CODE)
+        return [found[number] for number in kept]
+
+    def _is_seen(self, place: EdgePlace, row: EdgeRow) -> bool:
+        return edge_seen(self.sight.tables, place, row, self.sight.place.moment)
+
+    def _crosses(self, place: EdgePlace, row: EdgeRow) -> bool:
+        name = self.sight.tables.type_name(place.type)
+        return name in self.spec.crossing_types and holds(self.sight, self.spec, name, "cross_worlds", row.home)
+
+
+class Trail:
+    """The edges that were walked, by where they led."""
+
+    def __init__(self) -> None:
+        self._into: dict[int, dict[int, Arrival]] = {}
+
+    def add(self, arrival: Arrival) -> None:
+        self._into.setdefault(arrival.node, {})[arrival.place.edge] = arrival
+
+    def leading_to(self, nodes: Iterable[int], ground: Ground) -> tuple[list[Arrival], set[int]]:
+        """The walked edges that lie on a way to some worlds, in log order, and every world on those ways."""
+        pending = [each for node in nodes for each in ground.one_with(node)]
+        passed = set(pending)
+        edges: dict[int, Arrival] = {}
+        while pending:
+            for number, arrival in self._into.get(pending.pop(), {}).items():
+                edges[number] = arrival
+                for origin in ground.one_with(arrival.origin):
+                    if origin not in passed:
+                        passed.add(origin)
+                        pending.append(origin)
+        ends = {end for arrival in edges.values() for end in (arrival.origin, arrival.node)}
+        return [edges[number] for number in sorted(edges)], ends

@@ -1,0 +1,162 @@
+"""The log as a person reads it: who committed what, when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Body, Details
+from worlddb.log.model.clock import monotonic, pause
+from worlddb.log.model.ids import LINEAGE_BYTES
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import LoggedBlobs
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.visible import Place, Sight
+
+PAGE = 256
+POLL_SECONDS = 0.02
+"""How often a follower looks for news: one read of the log's head, without a lock."""
+_NO_REFS = ("nonce", "digest")
+"""Bytes of an event that name nothing."""
+
+
+_PLACES = ("nonce", "body", "details", "secret", "vector", "model")
+"""What says where in its commit a text is: it would tell how much else the commit holds."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event, with its commit. ``data`` holds the event's own fields, ids in hex; texts are what is left of them."""
+
+    seq: int
+    index: int
+    ingested_at: int
+    author: str
+    event: str
+    refs: tuple[str, ...]
+    name: str
+    text: str
+    why: str
+    data: dict[str, Any]
+
+
+def journal(
+    reader: Reader, first: int, last: int, ref: str | None = None, *, place: Place | None = None
+) -> Iterator[Entry]:
+    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it.
+
+    With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
+    ``index`` counts what is shown of its commit.
+    """
+    for start in range(max(1, first), last + 1, PAGE):
+        entries: list[Entry] = []
+        with reader.snapshot() as snapshot:
+            tables = None if place is None or not place.is_confined else Sight(snapshot, place).tables
+            for seq in range(start, min(start + PAGE, last + 1)):
+                entries.extend(commit_entries(snapshot.log, seq, ref, tables))
+        yield from entries
+
+
+def followed(reader: Reader, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
+    """The events of commit ``first`` and all later ones, as they are committed by whatever process.
+
+    Ends when nothing has been committed for ``patience_seconds`` (``None``: never).
+    """
+    waiting_since = monotonic()
+    while True:
+        with reader.snapshot() as snapshot:
+            head = snapshot.log.head().seq
+        if head >= first:
+            yield from journal(reader, first, head, ref)
+            first, waiting_since = head + 1, monotonic()
+            continue
+        left = None if patience_seconds is None else waiting_since + patience_seconds - monotonic()
+        if left is not None and left <= 0:
+            return
+        pause(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+
+
+def _shown(tables: TableReads, events: Iterable[ev.Event]) -> Iterator[ev.Event]:
+    """The events that name something, and nothing that the tables do not have.
+
+    That a world was closed or erased is its own affair, and shown without what the event says of others.
+    """
+    for event in events:
+        if isinstance(event, ev.Erased):
+            # Texts about the world may have stood in edges from outside, and equal texts in other worlds.
+            event = msgspec.structs.replace(event, blobs=[], everywhere=False)
+        elif isinstance(event, ev.Closed | ev.Ended) and event.by and tables.node_of(event.by) is None:
+            event = msgspec.structs.replace(event, by=b"")
+        named = _ids(event)
+        if named and all(_is_there(tables, identifier) for identifier in named):
+            yield event
+
+
+def _is_there(tables: TableReads, identifier: bytes) -> bool:
+    if len(identifier) == LINEAGE_BYTES:
+        return tables.node_of(identifier) is not None
+    return tables.place_of(identifier) is not None or tables.proposal(identifier) is not None
+
+
+def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None) -> Iterator[Entry]:
+    """The events of one commit; with ``ref`` only those that name it, with ``tables`` only of what these have."""
+    header, events = log.header(seq), log.events(seq)
+    blobs = LoggedBlobs(log, seq, events)
+    for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):
+        refs = named_by(event)
+        if ref is None or ref in refs:
+            yield _entry(seq, index, header.ingest_time, header.author, event, refs, blobs)
+
+
+def named_by(event: ev.Event) -> tuple[str, ...]:
+    """The lineages, edges and proposals that an event names, in the order of its fields."""
+    return tuple(identifier.hex() for identifier in _ids(event))
+
+
+def _ids(event: ev.Event) -> list[bytes]:
+    values = (getattr(event, name) for name in event.__struct_fields__ if name not in _NO_REFS)
+    return [value for value in values if isinstance(value, bytes) and len(value) >= LINEAGE_BYTES]
+
+
+def _entry(
+    seq: int, index: int, time: int, author: str, event: Any, refs: tuple[str, ...], blobs: LoggedBlobs
+) -> Entry:
+    body = blobs.body(event.body) if hasattr(event, "body") else None
+    position = getattr(event, "details", ev.NONE)
+    details = blobs.details(position) if position != ev.NONE else None
+    data = {
+        name: _plain(value)
+        for name in event.__struct_fields__
+        for value in (getattr(event, name),)
+        if name not in _PLACES
+    }
+    return Entry(
+        seq=seq,
+        index=index,
+        ingested_at=time,
+        author=author,
+        event=str(type(event).__struct_config__.tag),
+        refs=refs,
+        name=_named(event, body, details),
+        text=body.content if isinstance(body, Body) else "",
+        why=details.why if isinstance(details, Details) else "",
+        data=data,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A field of an event, ids in hex."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _named(event: Any, body: Body | None, details: Details | None) -> str:
+    if body is not None:
+        return body.name
+    if isinstance(event, ev.Named) and details is not None:
+        return details.aliases[event.position]
+    return ""

@@ -1,0 +1,285 @@
+"""Blame: which commit made each field and each edge of a world what it is, and who made it, when and why.
+
+A lineage on both time axes: its versions, and when each of their ends was learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.ids import short
+from worlddb.log.model.times import FOREVER, Interval, format_time
+from worlddb.projections.tables.reads.asof import (
+    Moment,
+    SeenVersion,
+    alias_known,
+    closed_by,
+    edge_closed_by,
+    edge_known,
+    edge_validity,
+    newest_version,
+    version_at,
+    versions_as_of,
+)
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import (
+    CLOSING_KEY,
+    CLOSING_PREFIX,
+    CLOSING_VERSION,
+    CONTAINS_CODE,
+    TIME,
+    EdgePlace,
+    EdgeRow,
+)
+from worlddb.query.reads import build
+from worlddb.query.records import records
+from worlddb.query.records.records import Valid
+from worlddb.query.snapshot.valid_period import Period
+from worlddb.query.snapshot.visible import Sight
+
+
+def history(
+    sight: Sight, node: int, *, between: Interval | None = None, period: Period | None = None
+) -> list[records.Version]:
+    """The versions known at the sight's commit, oldest first, with the validity that they have there.
+
+    With ``between``, those of which something was learned in that span of ingest time: the version itself, or an end
+    of it. With ``period``, those that are valid in it.
+    """
+    seq = sight.place.moment.seq
+    found = [seen for seen in versions_as_of(sight.tables, node, seq) if period is None or period.admits(seen.validity)]
+    if between is not None:
+        found = [seen for seen in found if is_learned(sight, node, seen, between)]
+    return [build.version(sight, node, seen) for seen in reversed(found)]
+
+
+def timeline(sight: Sight, node: int) -> list[records.Learned]:
+    """Everything that was learned about when the versions of a lineage are valid, in log order."""
+    learned = [
+        (seq, seen, end)
+        for seen in versions_as_of(sight.tables, node, sight.place.moment.seq)
+        for seq, end in _ends(sight.tables, node, seen, sight.place.moment.seq)
+    ]
+    return [_record(sight, node, *step) for step in sorted(learned, key=lambda step: (step[0], step[1].number))]
+
+
+def why_closed(sight: Sight, node: int, seq: int) -> str:
+    """The reason of the commit that closed a version: for retiring it, for what replaced it, for its successor."""
+    tables = sight.tables
+    reasons = list(sight.reasons(seq, tables.node(node).lineage))
+    edges = ((row.seq, row.details) for _, row in tables.incoming(node))
+    versions = ((row.seq, row.details) for _, row in tables.version_rows(node))
+    given = (sight.details(*made).why for made in (*edges, *versions) if made[0] == seq)
+    return next((why for why in (*reasons, *given) if why), "")
+
+
+def is_learned(sight: Sight, node: int, seen: SeenVersion, between: Interval) -> bool:
+    """True if a version was written in a span of ingest time, or something was learned of its end then."""
+    steps = _ends(sight.tables, node, seen, sight.place.moment.seq)
+    return any(between.contains(sight.header(seq).ingest_time) for seq, _ in steps)
+
+
+def _ends(tables: TableReads, node: int, seen: SeenVersion, seq: int) -> list[tuple[int, int]]:
+    """The commits up to ``seq`` that changed what was known of a version's end, and that end; first its own commit."""
+    if not seen.row.closed:
+        return [(seen.row.seq, seen.row.valid_to)]
+    prefix = CLOSING_PREFIX.pack(CLOSING_VERSION, node, seen.number)
+    newest_first: list[tuple[int, int]] = []
+    upto = seq
+    while found := tables.closings.last(prefix, CLOSING_KEY.pack(CLOSING_VERSION, node, seen.number, upto)):
+        at = int(CLOSING_KEY.unpack(found[0])[-1])
+        newest_first.append((at, int(TIME.unpack_from(found[1])[0])))
+        upto = at - 1
+    return newest_first[::-1]
+
+
+def _record(sight: Sight, node: int, seq: int, seen: SeenVersion, end: int) -> records.Learned:
+    is_written = seq == seen.row.seq
+    header = sight.header(seq)
+    return records.Learned(
+        number=seen.number,
+        change="written" if is_written else "closed",
+        valid=records.Valid(seen.row.valid_from, end),
+        seq=seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=sight.details(seq, seen.row.details).why if is_written else why_closed(sight, node, seq),
+    )
+
+
+TEXT_FIELDS: Final = ("type", "name", "content")
+
+
+class BlamedField(msgspec.Struct, frozen=True, kw_only=True):
+    """A field with its value, and the commit that gave it this value: who, when and why.
+
+    ``field`` is ``type``, ``name``, ``content``, ``alias``, ``valid_from``, ``valid_to``, ``ended`` or ``container``;
+    ``ref`` is the container's reference, and empty for the others. ``version`` is the number of the version that first
+    had the value, 0 for what belongs to no version.
+    """
+
+    field: str
+    value: str
+    ref: str
+    version: int
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
+class BlamedEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge, and the commit that wrote it. ``closed`` is the commit that ended its validity, 0 if none did."""
+
+    ref: str
+    type: str
+    source: str
+    target: str
+    name: str
+    valid: Valid
+    closed: int
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
+class Blame(msgspec.Struct, frozen=True, kw_only=True):
+    """A world's fields and edges with the commits that they came from; ``number`` is the version that is looked at."""
+
+    ref: str
+    number: int
+    fields: tuple[BlamedField, ...]
+    edges: tuple[BlamedEdge, ...]
+
+
+def blame(sight: Sight, node: int, moment: Moment) -> Blame:
+    """The blame of the version in force at a moment, else of the newest.
+
+    Raises:
+        UnknownReference: there is no version yet.
+    """
+    seen = version_at(sight.tables, node, moment) or newest_version(sight.tables, node, moment.seq)
+    if seen is None:
+        raise UnknownReference("The world was not known yet", "Look at a later view")
+    found = _Blaming(sight, node, moment)
+    return Blame(
+        ref=sight.tables.node(node).lineage.hex(),
+        number=seen.number,
+        fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers()),
+        edges=tuple(found.edges()),
+    )
+
+
+class _Blaming:
+    """One world at one moment."""
+
+    def __init__(self, sight: Sight, node: int, moment: Moment) -> None:
+        self._sight = sight
+        self._tables = sight.tables
+        self._node = node
+        self._moment = moment
+
+    def texts(self, seen: SeenVersion) -> Iterator[BlamedField]:
+        """Type, name and content, each with the first of the versions that have had the value ever since."""
+        body = self._sight.body(seen.row)
+        if body is None:
+            return
+        first = dict.fromkeys(TEXT_FIELDS, seen)
+        unchanged = set(TEXT_FIELDS)
+        for older in versions_as_of(self._tables, self._node, self._moment.seq):
+            if older.number >= seen.number:
+                continue
+            text = self._sight.body(older.row)
+            unchanged = {field for field in unchanged if _same(text, body, field)}
+            if not unchanged:
+                break
+            first.update(dict.fromkeys(unchanged, older))
+        for field in TEXT_FIELDS:
+            origin = first[field]
+            yield self._field(field, getattr(body, field), origin.row.seq, self._reason(origin), version=origin.number)
+
+    def aliases(self) -> Iterator[BlamedField]:
+        for _, row in self._tables.aliases(self._node):
+            if alias_known(row, self._moment.seq):
+                details = self._sight.details(row.seq, row.details)
+                for text in details.aliases[row.position : row.position + 1]:
+                    yield self._field("alias", text, row.seq, details.why)
+
+    def validity(self, seen: SeenVersion) -> Iterator[BlamedField]:
+        """Both ends, and whether the lineage takes further versions."""
+        begins, ends = seen.validity
+        yield self._field("valid_from", format_time(begins), seen.row.seq, self._reason(seen), version=seen.number)
+        closed = closed_by(self._tables, self._node, seen.number, seen.row, self._moment.seq)
+        if closed or ends != FOREVER:
+            why = why_closed(self._sight, self._node, closed) if closed else self._reason(seen)
+            yield self._field("valid_to", format_time(ends), closed or seen.row.seq, why, version=seen.number)
+        ended = self._tables.node(self._node).ended
+        if 0 < ended <= self._moment.seq:
+            yield self._field("ended", "yes", ended, why_closed(self._sight, self._node, ended))
+
+    def containers(self) -> Iterator[BlamedField]:
+        for place, row in self._tables.incoming(self._node, CONTAINS_CODE, known_by=self._moment.seq):
+            if edge_known(row, self._moment.seq):
+                why = self._sight.details(row.seq, row.details).why
+                ref = self._tables.node(place.source).lineage.hex()
+                yield self._field("container", self._name(place.source), row.seq, why, ref=ref)
+
+    def edges(self) -> Iterator[BlamedEdge]:
+        """Those in both directions, in log order; what a world contains is told by its members."""
+        tables, seq, found = self._tables, self._moment.seq, dict[int, tuple[EdgePlace, EdgeRow]]()
+        outgoing = tables.outgoing(self._node, known_by=seq)
+        for place, row in (*outgoing, *tables.incoming(self._node, known_by=seq)):
+            if place.type != CONTAINS_CODE and edge_known(row, self._moment.seq):
+                found[place.edge] = place, row
+        for number in sorted(found):
+            place, row = found[number]
+            other = row.target if place.source == self._node else place.source
+            yield self._edge(place, row, other)
+
+    def _edge(self, place: EdgePlace, row: EdgeRow, other: int) -> BlamedEdge:
+        tables, header = self._tables, self._sight.header(row.seq)
+        return BlamedEdge(
+            ref=row.edge.hex(),
+            type=tables.type_name(place.type),
+            source=tables.node(place.source).lineage.hex(),
+            target=tables.node(row.target).lineage.hex(),
+            name=self._name(other),
+            valid=Valid(*edge_validity(tables, place, row, self._moment.seq)),
+            closed=edge_closed_by(tables, place, row, self._moment.seq),
+            seq=row.seq,
+            ingested_at=header.ingest_time,
+            author=header.author,
+            why=self._sight.details(row.seq, row.details).why,
+        )
+
+    def _field(self, field: str, value: str, seq: int, why: str, *, ref: str = "", version: int = 0) -> BlamedField:
+        header = self._sight.header(seq)
+        return BlamedField(
+            field=field,
+            value=value,
+            ref=ref,
+            version=version,
+            seq=seq,
+            ingested_at=header.ingest_time,
+            author=header.author,
+            why=why,
+        )
+
+    def _reason(self, seen: SeenVersion) -> str:
+        """The reason that was given for a version."""
+        return self._sight.details(seen.row.seq, seen.row.details).why
+
+    def _name(self, node: int) -> str:
+        seen = newest_version(self._tables, node, self._moment.seq)
+        body = None if seen is None else self._sight.body(seen.row)
+        return (body.name if body else "") or short(self._tables.node(node).lineage)
+
+
+def _same(one: Body | None, other: Body, field: str) -> bool:
+    return one is not None and getattr(one, field) == getattr(other, field)

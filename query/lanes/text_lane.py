@@ -1,0 +1,123 @@
+"""The text lane: BM25 over names and contents, from the present index or from a scratch one of what a view sees."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import Executor
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from worlddb.projections.indexes.analysis import Term, matched_words, query_terms
+from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
+from worlddb.projections.indexes.tail import Begun
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Sight
+
+
+@lru_cache(maxsize=64)
+def _terms(text: str) -> tuple[Term, ...]:
+    return query_terms(text)
+
+
+def matched(text: str, name: str, content: str) -> list[str]:
+    """The words of a world by which the query found it."""
+    return matched_words(f"{name}\n{content}", _terms(text))
+
+
+class TextLane(Protocol):
+    """Where a recall gets its text hits; ``indexed`` is the commit that its statistics reach to."""
+
+    indexed: int
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """Say that this is going to be searched, so that it may be begun beside other work."""
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        """The best documents of commits up to ``through``, best first, ties in log order."""
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        """The highest score that any document could reach by its words."""
+
+
+class _Asked(NamedTuple):
+    """What a search is asked for."""
+
+    text: str
+    limit: int
+    through: int
+    nodes: Collection[int] | None
+
+
+class PresentTextLane:
+    """The index on disk, and what it has not applied yet as a tail. Whoever has begun a search closes the lane."""
+
+    def __init__(self, follower: TextFollower, head: int, threads: Executor | None) -> None:
+        self._follower = follower
+        self.indexed = head
+        self._threads = threads
+        self._begun: tuple[_Asked, Begun] | None = None
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """As :class:`TextLane` has it, in another thread. One search at a time is begun; another takes its place."""
+        asked = _Asked(text, limit, through, nodes)
+        if self._begun is not None and self._begun[0] == asked:
+            return
+        self.close()
+        if self._threads is not None:
+            begun = self._follower.begin(
+                _terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes, threads=self._threads
+            )
+            self._begun = asked, begun
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        begun = self._begun
+        if begun is not None and begun[0] == (text, limit, through, nodes):
+            self._begun = None
+            return begun[1].found()
+        return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
+
+    def close(self) -> None:
+        """See that no search goes on that was begun."""
+        if self._begun is not None:
+            self._begun[1].settle()
+            self._begun = None
+
+    def prepare(self, *, through: int) -> None:
+        """Let the index catch up, which must not happen inside of a transaction."""
+        self._follower.prepare(head=self.indexed, through=through)
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        return self._follower.ceiling(_terms(text), head=self.indexed, through=through)
+
+
+class ExactTextLane:
+    """A scratch index of precisely what a view sees, built in log order (law 9)."""
+
+    def __init__(self, snapshot: Sight, choice: Choice) -> None:
+        self.indexed = snapshot.place.moment.seq
+        self._index = TextIndex.in_memory()
+        documents = sorted(_visible_documents(snapshot, choice), key=lambda doc: (doc.seq, doc.node))
+        self._index.apply(documents, Marker(b"", self.indexed, b""))
+        # The first look is what makes the index ready for several threads.
+        assert self._index.view is not None
+
+    def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
+        """Nothing: there is little to be searched."""
+
+    def search(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> list[TextHit]:
+        return self._index.search(text, limit=limit, through=through, nodes=nodes)
+
+    def ceiling(self, text: str, *, through: int) -> float:
+        view = self._index.view
+        return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
+
+
+def _visible_documents(snapshot: Sight, choice: Choice) -> Iterator[TextDocument]:
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for node in snapshot.inhabitants():
+        for seen in choice.each(tables, node, moment):
+            body = snapshot.body(seen.row)
+            if body is not None:
+                yield TextDocument(node, seen.number, seen.row.seq, body.name, body.content)

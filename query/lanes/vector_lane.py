@@ -1,0 +1,104 @@
+"""The vector lane: cosines of texts with the query, from the present index or of precisely what a view sees."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from worlddb.projections.indexes.vector_index import VectorFollower
+from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
+from worlddb.projections.indexes.vector_tail import VectorSet
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Sight
+
+if TYPE_CHECKING:
+    from worlddb.projections.indexes.vector_rows import Matrix
+
+
+class VectorQuery(NamedTuple):
+    """A query as a vector of length 1, and the embedding space that it belongs to. The façade makes it (law 12)."""
+
+    space: int
+    dimension: int
+    vector: Matrix
+    name: str
+    """What the space is called."""
+    model: str
+    """What made its vectors."""
+
+
+class VectorLane(Protocol):
+    """Where a recall gets its vector hits."""
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        """The nearest vectors, best first, ties in log order; a version may have several."""
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
+
+    def weighing(self, stating: float) -> VectorLane:
+        """The same lane, in which a text that is nothing but statements is nearer by so much, and others by less."""
+
+
+class PresentVectorLane:
+    """The index of a space, up to the store's head; with ``before``, only worlds with lower numbers than that."""
+
+    def __init__(
+        self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None, *, stating: float = 0.0
+    ) -> None:
+        self._follower = follower
+        self._head = head
+        self._query = query
+        self._before = before
+        self._stating = stating
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        asked, before = self._query.vector, self._before
+        return self._follower.find(
+            asked, head=self._head, limit=limit, nodes=nodes, before=before, stating=self._stating
+        )
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        return self._follower.scores(self._query.vector, pairs, head=self._head, stating=self._stating)
+
+    def weighing(self, stating: float) -> VectorLane:
+        return PresentVectorLane(self._follower, self._head, self._query, self._before, stating=stating)
+
+
+class SeenVectors:
+    """The vectors of precisely what a view sees, as far as they were recorded by its commit (law 9).
+
+    ``pending`` counts the texts that are seen and have no vector yet.
+    """
+
+    def __init__(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> None:
+        tables, moment = snapshot.tables, snapshot.place.moment
+        self.pending = 0
+        rows: list[VectorRow] = []
+        for node in snapshot.inhabitants():
+            for seen in choice.each(tables, node, moment):
+                stored = snapshot.vector(space, node, seen.number)
+                if stored is not None:
+                    rows.append(stored)
+                else:
+                    body = snapshot.body(seen.row)
+                    self.pending += body is not None and bool(body.content)
+        self.vectors = VectorSet(rows, dimension)
+
+
+class ExactVectorLane:
+    """Every vector that is seen, compared with the query one by one."""
+
+    def __init__(self, seen: SeenVectors, query: VectorQuery, *, stating: float = 0.0) -> None:
+        self._seen = seen
+        self._query = query
+        self._stating = stating
+
+    def search(self, *, limit: int, nodes: Collection[int] | None = None) -> list[VectorHit]:
+        return self._seen.vectors.search(self._query.vector, limit, nodes, stating=self._stating)
+
+    def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        return self._seen.vectors.scores(self._query.vector, pairs, stating=self._stating)
+
+    def weighing(self, stating: float) -> VectorLane:
+        return ExactVectorLane(self._seen, self._query, stating=stating)

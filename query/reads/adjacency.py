@@ -1,0 +1,133 @@
+"""The members of a world.
+
+The edges of worlds, as a moment or a span sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_text
+from worlddb.projections.tables.reads.asof import edge_known, edge_validity
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
+from worlddb.query.reads import build
+from worlddb.query.reads.identity import Classes
+from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.reads.window import Window
+from worlddb.query.records import records
+from worlddb.query.snapshot.valid_period import Period, edge_in
+from worlddb.query.snapshot.visible import Sight
+
+PAGE: Final = 512
+"""How many edges one transaction reads before it is given back."""
+
+
+def members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
+    """The members of a world (``None``: the outermost one that is seen), in the order in which they joined.
+
+    Where identities are seen as one, those of all that are one with it, and of each identity the first.
+    """
+    if ref is None or not window.unify:
+        found = _members(window, ref, include_superseded, period)
+    else:
+        every = _one_with(window, ref)
+        found = (world for one in every for world in _members(window, one, include_superseded, period))
+    return _once(window, found) if window.unify else found
+
+
+def _one_with(window: Window, ref: Any) -> list[str]:
+    """References of the worlds that are one with a world that is seen, in log order."""
+    with window.sight() as sight:
+        node = named_node(sight, window.spec, ref, unify=True)
+        one = Classes(sight, window.spec).members(node)
+        return [sight.tables.node(member).lineage.hex() for member in one]
+
+
+def _once(window: Window, worlds: Iterator[records.World]) -> Iterator[records.World]:
+    """The first world of each identity."""
+    met: set[str] = set()
+    for world in worlds:
+        if world.ref not in met:
+            met.update(_one_with(window, world.ref))
+            yield world
+
+
+def _members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
+    after, more = 0, True
+    while more:
+        page: list[records.World] = []
+        with window.sight() as sight:
+            node = sight.place.top if ref is None else named_node(sight, window.spec, ref, unify=window.unify)
+            more = False
+            for read, (place, row) in enumerate(_memberships(sight, node, after), 1):
+                member = _member(window, sight, place, row, include_superseded, period)
+                if member is not None:
+                    page.append(member)
+                after = place.edge
+                if read >= PAGE:
+                    more = True
+                    break
+        yield from page
+
+
+def _memberships(sight: Sight, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """The containment edges that the view's commit knew, from one on."""
+    return sight.tables.outgoing(node, CONTAINS_CODE, after, known_by=sight.place.moment.seq)
+
+
+def _member(
+    window: Window, sight: Sight, place: EdgePlace, row: EdgeRow, include_superseded: bool, period: Period | None
+) -> records.World | None:
+    """The member that an edge leads to, if the read shows it."""
+    tables, moment = sight.tables, sight.place.moment
+    if include_superseded:
+        if not edge_known(row, moment.seq):
+            return None
+    elif not edge_in(tables, place, row, moment, period):
+        return None
+    together = None if period is None else period.along(edge_validity(tables, place, row, moment.seq))
+    return build.world(sight, row.target, moment, window.spec, include_superseded=include_superseded, period=together)
+
+
+DIRECTIONS: Final = ("both", "out", "in")
+
+
+class Asked(NamedTuple):
+    """Which edges are asked for: of a type, in a direction, closed ones too, of a span."""
+
+    type: str | None
+    direction: str
+    include_superseded: bool
+    period: Period | None
+
+    def check(self) -> None:
+        """See that it can be asked at all.
+
+        Raises:
+            InputError: the type is no text, or there is no such direction.
+        """
+        if self.type is not None:
+            checked_text(self.type, "type", MAX_TYPE_BYTES)
+        if self.direction not in DIRECTIONS:
+            raise InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
+
+
+def edges_of(sight: Sight, nodes: Iterable[int], asked: Asked) -> list[records.Edge]:
+    """The edges of any of the worlds, each once, in log order."""
+    tables, moment = sight.tables, sight.place.moment
+    code = None if asked.type is None else tables.type_code(asked.type)
+    if asked.type is not None and code is None:
+        return []
+    found: dict[int, records.Edge] = {}
+    for node in nodes:
+        sides = [tables.outgoing(node, code, known_by=moment.seq)] if asked.direction != "in" else []
+        if asked.direction != "out":
+            sides.append(tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq))
+        for place, row in (pair for side in sides for pair in side):
+            if not edge_known(row, moment.seq):
+                continue
+            if asked.include_superseded or edge_in(tables, place, row, moment, asked.period):
+                found[place.edge] = build.edge(sight, place, row, moment)
+    return [found[number] for number in sorted(found)]

@@ -1,0 +1,319 @@
+"""Rows become records.
+
+Conflicts: which recorded contradictions a read shows, and between what.
+
+The evidence of a proposal as it is shown: who else was considered, as far as whoever reads it may know of them.
+
+What is kept says whom the resolver held against whom by references alone. Names are looked up when the evidence is
+read, so that they go with an erasure, and so that a view confined to a world learns nothing of others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from worlddb.log.model.blobs import Body
+from worlddb.log.model.times import Interval
+from worlddb.projections.tables.reads.asof import (
+    Moment,
+    SeenVersion,
+    alias_known,
+    decision_at,
+    edge_known,
+    edge_validity,
+    newest_version,
+    version_at,
+    versions_as_of,
+)
+from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, EdgeRow, ProposalRow
+from worlddb.query.records import records
+from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.valid_period import Period, edge_in, versions_in
+from worlddb.query.snapshot.visible import Sight
+
+
+def conflicts_of(
+    snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None
+) -> list[tuple[EdgePlace, EdgeRow]]:
+    """The edges that record the conflicts of a world, in log order.
+
+    What contradicts something that is not valid is no conflict: both sides and the edge must be valid together, at the
+    moment, or throughout the period or at some instant of it.
+    """
+    tables = snapshot.tables
+    found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
+    for type_name in sorted(spec.conflict_types):
+        code = tables.type_code(type_name)
+        if code is None:
+            continue
+        outgoing = tables.outgoing(node, code, known_by=moment.seq)
+        for place, row in (*outgoing, *tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq)):
+            if _shown(tables, place, row, moment, period) and holds(
+                snapshot, spec, type_name, "show_conflicts", row.home
+            ):
+                found[place.edge] = place, row
+    return [found[edge] for edge in sorted(found)]
+
+
+def _shown(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment, period: Period | None) -> bool:
+    """True if the edge is in force together with both of its ends."""
+    if period is None:
+        ends = (place.source, row.target)
+        return edge_in(tables, place, row, moment, None) and all(version_at(tables, end, moment) for end in ends)
+    if not edge_known(row, moment.seq):
+        return False
+    together = [period.span.intersect(edge_validity(tables, place, row, moment.seq))]
+    for end in (place.source, row.target):
+        valid = [seen.validity for seen in versions_as_of(tables, end, moment.seq)]
+        together = [piece for part in together for one in valid if not (piece := part.intersect(one)).is_empty]
+    return _length(together) == _length([period.span]) if period.throughout else bool(together)
+
+
+def _length(pieces: list[Interval]) -> int:
+    """How long pieces are in all; those of a world's versions never overlap."""
+    return sum(piece.end - piece.start for piece in pieces)
+
+
+_LINEAGE: Final = re.compile("[0-9a-f]{32}")
+_CONSIDERED: Final = "considered"
+_IN_ALL: Final = "considered_in_all"
+_TUNED: Final = "tuned"
+"""The world that the thresholds were set for, where they are not those of the open store."""
+_THRESHOLDS: Final = "thresholds"
+_LOOKED_AT: Final = "looked_at"
+
+
+def evidence_shown(
+    sight: Sight,
+    evidence: dict[str, Any],
+    sides: tuple[str, str],
+    seq: int,
+    is_told_of: Callable[[int], bool] | None = None,
+) -> dict[str, Any]:
+    """The evidence for one of two ``sides`` with the names, as of a commit, of those who were considered.
+
+    Whoever is not seen, or not one that ``is_told_of`` says yes to, is left out and not counted, and the verdict is the
+    one on the others. Evidence that a caller gave is theirs, and shown as it is.
+    """
+    considered = evidence.get(_CONSIDERED)
+    if not isinstance(considered, list) or not all(map(_is_ours, considered)):
+        return evidence
+    given, evidence = evidence, _thresholds_shown(sight, evidence, seq, is_told_of)
+    if sight.place.is_confined or is_told_of is not None:
+        # How many names were looked at counts those of others too.
+        evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
+    shown = []
+    for each in considered:
+        node = sight.tables.node_of(bytes.fromhex(each["ref"]))
+        if node is not None and (is_told_of is None or is_told_of(node)):
+            shown.append({"ref": each["ref"], "name": _name(sight, node, seq), **each})
+    if sight.place.is_confined or is_told_of is not None:
+        verdict = {} if len(shown) == given.get(_IN_ALL) else _verdict_on(shown, given, sides)
+        return evidence | verdict | {_CONSIDERED: shown, _IN_ALL: len(shown)}
+    return evidence | {_CONSIDERED: shown}
+
+
+def _verdict_on(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tuple[str, str]) -> dict[str, Any]:
+    """Where several were as near: the verdict on the pair, had only those that are shown been considered."""
+    mine = next((_scores(each) for each in shown if each["ref"] in sides), {})
+    if evidence.get("decision") != "ambiguous" or not mine:
+        return {}
+    tier = evidence.get("tier")
+    tier = tier if isinstance(tier, str) and tier in mine else next(iter(mine))
+    alike = [found[tier] for each in shown if tier in (found := _scores(each)) and "guard" not in each]
+    thresholds = _numbers(evidence.get(_THRESHOLDS))
+    least = max(thresholds.get(tier, 1.0), max(alike, default=1.0) - thresholds.get("margin", 0.0))
+    decision = "ambiguous" if sum(score >= least for score in alike) > 1 else "resolved"
+    return {"tier": tier, "score": mine[tier], "decision": decision}
+
+
+def _scores(each: dict[str, Any]) -> dict[str, float]:
+    """How near somebody who was considered is, by tier."""
+    return _numbers(each["scores"])
+
+
+def _numbers(given: object) -> dict[str, float]:
+    """The numbers of a mapping: what a caller wrote may look like the resolver's and hold anything."""
+    found = given.items() if isinstance(given, dict) else ()
+    return {name: value for name, value in found if isinstance(value, int | float)}
+
+
+def _thresholds_shown(
+    sight: Sight, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None
+) -> dict[str, Any]:
+    """Without the world that thresholds were set for if whoever reads it is not told of that, and then without the
+    thresholds too, unless they hold for all that is seen."""
+    tuned = evidence.get(_TUNED)
+    if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
+        return evidence
+    lineage = bytes.fromhex(tuned)
+    node = sight.tables.node_of(lineage)
+    if node is not None and (is_told_of is None or is_told_of(node)):
+        return evidence
+    holds = is_told_of is None and sight.is_told_of_tuning(lineage, seq)
+    hidden = {_TUNED} if holds else {_TUNED, _THRESHOLDS}
+    return {name: value for name, value in evidence.items() if name not in hidden}
+
+
+def _is_ours(each: object) -> bool:
+    """True if the resolver wrote it."""
+    if not isinstance(each, dict) or not isinstance(each.get("ref"), str):
+        return False
+    return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
+
+
+def _name(sight: Sight, node: int, seq: int) -> str:
+    seen = newest_version(sight.tables, node, seq)
+    body = None if seen is None else sight.body(seen.row)
+    return "" if body is None else body.name
+
+
+_ERASED = Body(b"", "", "", "")
+
+
+def world(
+    snapshot: Sight,
+    node: int,
+    moment: Moment,
+    spec: Spec,
+    *,
+    include_superseded: bool = False,
+    period: Period | None = None,
+) -> records.World | None:
+    """A world at a moment or in a period (its newest version there), or ``None`` if no version of it is valid then."""
+    seen = next(versions_in(snapshot.tables, node, moment, period), None)
+    if seen is None and period is None and (include_superseded or not spec.hides_closed):
+        seen = newest_version(snapshot.tables, node, moment.seq)
+    return None if seen is None else world_of(snapshot, node, seen, moment, spec, period)
+
+
+def world_of(
+    snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec: Spec, period: Period | None = None
+) -> records.World:
+    """The record of one version of a world."""
+    row = snapshot.tables.node(node)
+    body = snapshot.body(seen.row)
+    text = body or _ERASED
+    details = snapshot.details(seen.row.seq, seen.row.details)
+    header = snapshot.header(seen.row.seq)
+    return records.World(
+        ref=row.lineage.hex(),
+        version=seen.row.body.hex(),
+        number=seen.number,
+        type=text.type,
+        name=text.name,
+        content=text.content,
+        aliases=aliases(snapshot, node, moment.seq),
+        valid=records.Valid(*seen.validity),
+        seq=seen.row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=details.why,
+        source=details.source,
+        closed=not seen.validity.contains(moment.valid),
+        ended=bool(row.ended) and row.ended <= moment.seq,
+        erased=body is None,
+        erasure=None if body is not None else snapshot.erasure(node),
+        conflicts=conflicts(snapshot, node, moment, spec, period),
+    )
+
+
+def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
+    """The aliases that a world had at a commit."""
+    found = []
+    for _, row in snapshot.tables.aliases(node) if snapshot.tables.node(node).aliases else ():
+        texts = snapshot.details(row.seq, row.details).aliases if alias_known(row, seq) else []
+        if row.position < len(texts):
+            found.append(texts[row.position])
+    return tuple(found)
+
+
+def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None = None) -> tuple[str, ...]:
+    """The worlds that contradict this one at a moment, or at some instant of a period, in log order."""
+    found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
+    others = (row.target if place.source == node else place.source for place, row in found)
+    return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
+
+
+def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
+    """The record of an edge."""
+    tables = snapshot.tables
+    validity = edge_validity(tables, place, row, moment.seq)
+    details = snapshot.details(row.seq, row.details)
+    return records.Edge(
+        ref=row.edge.hex(),
+        type=tables.type_name(place.type),
+        source=tables.node(place.source).lineage.hex(),
+        source_version=row.source_version,
+        target=tables.node(row.target).lineage.hex(),
+        target_version=row.target_version,
+        home=tables.node(row.home).lineage.hex(),
+        valid=records.Valid(*validity),
+        closed=not validity.contains(moment.valid),
+        seq=row.seq,
+        properties=details.properties,
+        why=details.why,
+    )
+
+
+def version(snapshot: Sight, node: int, seen: SeenVersion) -> records.Version:
+    """The record of a version in a history."""
+    body = snapshot.body(seen.row)
+    text = body or _ERASED
+    details = snapshot.details(seen.row.seq, seen.row.details)
+    header = snapshot.header(seen.row.seq)
+    return records.Version(
+        version=seen.row.body.hex(),
+        number=seen.number,
+        type=text.type,
+        name=text.name,
+        content=text.content,
+        valid=records.Valid(*seen.validity),
+        seq=seen.row.seq,
+        ingested_at=header.ingest_time,
+        author=header.author,
+        why=details.why,
+        source=details.source,
+        erased=body is None,
+        erasure=None if body is not None else snapshot.erasure(node),
+    )
+
+
+def proposal(
+    snapshot: Sight,
+    identifier: bytes,
+    row: ProposalRow,
+    seq: int,
+    is_told_of: Callable[[int], bool] | None = None,
+) -> records.Proposal:
+    """The record of a proposal as it stood at a commit; for ``is_told_of`` see :func:`evidence_shown`."""
+    status, decided = decision_at(snapshot.tables, identifier, row, seq)
+    details = snapshot.details(row.seq, row.details)
+    names = []
+    for node in (row.source, row.target):
+        seen = newest_version(snapshot.tables, node, seq)
+        body = None if seen is None else snapshot.body(seen.row)
+        names.append("" if body is None else body.name)
+    sides = snapshot.tables.node(row.source).lineage.hex(), snapshot.tables.node(row.target).lineage.hex()
+    return records.Proposal(
+        ref=identifier.hex(),
+        status=STATUS_NAMES[status],
+        source=sides[0],
+        source_name=names[0],
+        target=sides[1],
+        target_name=names[1],
+        evidence=evidence_shown(snapshot, details.properties, sides, seq, is_told_of),
+        why=details.why,
+        seq=row.seq,
+        decided=decided,
+    )
+
+
+def staged_until(snapshot: Sight, seq: int) -> list[tuple[bytes, ProposalRow]]:
+    """The proposals known at a commit, in the order in which they were staged."""
+    known = sorted(staged for staged in snapshot.tables.staged() if staged.seq <= seq)
+    rows = ((staged.proposal, snapshot.tables.proposal(staged.proposal)) for staged in known)
+    return [(proposal, row) for proposal, row in rows if row is not None]

@@ -1,0 +1,185 @@
+"""Looking worlds up by name, by type, and by what contains them.
+
+Filters by type: a type, its subtypes, and the instances of the worlds that stand for them.
+
+A world of type ``Type`` stands for the type that it is named after. Which of them a query sees is a matter of where it
+asks, as names are in a program: those inside the world that it is in, and those that are direct members of a world
+around it. Where several stand for one type, the nearest do; what is inside is nearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.reads.asof import Moment, edge_seen, version_at
+from worlddb.query.reads import build
+from worlddb.query.reads.identity import Classes
+from worlddb.query.records import records
+from worlddb.query.snapshot.containment import Scope, containers_at
+from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.valid_period import Period, versions_in
+from worlddb.query.snapshot.visible import Sight
+
+TYPE_OF_TYPES = "Type"
+"""The type of worlds that stand for a type; their name is the type's."""
+INSTANCE_OF, SUBTYPE_OF = "instance_of", "subtype_of"
+
+
+class TypeFilter(NamedTuple):
+    """The types that pass, and the nodes that pass as instances whatever their own type."""
+
+    names: frozenset[str]
+    instances: frozenset[int]
+
+
+def type_filter(snapshot: Sight, type_name: str, moment: Moment, spec: Spec, world: int) -> TypeFilter:
+    """What a filter by ``type_name`` inside a world sees at a moment, widened along the specification's lattice."""
+    tables = snapshot.tables
+    codes = {name: tables.type_code(name) for name in spec.lattice_types}
+    visible = _Visible(snapshot, world, moment)
+    standing = visible.nearest(
+        node
+        for node, first in tables.named(name_digest(type_name))
+        if first <= moment.seq and _stands_for(snapshot, node, moment) == type_name
+    )
+    names, instances, seen = {type_name}, set(), set(standing)
+    while standing:
+        node = standing.pop()
+        for name, code in codes.items():
+            for place, row in tables.incoming(node, code, known_by=moment.seq) if code is not None else ():
+                if not edge_seen(tables, place, row, moment):
+                    continue
+                if not holds(snapshot, spec, name, "widen_types", row.home):
+                    continue
+                subtype = None if name == INSTANCE_OF else _below(snapshot, place.source, name, moment)
+                if subtype is None:
+                    instances.add(place.source)
+                elif place.source not in seen and visible.steps(place.source) is not None:
+                    seen.add(place.source)
+                    standing.append(place.source)
+                    names.add(subtype)
+    return TypeFilter(frozenset(names) - {""} | {type_name}, frozenset(instances))
+
+
+def _below(snapshot: Sight, node: int, lattice_type: str, moment: Moment) -> str | None:
+    """The type that the source of a lattice edge stands for; ``None`` if it is an instance of the one above.
+
+    What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
+    """
+    if lattice_type == SUBTYPE_OF:
+        return _name_of(snapshot, node, moment)
+    return _stands_for(snapshot, node, moment)
+
+
+def _stands_for(snapshot: Sight, node: int, moment: Moment) -> str | None:
+    """The type that a node of type ``Type`` stands for."""
+    seen = version_at(snapshot.tables, node, moment)
+    if seen is None or seen.row.type != type_digest(TYPE_OF_TYPES):
+        return None
+    return _name_of(snapshot, node, moment)
+
+
+def _name_of(snapshot: Sight, node: int, moment: Moment) -> str:
+    """The name of a node at a moment; empty, as no type's is, if it has none then or it was erased."""
+    seen = version_at(snapshot.tables, node, moment)
+    body = None if seen is None else snapshot.body(seen.row)
+    return "" if body is None else body.name
+
+
+class _Visible:
+    """Which worlds a query sees from where it asks, and how far up they are."""
+
+    def __init__(self, snapshot: Sight, world: int, moment: Moment) -> None:
+        self._tables = snapshot.tables
+        self._moment = moment
+        self._scope = Scope(snapshot.tables, world, moment)
+        self._around = {world: 0}
+        level, steps = [world], 0
+        while level:
+            steps += 1
+            above = {up for node in level for up in containers_at(self._tables, node, moment)}
+            level = sorted(above - self._around.keys())
+            self._around.update(dict.fromkeys(level, steps))
+
+    def steps(self, node: int) -> int | None:
+        """0 for the world and what is inside; else how many steps up a world is that it is a direct member of."""
+        if self._scope.sees(node):
+            return 0
+        containers = containers_at(self._tables, node, self._moment)
+        return min((self._around[up] for up in containers if up in self._around), default=None)
+
+    def nearest(self, nodes: Iterable[int]) -> list[int]:
+        """Those of the nodes that are visible and as near as any of them."""
+        found = {node: steps for node in nodes if (steps := self.steps(node)) is not None}
+        return [node for node, steps in found.items() if steps == min(found.values())]
+
+
+class Wanted(NamedTuple):
+    """What is looked for: a name or alias, a type, and the node of the world around it."""
+
+    name: str | None
+    type: str | None
+    inside: int
+
+
+def find(
+    sight: Sight,
+    spec: Spec,
+    wanted: Wanted,
+    *,
+    include_superseded: bool,
+    period: Period | None,
+    unify: bool = False,
+) -> Iterator[records.World]:
+    """The worlds that fit, in log order; of a period each version that fits there, oldest first.
+
+    Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
+    first world that fits but for the name, which another of its worlds may have.
+    """
+    moment = sight.place.moment
+    scope = Scope(sight.tables, wanted.inside, moment)
+    types = None if wanted.type is None else type_filter(sight, wanted.type, moment, spec, wanted.inside)
+
+    def fitting(node: int, name: str | None) -> Iterator[records.World]:
+        if not scope.holds(node):
+            return iter(())
+        if period is None:
+            record = build.world(sight, node, moment, spec, include_superseded=include_superseded)
+            versions = iter(() if record is None else (record,))
+        else:
+            seen = [*versions_in(sight.tables, node, moment, period)][::-1]
+            versions = (build.world_of(sight, node, version, moment, spec, period) for version in seen)
+        return (version for version in versions if _fits(version, node, name, types))
+
+    classes = Classes(sight, spec) if unify else None
+    for node in _candidates(sight, wanted, types):
+        found = fitting(node, wanted.name)
+        if classes is None:
+            yield from found
+        elif next(found, None) is not None and classes.is_new(node):
+            yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
+
+
+def _candidates(sight: Sight, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
+    """Nodes that may fit, in log order."""
+    tables, seq = sight.tables, sight.place.moment.seq
+    if wanted.name is not None:
+        digest = name_digest(wanted.name)
+        rows = tables.named(digest) if digest != NO_NAME else iter(())
+    elif types is not None and not sight.place.is_confined:
+        typed = {node: first for type_name in types.names for node, first in tables.typed(type_digest(type_name))}
+        rows = iter(sorted((typed | dict.fromkeys(types.instances, 0)).items()))
+    else:
+        # What others have of a type is neither read nor waited for.
+        rows = ((node, 0) for node in sight.inhabitants(wanted.inside))
+    for node, first in rows:
+        if first <= seq and tables.node(node).created <= seq:
+            yield node
+
+
+def _fits(record: records.World, node: int, name: str | None, types: TypeFilter | None) -> bool:
+    if types is not None and record.type not in types.names and node not in types.instances:
+        return False
+    return name is None or normalised(name) in {normalised(text) for text in (record.name, *record.aliases)}

@@ -1,0 +1,103 @@
+"""Thresholds of the resolver that were set for worlds, as a view knows them.
+
+Sizes and counts of a store.
+
+Named moments as they are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.limits import MAX_NAME_BYTES, checked_text
+from worlddb.projections.runner import LoggedBlobs
+from worlddb.projections.tables.apply.log_marks import bookmark_at, bookmarks_at
+from worlddb.projections.tables.apply.settings import Tuning
+from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.query.records import records
+from worlddb.query.records.records import Bookmark
+from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.snapshot.visible import Sight
+
+
+def tunings(sight: Sight, home: int | None, *, ended: bool) -> list[records.Tuning]:
+    """Everything that was set and that is seen, in log order, or with ``home`` what holds in that world.
+
+    ``ended`` is listed where no home is asked for.
+    """
+    found = sight.tunings(ended=ended) if home is None else sight.tunings_at(home)
+    return [_record(sight, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
+
+
+def _record(sight: Sight, known: Tuning) -> records.Tuning:
+    row = known.row
+    return records.Tuning(
+        world=sight.tables.node(known.world).lineage.hex(),
+        type=known.type,
+        fuzzy=row.fuzzy,
+        phonetic=row.phonetic,
+        embedding=row.embedding,
+        margin=row.margin,
+        most=row.most,
+        seq=known.seq,
+        ended=row.ended if row.ended <= sight.place.moment.seq else 0,
+        why=sight.details(known.seq, row.details).why,
+    )
+
+
+def counts(snapshot: Snapshot) -> dict[str, Any]:
+    """How many commits, worlds (with the root), edges ever written and proposals there are."""
+    progress = snapshot.tables.progress()
+    return {
+        "commits": snapshot.log.head().seq,
+        "worlds": progress.next_node,
+        "edges": progress.next_edge - 1,
+        "proposals": sum(1 for _ in snapshot.tables.all_proposals()),
+    }
+
+
+def counts_at(snapshot: Sight) -> dict[str, int]:
+    """How many worlds (with the outermost), edges and proposals a view's commit knew."""
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
+    worlds = [snapshot.place.top, *snapshot.inhabitants()]
+    known = (edge_known(row, seq) for node in worlds for _, row in tables.outgoing(node, known_by=seq))
+    staged = sum(1 for found in tables.staged() if found.seq <= seq)
+    return {"worlds": len(worlds), "edges": sum(known), "proposals": staged}
+
+
+def marked_commit(snapshot: Snapshot, name: str, seq: int) -> int:
+    """The commit that a bookmark stands for, as known at commit ``seq``.
+
+    Raises:
+        UnknownReference: there is no bookmark of that name.
+        InputError: the name is no text that a bookmark could have.
+    """
+    found = bookmark_at(snapshot.tables, checked_text(name, "bookmark", MAX_NAME_BYTES), seq)
+    if found is None:
+        raise UnknownReference(
+            f"There is no bookmark {name[:80]!r}",
+            "List them with `worlddb bookmark` or bookmarks(); a moment may also be a time (ISO 8601, or a date) or a"
+            " commit's number",
+        )
+    return found[1].marked
+
+
+def bookmarks_known(snapshot: Snapshot, seq: int) -> list[Bookmark]:
+    """Every bookmark as known at commit ``seq``, in the order in which they were set."""
+    found = []
+    for set_by, row in bookmarks_at(snapshot.tables, seq):
+        body = LoggedBlobs(snapshot.log, set_by, snapshot.log.events(set_by)).body(row.body)
+        header = snapshot.log.header(set_by)
+        found.append(
+            Bookmark(
+                name="" if body is None else body.name,
+                seq=row.marked,
+                ingested=snapshot.log.header(row.marked).ingest_time,
+                set_by=set_by,
+                ingested_at=header.ingest_time,
+                author=header.author,
+                why=snapshot.details(set_by, row.details).why,
+            )
+        )
+    return found

@@ -1,0 +1,93 @@
+"""What stands behind a view: the store, the place that it is looked at from, and how edges are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from worlddb.projections.tables.reads.asof import Moment, nodes_known
+from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
+from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
+from worlddb.query.snapshot.edge_rules import Spec, spec_of
+from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Place, Sight
+
+MAX_KEPT: Final = 100_000
+"""Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
+
+
+class Window:
+    """Opens a transaction for each read, as far as its place may see; kept by the view, and not handed out by it."""
+
+    def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec, *, unify: bool = False) -> None:
+        self.reader = reader
+        self.place = place
+        self.spec = spec
+        self.unify = unify
+        """True if the worlds of one identity are seen as one."""
+        self._built_in = built_in
+        self._exact_lanes: dict[Choice, ExactTextLane] = {}
+        self._exact_vectors: dict[tuple[int, Choice], SeenVectors] = {}
+        self._inside: dict[int, bool] = {}
+        self._also_at: Moment | None = None
+
+    def narrowed(self, top: int) -> Window:
+        """The same moment, from inside a world."""
+        inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec, unify=self.unify)
+        with inner.sight() as sight:
+            inner.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        return inner
+
+    def at(self, moment: Moment) -> Window:
+        """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
+        earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)
+        earlier._also_at = self.place.moment
+        with earlier.sight() as sight:
+            earlier.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        return earlier
+
+    @contextmanager
+    def sight(self) -> Iterator[Sight]:
+        """One short read transaction, as far as the place may see."""
+        if len(self._inside) > MAX_KEPT:
+            self._inside = {}
+        with self.reader.snapshot() as snapshot:
+            interiors = self.reader.interiors
+            yield Sight(snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors)
+
+    def present_lane(self) -> PresentTextLane:
+        """The text index of the whole store, up to its head."""
+        return self.reader.text_lane()
+
+    def present_vectors(self, query: VectorQuery, head: int) -> VectorLane:
+        """The vector index of the whole store up to its head, of worlds that the moment's commit knew: the nearest
+        vectors of all times would be those of later worlds, and more of them the earlier the moment is."""
+        seq, before = self.place.moment.seq, None
+        if seq < head:
+            with self.reader.snapshot() as snapshot:
+                before = nodes_known(snapshot.tables, snapshot.tables.progress().next_node, seq)
+        return self.reader.vector_lane(query, before, head)
+
+    def exact_lane(self, snapshot: Sight, choice: Choice) -> ExactTextLane:
+        """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.
+
+        Those of periods are not: there may be any number of them.
+        """
+        lane = self._exact_lanes.get(choice)
+        if lane is None:
+            lane = ExactTextLane(snapshot, choice)
+            if self.place.is_confined and choice.period is None:
+                self._exact_lanes[choice] = lane
+        return lane
+
+    def exact_vectors(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> SeenVectors:
+        """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
+        key = (space, choice)
+        seen = self._exact_vectors.get(key)
+        if seen is None:
+            seen = SeenVectors(snapshot, space, dimension, choice)
+            if self.place.is_confined and choice.period is None:
+                self._exact_vectors[key] = seen
+        return seen

@@ -1,0 +1,217 @@
+"""What a recall shows: hits and groups of them as records, each hit with the reason that it was found.
+
+What a reader of an answer should know about how it was made: as notes in words, and as fields.
+
+Whether an answer rests on anything: recall always gives the nearest there is, however far away that may be.
+
+Figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log, sqrt
+from typing import Final
+
+import msgspec
+
+from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.query.lanes.text_lane import matched
+from worlddb.query.question.question_dates import times
+from worlddb.query.reads import build
+from worlddb.query.reads.window import Window
+from worlddb.query.recall.fusion import COMBMAX, RRF, TEXT_WEIGHT, WHEN_WEIGHT
+from worlddb.query.recall.ranking import EDGE, ENTITY, TEXT, VECTOR, Ranked
+from worlddb.query.recall.retrieve import NEWER, SUPERSEDED, Grouped
+from worlddb.query.records import records
+from worlddb.query.records.records import Hit, Recall, Valid
+from worlddb.query.snapshot.containment import Scope
+from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Sight
+
+MAX_OTHERS: Final = 20
+"""How many other versions of a world a hit shows."""
+_TOLD_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
+"""What these have to add to a score to be told as a reason: the cosines of unrelated texts scatter by 0.1, and every
+text is a little near every time."""
+
+
+def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Ranked) -> records.Hit:
+    """A candidate that was ranked, as a record. Of the worlds that contain it, the first that is searched is told."""
+    node, seen, _ = found.passed
+    world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
+    containers = [place.source for place in snapshot.placings(node)]
+    container = next(filter(scope.sees, containers), containers[0] if containers else None)
+    each = choice.each(snapshot.tables, node, window.place.moment) if choice.is_of_several else ()
+    others = [other for other in each if other.number != seen.number]
+    return records.Hit(
+        ref=world.ref,
+        version=world.version,
+        type=world.type,
+        name=world.name,
+        content=world.content,
+        score=round(found.score, 6),
+        lanes=found.ranks,
+        reason=_reason(text, world, found),
+        world="" if container is None else snapshot.tables.node(container).lineage.hex(),
+        valid=world.valid,
+        seq=world.seq,
+        ingested_at=world.ingested_at,
+        author=world.author,
+        source=world.source,
+        conflicts=world.conflicts,
+        scores={lane: round(part, 6) for lane, part in found.parts.items()},
+        others=tuple(build.version(snapshot, node, other) for other in others[:MAX_OTHERS]),
+        others_left=max(0, len(others) - MAX_OTHERS),
+    )
+
+
+def group_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Grouped) -> records.Group:
+    """A group as a record, under the name that its world has in the version that the view shows, else the newest."""
+    tables, moment = snapshot.tables, window.place.moment
+    seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
+    body = None if seen is None else snapshot.body(seen.row)
+    return records.Group(
+        ref=tables.node(found.node).lineage.hex(),
+        type="" if body is None else body.type,
+        name="" if body is None else body.name,
+        score=round(found.score, 6),
+        count=found.size,
+        hits=tuple(hit_of(window, snapshot, scope, text, choice, hit) for hit in found.hits),
+    )
+
+
+def _reason(text: str, world: records.World, found: Ranked) -> str:
+    """In words why a hit was found: the words that it shares, and what else spoke for it."""
+    words = matched(text, world.name, world.content) if TEXT in found.parts else []
+    told = {
+        TEXT: f"text: {', '.join(words)}" if words else "text",
+        VECTOR: "close in meaning",
+        ENTITY: "by or about whom the question is about",
+        "when": "near the time that it names",
+        "before": "after a turn that fits",
+        NEWER: "newer than a hit that it contradicts",
+        SUPERSEDED: "superseded by the hit before it",
+        "told": "tells a number, a time, an age or a price, which fits the question",
+        EDGE: "joined by an edge to a hit",
+    }
+    speaking = {lane for lane, part in found.parts.items() if part >= _TOLD_FROM.get(lane, part)}
+    return "; ".join(said for lane, said in told.items() if lane in speaking) or "among the nearest"
+
+
+_NOTHING: Final = "nothing was asked: there is no word in the question"
+_WEAK: Final = (
+    "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
+    " unrelated texts come as near in meaning"
+)
+_EARLIER: Final = "the question asks for change, so what was valid before is shown with what is valid now"
+_THEN: Final = (
+    "at the time that the question names something else held, whose place what is shown has taken: ask as of that time"
+)
+_STATISTICS: Final = (
+    "term statistics are the present index's, not the view's; only an exact ranking is that of a replayed store"
+)
+_REWRITES: Final = (
+    "the edge types {} change what is shown; their handlers are not here, and what was registered of them was followed"
+)
+_UNREAD: Final = "not understood as a time, and not counted: {}; name dates, or ask for a span"
+_UNCOUNTED: Final = "the time that the question names was not counted, for {}; ask for a span"
+_BY_LANE: Final[dict[tuple[str, ...], str]] = {
+    (TEXT,): "only words were compared",
+    (VECTOR,): "only meaning was compared",
+}
+_BY_FUSION: Final = {RRF: "only ranks were", COMBMAX: "only the greater of words and meaning was"}
+
+
+def nothing_asked(seq: int) -> Recall:
+    """The answer to a question without a word."""
+    return Recall(
+        hits=(), groups=(), exact=True, indexed=seq, lanes=(), note=_NOTHING, unavailable={}, pending=0, space=""
+    )
+
+
+def noted(spec: Spec, choice: Choice, *, then: bool, at_present: bool) -> str:
+    """What is to be known of an answer: of what it is shown, what it leaves out that held ``then``, by which statistics
+    it was ranked, and which rewrites are missing."""
+    told = (
+        _EARLIER if choice.earlier and not choice.include_superseded else "",
+        _THEN if then else "",
+        _STATISTICS if at_present else "",
+        rewrites_unseen(spec),
+    )
+    return joined(told)
+
+
+def joined(notes: Iterable[str]) -> str:
+    """Several notes as one; empty ones leave nothing."""
+    return "; ".join(note for note in notes if note)
+
+
+def rewrites_unseen(spec: Spec) -> str:
+    """In words which registered types change what is shown without their handlers being here; empty if none does."""
+    unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
+    return _REWRITES.format(", ".join(unseen)) if unseen else ""
+
+
+def with_times(answer: Recall, question: str, asked: int, fusion: str) -> Recall:
+    """The answer with the times that the question names, those that counted, and the notes that hang on the question:
+    of times that did not count, and that nothing seems to answer it."""
+    named, unread = times(question, asked)
+    without = _BY_LANE.get(answer.lanes) or _BY_FUSION.get(fusion)
+    uncounted = _UNCOUNTED.format(without) if named and without else ""
+    told = _UNREAD.format(", ".join(f'"{words}"' for words in unread)) if unread else ""
+    return msgspec.structs.replace(
+        answer,
+        times=() if uncounted else tuple(Valid(*span) for span in named),
+        unread=unread,
+        note=joined((_WEAK if answer.weak else "", answer.note, uncounted, told)),
+    )
+
+
+SCATTER: Final[Mapping[str, float]] = {"wordllama/l2_supercat_256": 0.1}
+"""By the model of an embedding space, how much the cosines of questions with unrelated texts scatter. It was measured;
+models that nobody measured have none, and their answers are never weak."""
+_MOST: Final = 10**9
+LEAST_WORDS: Final = 0.2
+"""The share of the most that the words of a question could score, below which those that occur say nothing."""
+
+
+def asks_something(question: str) -> bool:
+    """True if there is a letter, a digit or a pictogram in a question."""
+    return any(_is_said(unicodedata.category(character)) for character in question)
+
+
+def _is_said(category: str) -> bool:
+    return category[0] in "LN" or category == "So"
+
+
+def is_weak(hits: Sequence[Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]) -> bool:
+    """True if no hit has anything that speaks for it: neither words nor meaning beyond what unrelated texts have in
+    common with a question, nor a name or a time in it.
+
+    ``searched`` counts the worlds that were searched, and is only called if it matters.
+    """
+    scatter = SCATTER.get(model)
+    if not hits or scatter is None or VECTOR not in lanes or fusion == COMBMAX:
+        return False
+    if not all(_says_nothing(hit.scores, chance_level(scatter, _MOST)) for hit in hits):
+        return False
+    level = chance_level(scatter, searched())
+    return all(_says_nothing(hit.scores, level) for hit in hits)
+
+
+def chance_level(scatter: float, count: int) -> float:
+    """About how near the nearest of so many unrelated texts comes by chance: the expected greatest of as many normal
+    deviates, to first order, in units of their standard deviation ``scatter`` (Cramér 1946, §28.6)."""
+    return scatter * sqrt(2 * log(max(count, 2)))
+
+
+def _says_nothing(scores: Mapping[str, float], level: float) -> bool:
+    return (
+        scores.get(VECTOR, 0.0) < level
+        and scores.get(TEXT, 0.0) < LEAST_WORDS * TEXT_WEIGHT
+        and not scores.get(ENTITY)
+        and scores.get("when", 0.0) < WHEN_WEIGHT / 2
+    )

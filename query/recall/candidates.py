@@ -1,0 +1,339 @@
+"""Candidates of a recall: what lanes propose and the view lets through (laws 7 and 9).
+
+What the turns of a conversation lend each other: a reply is found by what it replies to.
+
+"Yes, the blue one" shares no word with the question that it answers, but the turn before it does. So the two turns that
+follow a good hit in its session are candidates too, and have a share of what speaks for that hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES
+from worlddb.query.question.question import possible_names, sides
+from worlddb.query.snapshot.containment import Inhabitants, Scope
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import Sight
+
+SMALL_WORLD: Final = 2_000
+"""Up to this many members, a world's filter is pushed into the index at once."""
+LISTED_FOR_A_HIT: Final = 50
+"""So many members are listed rather than that one more hit is looked up: in the time in which one is fetched and it is
+found out whether it is inside about 30 can be (1.5 and 50 µs), and what was listed is of use to the next recall too."""
+_SURE: Final = 8
+"""So many hits inside tell what share of the hits that is."""
+_LIKELY: Final = 1.25
+"""How many times as many hits are looked at as are likely to be needed."""
+MAX_ENTITIES: Final = 2_000
+"""How many entities one question may name; a name that more share tells nothing."""
+_OVERFETCH: Final = 4
+_FIRST_FETCH: Final = 64
+_REFERS_TO: Final = EDGE_TYPE_CODES["refers_to"]
+
+
+class Proposed(Protocol):
+    """What any lane's hit has."""
+
+    @property
+    def node(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def score(self) -> float: ...
+
+
+Fetch = Callable[[int, Collection[int] | None], Sequence[Proposed]]
+"""A lane's best hits: how many are wanted, and the worlds that they have to be among, if not any."""
+
+
+class Passed(NamedTuple):
+    """A hit of a lane that the view lets through."""
+
+    node: int
+    seen: SeenVersion
+    score: float
+
+
+class Gate:
+    """What the view lets through: valid in it, and inside the world that is searched."""
+
+    def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
+        self._tables = snapshot.tables
+        self._whole = snapshot.whole
+        self._moment, self._top = snapshot.place
+        self.inside = inside
+        self.choice = choice
+        self._is_of_several = choice.is_of_several
+        self._scope = Scope(snapshot.tables, inside, self._moment)
+        self._snapshot = snapshot
+        self._inhabitants = Inhabitants(snapshot.tables, inside, self._moment)
+        self._members: Nodes | None = None
+        self._listed_to = 0
+        self._seen: dict[int, SeenVersion | None] = {}
+        self._numbered: dict[tuple[int, int], SeenVersion | None] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """True if every world that the view sees is searched."""
+        return self.inside == self._top
+
+    @property
+    def members(self) -> Nodes | None:
+        """The worlds that are searched, if they are few or were listed before; ``None`` for any."""
+        if not self._listed_to:
+            if self.inside != self._top:
+                self._members = self._snapshot.members_known(self.inside)
+            self._listed_to = SMALL_WORLD
+            if self._members is None:
+                self._list(SMALL_WORLD)
+        return self._members
+
+    def _list(self, most: int) -> None:
+        """List the worlds that are searched, if they are no more."""
+        self._listed_to = most
+        if self.inside != self._top and self._inhabitants.listed(most) is not None:
+            self._members = self._snapshot.keep_members(self.inside, self._inhabitants)
+
+    def seen(self, node: int) -> SeenVersion | None:
+        """The version of a world that the view shows, if it lets it through at all."""
+        if node not in self._seen:
+            self._seen[node] = self._look(node)
+        return self._seen[node]
+
+    def _look(self, node: int) -> SeenVersion | None:
+        if not self._holds(node):
+            return None
+        return self.choice.seen(self._tables, node, self._moment)
+
+    def _holds(self, node: int) -> bool:
+        members = self._members if self._listed_to else self.members
+        return self._scope.holds(node) if members is None else node in members
+
+    def _version(self, node: int, number: int) -> SeenVersion | None:
+        """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
+        key = node, number
+        if key in self._numbered:
+            return self._numbered[key]
+        seen = self.choice.numbered(self._tables, node, number, self._moment) if self._holds(node) else None
+        if seen is not None and not self._is_of_several:
+            self._seen[node] = seen
+        self._numbered[key] = seen
+        return seen
+
+    def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
+        """A lane's hits in rank order, as far as they pass, each world once, by the best of its versions; fetches
+        ``first`` and then more until there are no more. About so many as are ``wanted`` are going to be taken."""
+        limit, hits = self._begun(fetch, wanted, first)
+        done = 0
+        given: set[int] = set()
+        while True:
+            for hit in hits[done:]:
+                if hit.node in given:
+                    continue
+                seen = self._version(hit.node, hit.version)
+                if seen is None:
+                    continue
+                given.add(hit.node)
+                newest = self.seen(hit.node) if self.choice.earlier else None
+                yield Passed(hit.node, newest or seen, hit.score)
+            if len(hits) < limit:
+                return
+            done, limit = len(hits), self._next_limit(limit, len(given), wanted)
+            hits = fetch(limit, self._members)
+
+    def _begun(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
+        """How many hits were asked for at first, and which they are. The members of a world that has many are listed
+        where its share of the best hits says that this is quicker than to look at hits until enough of them pass."""
+        limit, hits = first, fetch(first, self.members)
+        if self._members is not None or self.inside == self._top:
+            return limit, hits
+        held = self._held(hits)
+        if held < min(wanted, _SURE) and len(hits) == limit:
+            limit *= _OVERFETCH
+            hits = fetch(limit, None)
+            held = self._held(hits)
+        if held < wanted and len(hits) == limit and self._list_rather(max(held, 0.5) / limit, limit, wanted):
+            return first, fetch(first, self._members)
+        return limit, hits
+
+    def _held(self, hits: Iterable[Proposed]) -> int:
+        return sum(self._scope.holds(hit.node) for hit in hits)
+
+    def _list_rather(self, share: float, looked_at: int, wanted: int) -> bool:
+        """List the members, if they are likely to be fewer than can be listed in the time in which enough hits are
+        looked at; true if they are listed. At worst it takes as long again."""
+        most = int(LISTED_FOR_A_HIT * (wanted / share - looked_at))
+        if most <= self._listed_to or (
+            self._whole is not None and share * self._whole.tables.progress().next_node > most
+        ):
+            return False
+        self._list(most)
+        return self._members is not None
+
+    def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
+        """How many hits are asked for next: no more than are likely to be needed, if that can be told by how many have
+        passed. Where more are taken than were wanted, nobody knows how many will be."""
+        if self._members is not None or self.inside == self._top or passed > wanted:
+            return limit * _OVERFETCH
+        likely = int(_LIKELY * wanted * limit / max(passed, 1))
+        return min(limit * _OVERFETCH, max(limit + _FIRST_FETCH, likely))
+
+
+class Named(NamedTuple):
+    """The entities that a question is about, and the names that it calls them by."""
+
+    entities: frozenset[int]
+    sides: frozenset[int]
+    names: tuple[str, ...]
+
+
+def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) -> Named:
+    """Whom a question is about: by name or alias, by side of the conversation (``sides``), or one with such a world by
+    an accepted identity. Only worlds that something refers to count."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    found: set[int] = set()
+    names: list[str] = []
+    for name in dict.fromkeys(possible_names(text)):
+        called = _called(snapshot, name)
+        if called:
+            found |= called
+            names.append(name)
+        if len(found) > MAX_ENTITIES:
+            break
+    asked = {node for side in sides(text) for node in _called(snapshot, side)}
+    codes = [code for code in map(tables.type_code, sorted(identity_types)) if code is not None]
+    pending = list(found)
+    while pending and codes:
+        node = pending.pop()
+        for code in codes:
+            outgoing = tables.outgoing(node, code, known_by=moment.seq)
+            for place, row in (*outgoing, *tables.incoming(node, code, known_by=moment.seq)):
+                other = row.target if place.source == node else place.source
+                if other not in found and edge_seen(tables, place, row, moment):
+                    found.add(other)
+                    pending.append(other)
+    return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
+
+
+def _called(snapshot: Sight, name: str) -> set[int]:
+    """The worlds of a name that something refers to."""
+    digest = name_digest(name)
+    named = () if digest == NO_NAME else snapshot.tables.named(digest)
+    seq = snapshot.place.moment.seq
+    return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
+
+
+def _is_referred_to(snapshot: Sight, node: int) -> bool:
+    """True if anything has referred to a world by the view's commit, whether it still does or not."""
+    seq = snapshot.place.moment.seq
+    return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
+
+
+def references(snapshot: Sight, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
+    """(world, entity) of all references of some worlds to some entities at the view's moment: said by them, or of
+    them."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
+        if edge_seen(tables, place, row, moment):
+            yield place.source, row.target
+
+
+def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
+    """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
+    found: set[int] = set()
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for entity in sorted(entities):
+        for place, row in tables.incoming(entity, _REFERS_TO, known_by=moment.seq):
+            if edge_seen(tables, place, row, moment):
+                found.add(place.source)
+            if len(found) > most:
+                return []
+    return sorted(found)
+
+
+def latest_referring(snapshot: Sight, gate: Gate, entities: Set[int], most: int) -> list[int]:
+    """The ``most`` worlds of those that are seen that referred to the entities last, in log order."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    found: dict[int, int] = {}
+    for entity in sorted(entities):
+        own: set[int] = set()
+        for place, row in tables.latest_incoming(entity, _REFERS_TO, known_by=moment.seq):
+            if edge_seen(tables, place, row, moment) and gate.seen(place.source) is not None:
+                own.add(place.source)
+                found[place.source] = max(place.edge, found.get(place.source, 0))
+            if len(own) == most:
+                break
+    return sorted(sorted(found, key=lambda node: -found[node])[:most])
+
+
+LENT: Final = (0.7, 0.65)
+"""What share of its evidence a turn lends the one after it, and the one after that."""
+LEADERS: Final = 16
+"""Of the first so many hits of each lane the following turns are looked at, or of as many as hits are wanted."""
+FIRST_PLACES: Final = 10
+"""So many of a session's turns are told apart by their place."""
+_TURN: Final = type_digest("Turn")
+_LOOK_AHEAD: Final = 8
+"""How many entries of a session are read in search of the turns that follow."""
+
+
+def followers(snapshot: Sight, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+    """The turns after the leaders in their sessions, each with the shares that it is lent, by leader."""
+    found: dict[int, dict[int, float]] = {}
+    for leader in leaders:
+        if leader.seen.row.type == _TURN:
+            for share, node in zip(LENT, _after(snapshot, leader.node), strict=False):
+                seen = gate.seen(node)
+                if seen is not None and seen.row.type == _TURN:
+                    found.setdefault(node, {})[leader.node] = share
+    return found
+
+
+def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """How much more than its own evidence each turn has by the best of those before it."""
+    return {
+        node: max(0.0, *(share * own[leader] - own[node] for leader, share in leaders.items()))
+        for node, leaders in following.items()
+    }
+
+
+def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
+    """How many joined its session before each turn; those whose place is :data:`FIRST_PLACES` or later are told apart
+    no more. What is no turn has no place."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    sessions: dict[int, set[int]] = {}
+    for hit in hits:
+        if hit.seen.row.type == _TURN:
+            for place in snapshot.placings(hit.node)[:1]:
+                sessions.setdefault(place.source, set()).add(hit.node)
+    found: dict[int, int] = {}
+    for container, turns in sessions.items():
+        joined = islice(tables.outgoing(container, CONTAINS_CODE), FIRST_PLACES)
+        before = 0
+        for place, row in joined:
+            if edge_seen(tables, place, row, moment):
+                if row.target in turns:
+                    found[row.target] = before
+                    turns.remove(row.target)
+                    if not turns:
+                        break
+                before += 1
+        found.update(dict.fromkeys(turns, FIRST_PLACES))
+    return found
+
+
+def _after(snapshot: Sight, node: int) -> Iterator[int]:
+    """What joined the containers of a node after it, nearest first."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+    for place in snapshot.placings(node):
+        ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
+        yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))

@@ -1,0 +1,76 @@
+"""Reranking: an opt-in step after a recall, by whatever the caller has that reads a question and a text together.
+
+No cross-encoder comes with the engine, and none runs inside a recall (law 12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any, Final, Protocol
+
+from msgspec.structs import replace
+
+from worlddb.log.model.errors import InputError
+from worlddb.log.model.limits import checked_number
+from worlddb.query.recall.request import MAX_K
+from worlddb.query.records.records import Hit, Recall
+
+RERANK: Final = "rerank"
+"""What a hit owes to the reranker, among its scores."""
+
+
+class Reranker(Protocol):
+    """Says how well each of some texts answers a question: one finite number a text, the higher the better."""
+
+    def __call__(self, question: str, texts: Sequence[str], /) -> Iterable[float]:
+        """The scores, in the order of the texts."""
+
+
+def rerank(found: Recall, question: str, reranker: Reranker, *, k: int | None = None) -> Recall:
+    """The hits of a recall in the order that the caller's reranker gives them, the best ``k`` of them if that is given.
+
+    A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
+    reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.
+
+    Raises:
+        InputError: the recall is of groups, or the reranker gave something else than one finite number a text.
+    """
+    if not isinstance(found, Recall):
+        raise InputError(f"What is to be reranked is {type(found).__name__}, not a Recall", "Give view.recall(...)")
+    if found.groups:
+        raise InputError("A recall of groups has no order of hits", "Rerank one without group=, then use group_hits")
+    if k is not None:
+        checked_number(k, "k", 1, MAX_K)
+    scores = _scores(reranker(question, [_text(hit) for hit in found.hits]), len(found.hits)) if found.hits else []
+    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    hits = (replace(found.hits[place], score=scores[place], scores={RERANK: scores[place]}) for place in order[:k])
+    by = f"reranked by {getattr(reranker, '__qualname__', type(reranker).__qualname__)}"
+    return replace(found, hits=tuple(hits), note="; ".join(filter(None, (found.note, by))))
+
+
+def _text(hit: Hit) -> str:
+    return "\n".join(filter(None, (hit.name, hit.content)))
+
+
+def _scores(given: Any, wanted: int) -> list[float]:
+    """What a reranker gave, one number a text. Numbers of numerical libraries are numbers, too."""
+    remedy = "Return one finite number for each text, in their order"
+    try:
+        scores = list(given)
+    except TypeError:
+        raise InputError(f"The reranker gave {type(given).__name__}, not a list of scores", remedy) from None
+    if len(scores) != wanted:
+        raise InputError(f"The reranker gave {len(scores):,} scores for {wanted:,} texts", remedy)
+    for place, score in enumerate(scores):
+        if not isinstance(score, Real) or not _is_finite(score):
+            raise InputError(f"The reranker's score of text {place} is {score!r:.80}", remedy)
+    return [float(score) for score in scores]
+
+
+def _is_finite(score: Real) -> bool:
+    try:
+        return isfinite(score)
+    except OverflowError:
+        return False

@@ -1,0 +1,326 @@
+"""The best candidates of a recall: of all worlds, of each identity the best, or in groups by what contains them.
+
+Facts that compete: the newest comes first, with what it took the place of where a question asks for change.
+
+Groups of a recall: the worlds that contain the hits, ranked by what all of their hits say together.
+
+Which session answers a question is another question than which turn does. A session in which two turns are near may be
+a better answer than one in which one turn is a little nearer, so a group has a score of its own: the soft maximum of
+its hits' scores. It is the best of them where one stands out, and more where others come close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from math import exp, log
+from typing import Any, Final, NamedTuple
+
+from worlddb.log.model.times import Interval
+from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
+from worlddb.query.lanes.text_lane import TextLane
+from worlddb.query.question.question import asks_for_change
+from worlddb.query.reads.build import conflicts_of
+from worlddb.query.reads.identity import Classes
+from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.reads.window import Window
+from worlddb.query.recall.candidates import Gate, Passed
+from worlddb.query.recall.fusion import CONVEX
+from worlddb.query.recall.ranking import (
+    DEPTH,
+    LANES,
+    TEXT,
+    VECTOR,
+    WIDE_ALONE,
+    Lanes,
+    Question,
+    Ranked,
+    by_meaning,
+    by_words,
+    depth_for,
+    fused,
+)
+from worlddb.query.recall.request import MAX_K, Request
+from worlddb.query.recall.second_stage import all_looked_at_again, looked_at_again
+from worlddb.query.records.records import Hit
+from worlddb.query.snapshot.containment import Scope
+from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.valid_period import Choice, Period, versions_in
+from worlddb.query.snapshot.visible import Sight
+
+NEWER: Final = "newer"
+"""What a hit owes to an older one that it contradicts, among its scores."""
+SUPERSEDED: Final = "superseded"
+"""As much of a hit that is shown because one before it has taken its place."""
+_SUPERSEDES: Final = EDGE_TYPE_CODES["supersedes"]
+_MAX_SUPERSEDED: Final = 3
+"""How many worlds are shown behind the one that took their place."""
+
+
+def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
+
+    A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
+    says nothing, and is left out.
+    """
+    period = gate.choice.period
+    hits = {each.passed.node: each for each in ranked}
+    level = dict.fromkeys(hits, 0)
+    pending = [each.passed.node for each in ranked[:k]]
+    for node in pending:
+        hit, own_seen = hits[node], gate.seen(node)
+        for rival in _rivals(sight, spec, node, period):
+            seen = gate.seen(rival)
+            if seen is None or own_seen is None or not _is_newer(seen, own_seen) or sight.body(seen.row) is None:
+                continue
+            own = hits.get(rival) or Ranked(Passed(rival, seen, 0.0), 0.0, {}, {})
+            if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
+                continue
+            lifted = {**own.parts, NEWER: own.parts.get(NEWER, 0.0) + hit.score - own.score}
+            hits[rival] = own._replace(score=hit.score, parts=lifted)
+            level[rival] = level[node] + 1
+            pending.append(rival)
+    places = {each.passed.node: place for place, each in enumerate(ranked)}
+    # What is new stands behind all others, each of which keeps its place among those that score as much.
+    last = len(places)
+    order = sorted(hits, key=lambda node: (-round(hits[node].score, 6), -level[node], places.get(node, last), node))
+    return [hits[node] for node in order]
+
+
+def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+    """The hits, each of the first ``k`` followed by the worlds that it has superseded, as ``earlier`` lets them
+    through."""
+    found: dict[int, Ranked] = {}
+    for place, hit in enumerate(ranked):
+        found.setdefault(hit.passed.node, hit)
+        for node, seen in _superseded(sight, earlier, hit.passed.node) if place < k else ():
+            found.setdefault(node, Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score}))
+    return list(found.values())
+
+
+def held_then(sight: Sight, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]) -> bool:
+    """True if what is shown took the place of something that held at one of these times, all of them past; as
+    ``earlier`` lets it through."""
+    tables, moment = sight.tables, sight.place.moment
+    past = [Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
+    if not past:
+        return False
+    for hit in shown:
+        before = (seen for _, seen in _superseded(sight, earlier, hit.passed.node))
+        if any(period.admits(seen.validity) for seen in before for period in past):
+            return True
+        own = (seen for period in past for seen in versions_in(tables, hit.passed.node, moment, period))
+        if any(seen.number != hit.passed.seen.number and sight.body(seen.row) is not None for seen in own):
+            return True
+    return False
+
+
+def _rivals(sight: Sight, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
+    for place, row in conflicts_of(sight, node, sight.place.moment, spec, period):
+        yield row.target if place.source == node else place.source
+
+
+def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
+    """By when it begins to be true, then by when it was written."""
+    return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
+
+
+def _superseded(sight: Sight, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
+    """What a world has superseded, directly or through others, nearest first, as far as it is let through."""
+    tables, moment = sight.tables, sight.place.moment
+    met, pending, given = {node}, [node], 0
+    for here in pending:
+        for place, row in tables.outgoing(here, _SUPERSEDES, known_by=moment.seq):
+            if row.target in met or not edge_seen(tables, place, row, moment):
+                continue
+            met.add(row.target)
+            pending.append(row.target)
+            seen = earlier.seen(row.target)
+            if seen is not None and sight.body(seen.row) is not None:
+                yield row.target, seen
+                given += 1
+            if given == _MAX_SUPERSEDED:
+                return
+
+
+SHARPNESS: Final = 20.0
+"""By how much of the best score of all, divided by this, a group gains when it has e times as much; chosen on one half
+of the development questions and judged on the other, see docs/retrieval.md."""
+
+
+class Grouped(NamedTuple):
+    """A world with the hits that it contains directly, best first, and how many of them there are."""
+
+    node: int
+    score: float
+    size: int
+    hits: list[Ranked]
+
+
+def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
+    """The containers of the hits, as far as they lie inside the world that is searched, best first; ties by the order
+    of their best hits.
+
+    What lies directly in the world that is searched stands for itself. A hit that has other hits inside speaks for its
+    own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
+    group has of each identity the best hit.
+    """
+    scope = Scope(snapshot.tables, inside, snapshot.place.moment)
+    nodes = [hit.passed.node for hit in ranked]
+    around = {node: [place.source for place in snapshot.placings(node) if scope.holds(place.source)] for node in nodes}
+    containing = {container for containers in around.values() for container in containers}
+    found: dict[int, Grouped] = {}
+    held: set[tuple[int, int]] = set()
+    for node, hit in zip(nodes, ranked, strict=True):
+        of_its_own = [node] if node in containing or not around[node] else []
+        for container in (*of_its_own, *around[node]):
+            group = _identity(classes, container)
+            if (group, _identity(classes, node)) not in held:
+                held.add((group, _identity(classes, node)))
+                found.setdefault(group, Grouped(container, 0.0, 0, [])).hits.append(hit)
+    most = max((hit.score for hit in ranked), default=0.0)
+    scored = [
+        group._replace(score=soft_maximum((hit.score for hit in group.hits), most), size=len(group.hits))
+        for group in found.values()
+    ]
+    return sorted(scored, key=lambda group: -round(group.score, 6))
+
+
+class HitGroup(NamedTuple):
+    """Hits that have a key in common, best first. ``score`` is the soft maximum of theirs, as that of a
+    :class:`~worlddb.query.records.records.Group` is."""
+
+    key: Any
+    score: float
+    hits: tuple[Hit, ...]
+
+
+def group_hits(hits: Iterable[Hit], keys: Callable[[Hit], Iterable[Hashable]]) -> list[HitGroup]:
+    """The hits of a recall in groups of the caller's own: by thread, by day, by speaker.
+
+    ``keys`` gives what groups a hit is in, each named by anything hashable; a hit without one is left out. The best
+    group comes first, ties are in the order of their best hits. Recall by containers is ``recall(group=...)``, which
+    looks at more candidates than it shows.
+    """
+    found: dict[Hashable, list[Hit]] = {}
+    for hit in hits:
+        for key in dict.fromkeys(keys(hit)):
+            found.setdefault(key, []).append(hit)
+    most = max((hit.score for each in found.values() for hit in each), default=0.0)
+    scored = [
+        HitGroup(key, soft_maximum((hit.score for hit in each), most), tuple(each)) for key, each in found.items()
+    ]
+    return sorted(scored, key=lambda group: -round(group.score, 6))
+
+
+def _identity(classes: Classes | None, node: int) -> int:
+    """What stands for a node and for all that are one with it."""
+    return node if classes is None else min(classes.members(node))
+
+
+def soft_maximum(scores: Iterable[float], most: float) -> float:
+    """The logarithm of the sum of the scores' exponentials, in units of ``most`` (the best of all scores) divided by
+    :data:`SHARPNESS`. It is at least the highest score, and by ln n units more where n are equally high."""
+    given = list(scores)
+    best = max(given)
+    if most <= 0:
+        return best
+    unit = most / SHARPNESS
+    return best + unit * log(sum(exp((score - best) / unit) for score in given))
+
+
+_MORE: Final = 4
+"""How many times as many hits as are wanted are looked at, where some are of one identity or there are few groups."""
+_GROUPED: Final = 512
+"""For how many hits candidates are looked at, at most, where there are too few groups of them; or 16 for each group."""
+
+
+class Found(NamedTuple):
+    """The hits, the lanes that they come from, and the groups of them, if groups are asked for."""
+
+    ranked: list[Ranked]
+    lanes: tuple[str, ...]
+    groups: list[Grouped] | None = None
+
+    def shown(self) -> Iterator[Ranked]:
+        """The hits in the order in which they are shown."""
+        return iter(self.ranked) if self.groups is None else (hit for group in self.groups for hit in group.hits)
+
+
+def begin(window: Window, request: Request, about: str, text: TextLane) -> None:
+    """Begin what the text lane is going to be asked first, if that is known before anything was looked at."""
+    if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
+        text.begin(about, limit=depth_for(request.k), through=window.place.moment.seq)
+
+
+def find_best(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+    """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
+    if request.group is not None:
+        return _find_groups(window, snapshot, request, question, lanes)
+    if not window.unify:
+        return _find(window, snapshot, request, question, lanes)
+    asked = request.k
+    while True:
+        asked = min(MAX_K, _MORE * asked)
+        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
+        classes = Classes(snapshot, window.spec)
+        best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
+        if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
+            return found._replace(ranked=best)
+
+
+def searched_world(window: Window, snapshot: Sight, request: Request) -> int:
+    """The world that is searched."""
+    top = snapshot.place.top
+    return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
+
+
+def _find_groups(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+    """The best groups of all candidates, of which more are asked for while there are too few groups."""
+    asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
+    inside, before = searched_world(window, snapshot, request), -1
+    while True:
+        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
+        classes = Classes(snapshot, window.spec) if window.unify else None
+        groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
+        if len(groups) == request.k or len(found.ranked) == before or asked == most:
+            return found._replace(groups=[group._replace(hits=group.hits[: request.group]) for group in groups])
+        asked, before = min(most, _MORE * max(asked, DEPTH // 2)), len(found.ranked)
+
+
+def _find(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+    """The best candidates of the lanes, the newest of those that compete first; all that were looked at where groups of
+    them are wanted."""
+    gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
+    found = _ranked(snapshot, gate, request, question, lanes)
+    ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
+    if request.choice.earlier and asks_for_change(request.text):
+        before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
+        ranked = with_superseded(snapshot, before, ranked, request.k)
+    return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
+
+
+def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, lanes: Lanes) -> Found:
+    """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
+    seq, k = snapshot.place.moment.seq, request.k
+    of_one = k if request.group is None else depth_for(k)
+    text, vector, entity = lanes
+    if text is not None and vector is None and not entity and not request.neighbours:
+        worded = partial(by_words, text, request.text, seq)
+        return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
+    if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
+        near = partial(by_meaning, vector, wide=WIDE_ALONE)
+        return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
+    names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
+    best = fused(snapshot, gate, lanes, question, k, request.fusion)
+    if request.fusion != CONVEX:
+        return Found(list(best if request.group is not None else islice(best, k)), names)
+    if request.group is not None:
+        return Found(all_looked_at_again(snapshot, request.text, best, k), names)
+    return Found(looked_at_again(snapshot, request.text, best, k)[:k], names)
+
+
+def _as_ranked(lane: str, passing: Iterator[Passed]) -> list[Ranked]:
+    return [Ranked(passed, passed.score, {lane: rank}, {lane: passed.score}) for rank, passed in enumerate(passing, 1)]

@@ -1,0 +1,386 @@
+"""What reads return: plain frozen values. References are hex, times integer microseconds, intervals half-open.
+
+Why two worlds may be one, in words: what the resolver wrote down as numbers, for the person who has to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from worlddb.log.model.times import format_time
+
+MAX_OTHERS: Final = 3
+"""How many of the others who were considered are named."""
+_LONGEST: Final = 60
+"""Characters of a name, or of a value that a caller gave, that are shown."""
+
+_TIERS: Final = {
+    "exact": "the same name: {names}",
+    "fuzzy": "names spelled alike, or one a short form of the other: {names}, {score:.3g} of 1 by Jaro-Winkler",
+    "embedding": "texts close in meaning: cosine {score:.3g} of 1",
+    "phonetic": "names that sound alike: {names}, {score:.3g} of 1 by Soundex and Jaro-Winkler",
+}
+"""What each tier of the resolver found, in its order of preference."""
+
+
+def because(evidence: Mapping[str, Any], source: tuple[str, str], target: tuple[str, str], why: str) -> str:
+    """One sentence from the evidence of a proposal, else from the reason of who staged it; empty without either.
+
+    ``source`` and ``target`` are the reference and the name of either side. Evidence that is not the resolver's is
+    listed as it was given.
+    """
+    tier = evidence.get("tier")
+    if not isinstance(tier, str) or tier not in _TIERS or not isinstance(evidence.get("score"), int | float):
+        given = ", ".join(f"{name} {_shown(value)}" for name, value in evidence.items() if value not in ("", None, "$"))
+        return "; ".join(told for told in (given, why) if told)
+    considered = [each for each in _list(evidence.get("considered")) if isinstance(each, Mapping)]
+    pair = next((each for each in considered if each.get("ref") in (source[0], target[0])), {})
+    # Several that are equally likely share what is written of the first of them; each has its own scores.
+    scores = _scores(pair)
+    tier = tier if not scores or tier in scores else next((each for each in _TIERS if each in scores), tier)
+    names = " and ".join(repr(name[:_LONGEST]) for name in (source[1] or str(evidence.get("name", "")), target[1]))
+    told = [_TIERS[tier].format(names=names, score=scores.get(tier, evidence["score"]))]
+    if "embedding" in scores and tier != "embedding":
+        told.append(f"cosine of the texts {scores['embedding']:.3g}")
+    least = _mapping(evidence.get("thresholds")).get(tier)
+    if isinstance(least, int | float):
+        told.append(f"{least:g} is needed")
+    others = [each for each in considered if each is not pair]
+    if evidence.get("decision") == "ambiguous":
+        told.append("it is one of several that come as near")
+    if others:
+        told.append(f"also weighed: {_others(others)}")
+    if isinstance(evidence.get("tiebreaker"), str):
+        told.append(f"{evidence['tiebreaker'][:_LONGEST]} chose")
+    return "; ".join([*told, *([why] if why else [])])
+
+
+def _others(others: list[Mapping[str, Any]]) -> str:
+    told = []
+    for each in others[:MAX_OTHERS]:
+        best = max(_scores(each).values(), default=0.0)
+        guard = each.get("guard")
+        how = f"kept apart by {guard}" if isinstance(guard, str) and guard else f"{best:.3g}" if best else "not alike"
+        told.append(f"{str(each.get('name', ''))[:_LONGEST]!r} ({how})")
+    left = len(others) - MAX_OTHERS
+    return ", ".join(told) + (f" and {left} more" if left > 0 else "")
+
+
+def _scores(considered: Mapping[str, Any]) -> dict[str, float]:
+    found = _mapping(considered.get("scores"))
+    return {tier: score for tier, score in found.items() if tier in _TIERS and isinstance(score, int | float)}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _shown(value: Any) -> str:
+    return str(value) if len(str(value)) <= _LONGEST else str(value)[: _LONGEST - 1] + "…"
+
+
+class Valid(msgspec.Struct, frozen=True):
+    """A validity interval ``[start, end)``; an open end is :data:`worlddb.FOREVER`."""
+
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"[{format_time(self.start)}, {format_time(self.end)})"
+
+
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of a text: which commit erased it, when (microseconds), by whom, and under which reference.
+
+    An erasure lies outside both time axes: a view of an earlier moment shows it too, for the text is gone there too.
+    """
+
+    seq: int
+    ingested_at: int
+    author: str
+    reason: str
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """A world as a view sees it.
+
+    ``seq``, ``ingested_at``, ``author``, ``why`` and ``source`` are of the commit and command that wrote the version
+    shown. ``closed`` says that the version is not valid at the view's valid time (only seen with
+    ``include_superseded``), ``ended`` that the lineage takes no further versions. ``conflicts`` are the worlds that
+    contradict it while both are valid. ``erased`` worlds have no text left; ``erasure`` says more.
+    """
+
+    ref: str
+    version: str
+    number: int
+    type: str
+    name: str
+    content: str
+    aliases: tuple[str, ...]
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    source: dict[str, Any]
+    closed: bool
+    ended: bool
+    erased: bool
+    erasure: Erasure | None
+    conflicts: tuple[str, ...]
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge as a view sees it; versions are the ordinals that it was written against."""
+
+    ref: str
+    type: str
+    source: str
+    source_version: int
+    target: str
+    target_version: int
+    home: str
+    valid: Valid
+    closed: bool
+    seq: int
+    properties: dict[str, Any]
+    why: str
+
+
+class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge type in force in ``world`` and in all that it contains, since commit ``seq`` (0: it is built in).
+
+    ``ended`` is the commit that took it back or replaced it, 0 if the view knows of none.
+
+    ``digest`` stands for the handler's code and is made of its ``source``, or of its ``name`` and version where no
+    source was to be had, as ``digest_of`` says; of a built-in type it is empty. ``rewrites`` are what the type asks of
+    queries. ``available``: this process has that code, so that it can write edges of the type.
+    """
+
+    name: str
+    version: int
+    digest: str
+    digest_of: str
+    rewrites: tuple[str, ...]
+    functional: bool
+    world: str
+    seq: int
+    ended: int
+    why: str
+    available: bool
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """The resolver's thresholds for candidates of a type (empty: of every type) in ``world`` and all that it contains.
+
+    They are in force since commit ``seq``; ``ended`` is the commit that took them back or replaced them, 0 if the view
+    knows of none.
+    """
+
+    world: str
+    type: str
+    fuzzy: float
+    phonetic: float
+    embedding: float
+    margin: float
+    most: int
+    seq: int
+    ended: int
+    why: str
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """One version in a lineage's history, with its validity as known to the view."""
+
+    version: str
+    number: int
+    type: str
+    name: str
+    content: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+    source: dict[str, Any]
+    erased: bool
+    erasure: Erasure | None
+
+
+class Learned(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of what was known about when a version of a lineage is valid.
+
+    ``change`` is ``written`` for the commit that wrote the version, and ``closed`` for one that gave it an earlier end;
+    ``valid`` is the validity that it had from then on. The rest is of that commit.
+    """
+
+    number: int
+    change: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    why: str
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``. ``because`` says in words what
+    ``evidence`` and ``why`` say."""
+
+    ref: str
+    status: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    evidence: dict[str, Any]
+    why: str
+    seq: int
+    decided: int
+
+    @property
+    def because(self) -> str:
+        """Why the two may be one, in words for who decides; empty if nobody gave a reason."""
+        return because(self.evidence, (self.source, self.source_name), (self.target, self.target_name), self.why)
+
+
+class KnownFact(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge that names a member of an identity, and the world at its other end, unless that is a member too."""
+
+    edge: Edge
+    world: World | None
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a view knows of one identity: an answer to a request for access.
+
+    ``refs`` are the members of the class in log order, ``names`` all names and aliases that they ever had, ``worlds``
+    the members as they are now, ``versions`` all texts of each member, ``links`` the accepted ``same_as`` edges,
+    ``facts`` the other edges with what they lead to, but for containment, and ``sources`` the provenance of all of
+    these, each once.
+    """
+
+    refs: tuple[str, ...]
+    names: tuple[str, ...]
+    worlds: tuple[World, ...]
+    versions: dict[str, tuple[Version, ...]]
+    links: tuple[Edge, ...]
+    facts: tuple[KnownFact, ...]
+    sources: tuple[dict[str, Any], ...]
+
+
+class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A named moment: commit ``seq``, ingested at ``ingested``. The rest is of the commit that set the name."""
+
+    name: str
+    seq: int
+    ingested: int
+    set_by: int
+    ingested_at: int
+    author: str
+    why: str
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """Something recalled. ``world`` contains it: of several such worlds, the first that was searched. ``lanes`` gives
+    each lane's rank (1 is best), ``scores`` what each kind of evidence added to the score, ``reason`` says in words why
+    it was found.
+
+    Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
+    ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
+    ``others_left`` more.
+    """
+
+    ref: str
+    version: str
+    type: str
+    name: str
+    content: str
+    score: float
+    lanes: dict[str, int]
+    reason: str
+    world: str
+    valid: Valid
+    seq: int
+    ingested_at: int
+    author: str
+    source: dict[str, Any]
+    conflicts: tuple[str, ...]
+    scores: dict[str, float]
+    others: tuple[Version, ...]
+    others_left: int
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A world that contains hits of a recall directly: a session with its turns, a document with its paragraphs.
+
+    A hit that lies directly in the world that was searched is a group of its own. ``score`` is the soft maximum of the
+    scores of all ``count`` hits in it that were looked at, ``hits`` are the best of those. ``type`` and ``name`` are
+    empty for a world that was erased.
+    """
+
+    ref: str
+    type: str
+    name: str
+    score: float
+    count: int
+    hits: tuple[Hit, ...]
+
+
+class Composed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a world is about, as a vector of length 1.
+
+    ``vector`` is pooled by ``pool`` (``attention`` or ``mean``) from the vector of the world's own text (``anchor``, if
+    it has one) and from what it contains: ``inside`` counts that, at any depth.
+    """
+
+    ref: str
+    pool: str
+    vector: tuple[float, ...]
+    anchor: tuple[float, ...] | None
+    inside: int
+    model: str
+
+
+class Recall(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits, best first, and what the answer rests on. If ``groups`` were asked for, they come best first, and the
+    hits are theirs, group after group.
+
+    ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
+    index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,
+    ``unavailable`` says of others why they were not. ``pending`` texts have no vector yet (counted up to 1,000) in
+    ``space``, the embedding space whose vectors were compared; it is empty if none were. ``times`` are those that the
+    question names and that counted, ``unread`` its words that name one which was not understood. ``weak`` hits are the
+    nearest, and yet no nearer than to an unrelated question. ``note`` says in words what a reader should know of all
+    this. A question without a word asks no lane and has no hits.
+
+    Where it was asked what was valid throughout a span, ``left_out`` are the references of those that would be among
+    the best if it had been asked what was valid at some instant of it, best first.
+    """
+
+    hits: tuple[Hit, ...]
+    groups: tuple[Group, ...]
+    exact: bool
+    indexed: int
+    lanes: tuple[str, ...]
+    note: str
+    unavailable: dict[str, str]
+    pending: int
+    space: str
+    left_out: tuple[str, ...] = ()
+    times: tuple[Valid, ...] = ()
+    unread: tuple[str, ...] = ()
+    weak: bool = False
+
+    def __iter__(self) -> Any:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)

@@ -1,0 +1,158 @@
+"""Registered edge types, as a view knows them: what they ask of queries, and which are in force where.
+
+What a handler asks of queries is in its registration, so a process without the handler answers as one that has it.
+
+The query specification that edge handlers may rewrite (paper §2.2, ``on_query_rewrite``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model.events import RewriteName
+from worlddb.projections.tables.apply.settings import Registration
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.query.records import records
+from worlddb.query.snapshot.visible import Sight
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """How a query sees edges. Each edge type's rewrite adds to it; the names are those of edge types."""
+
+    hides_closed: bool = False
+    conflict_types: frozenset[str] = frozenset()
+    lattice_types: frozenset[str] = frozenset()
+    crossing_types: frozenset[str] = frozenset()
+    identity_types: frozenset[str] = frozenset()
+    scoped_types: frozenset[str] = frozenset()
+    """Types whose rewrite holds for some worlds only: of their edges, the home says whether it does."""
+    missing_types: tuple[str, ...] = ()
+    """Registered types whose registered code this process does not have."""
+    built_in: tuple[tuple[str, int], ...] = ()
+    """Names and versions of the built-in types."""
+    codes: frozenset[tuple[str, int, bytes]] = frozenset()
+    """Type, version and digest of the handlers that the process was given."""
+
+    @property
+    def rewriting_types(self) -> frozenset[str]:
+        """Types that change how queries see their edges."""
+        return self.conflict_types | self.lattice_types | self.crossing_types | self.identity_types
+
+    def hide_closed(self) -> Spec:
+        return msgspec.structs.replace(self, hides_closed=True)
+
+    def show_conflicts(self, edge_type: str) -> Spec:
+        return msgspec.structs.replace(self, conflict_types=self.conflict_types | {edge_type})
+
+    def widen_types(self, edge_type: str) -> Spec:
+        return msgspec.structs.replace(self, lattice_types=self.lattice_types | {edge_type})
+
+    def cross_worlds(self, edge_type: str) -> Spec:
+        return msgspec.structs.replace(self, crossing_types=self.crossing_types | {edge_type})
+
+    def unify_identities(self, edge_type: str) -> Spec:
+        return msgspec.structs.replace(self, identity_types=self.identity_types | {edge_type})
+
+
+Rewrite = Callable[[Spec], Spec]
+"""An edge type's rewrite, handed to the query by the façade as a value."""
+
+
+def rewritten(rewrites: tuple[Rewrite, ...], built_in: tuple[tuple[str, int], ...]) -> Spec:
+    """The specification after every built-in edge type has rewritten it."""
+    spec = Spec(built_in=built_in)
+    for rewrite in rewrites:
+        spec = rewrite(spec)
+    return spec
+
+
+_APPLY: Final[dict[RewriteName, Callable[[Spec, str], Spec]]] = {
+    "hide_closed": lambda spec, _: spec.hide_closed(),
+    "show_conflicts": Spec.show_conflicts,
+    "widen_types": Spec.widen_types,
+    "cross_worlds": Spec.cross_worlds,
+    "unify_identities": Spec.unify_identities,
+}
+
+
+def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[str, int, bytes]]) -> Spec:
+    """The specification after the registered types have rewritten it too; ``codes`` are the process's handlers."""
+    scoped: set[str] = set()
+    missing: set[str] = set()
+    for one in known:
+        if one.is_built_in:
+            continue
+        for rewrite in one.rewrites:
+            spec = _APPLY[rewrite](spec, one.type)
+        if one.world != ROOT_NODE:
+            scoped.add(one.type)
+        if not _is_here(one, codes):
+            missing.add(one.type)
+    return msgspec.structs.replace(
+        spec, scoped_types=frozenset(scoped), missing_types=tuple(sorted(missing)), codes=codes
+    )
+
+
+def holds(sight: Sight, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
+    """True if what a type asks of queries is asked for edges at home in a world."""
+    if type_name not in spec.scoped_types:
+        return True
+    found = sight.registration(type_name, home)
+    return found is not None and rewrite in found.rewrites
+
+
+def edge_types(sight: Sight, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
+    """Every registration in force, or with ``home`` those that hold for edges at home in a world.
+
+    ``ended`` are listed where no home is asked for.
+    """
+    known = sorted(sight.registered(ended=ended and home is None), key=lambda one: (one.seq, one.world, one.type))
+    if home is not None:
+        nearest = (sight.registration(name, home) for name in dict.fromkeys(one.type for one in known))
+        known = [one for one in nearest if one is not None]
+    seq = sight.place.moment.seq
+    in_force = (one for one in known if one.is_built_in and one.row.ended > seq)
+    said = {one.type for one in in_force if home is not None or one.world == sight.place.top}
+    listed = [_built_in(sight, name, version) for name, version in spec.built_in if name not in said]
+    listed += [_record(sight, spec, one) for one in known]
+    order = {name: place for place, (name, _) in enumerate(spec.built_in)}
+    return sorted(listed, key=lambda one: (order.get(one.name, len(order)), one.seq))
+
+
+def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> bool:
+    return known.is_built_in or (known.type, known.row.handler_version, known.row.digest) in codes
+
+
+def _built_in(sight: Sight, name: str, version: int) -> records.EdgeType:
+    return records.EdgeType(
+        name=name,
+        version=version,
+        digest="",
+        digest_of="built_in",
+        rewrites=(),
+        functional=False,
+        world=sight.tables.node(sight.place.top).lineage.hex(),
+        seq=0,
+        ended=0,
+        why="",
+        available=True,
+    )
+
+
+def _record(sight: Sight, spec: Spec, known: Registration) -> records.EdgeType:
+    return records.EdgeType(
+        name=known.type,
+        version=known.row.handler_version,
+        digest="" if known.is_built_in else known.row.digest.hex(),
+        digest_of=known.digest_of,
+        rewrites=known.rewrites,
+        functional=known.is_functional,
+        world=sight.tables.node(known.world).lineage.hex(),
+        seq=known.seq,
+        ended=known.row.ended if known.row.ended <= sight.place.moment.seq else 0,
+        why=sight.details(known.seq, known.row.details).why,
+        available=_is_here(known, spec.codes),
+    )

@@ -1,0 +1,164 @@
+"""What the log says about erasures: beside a text that is gone, and as a receipt that can be checked later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Details
+from worlddb.log.model.codec import chain_hash, events_hash
+from worlddb.log.model.errors import InputError, WorldDBError
+from worlddb.log.model.events import NONE, Erased
+from worlddb.log.model.times import parse_time
+from worlddb.log.store.copies import Copy
+from worlddb.projections.tables.apply.apply import erasure_of as row_of
+from worlddb.query.records import records
+from worlddb.query.snapshot.snapshot import Snapshot
+
+ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the store does not know of them"
+
+
+def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
+    """The last erasure of a world's texts, also one that came after the point up to which the log was copied."""
+    lineage = snapshot.tables.node(node).lineage
+    carried = snapshot.log.carried.of(lineage)
+    if carried is not None:
+        header = carried.header
+        position = next(event.details for event in carried.erased if event.lineage == lineage)
+        stored = carried.details.get(position)
+        details = None if stored is None else codec.decode_blob(stored, header.seq)
+        reason = details.why if isinstance(details, Details) else ""
+    else:
+        row = row_of(snapshot.tables, node)
+        if row is None:
+            return None
+        header = snapshot.log.header(row.seq)
+        reason = snapshot.details(row.seq, row.details).why if row.details != NONE else ""
+    return records.Erasure(seq=header.seq, ingested_at=header.ingest_time, author=header.author, reason=reason)
+
+
+class ErasedText(msgspec.Struct, frozen=True):
+    """Where a text was, as commit and position of its blob, and the hash that stays of it."""
+
+    seq: int
+    position: int
+    hash: str
+
+
+class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True):
+    """What was erased about one world, and under which reference; ``forbidden`` counts the texts that may not come
+    back. ``everywhere``: it was found by a text that another world was erased for."""
+
+    ref: str
+    reason: str
+    everywhere: bool
+    forbidden: int
+    texts: tuple[ErasedText, ...]
+
+
+class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What one commit erased, in a form that can be kept and checked against the log later.
+
+    ``not_reached`` says in words which copies may hold the texts: those that the store made itself and knows of, and
+    that there may be others.
+    """
+
+    store: str
+    seq: int
+    chain: str
+    events_hash: str
+    author: str
+    ingested_at: int
+    worlds: tuple[ErasedWorld, ...]
+    not_reached: tuple[str, ...]
+
+
+class ErasureCheck(msgspec.Struct, frozen=True):
+    """Whether the log says what a receipt says and the texts are gone; if not, what is wrong, in words."""
+
+    ok: bool
+    problems: tuple[str, ...]
+
+
+def receipt_of(snapshot: Snapshot, store_id: bytes, seq: int, copies: Sequence[Copy]) -> ErasureReceipt:
+    """The receipt of the erasure that a commit made.
+
+    Raises:
+        InputError: there is no such commit, or it erased nothing.
+    """
+    log = snapshot.log
+    if not 0 < seq <= log.head().seq:
+        raise InputError(f"There is no commit {seq}", f"The store has commits 1 to {log.head().seq}")
+    header, events = log.header(seq), log.events(seq)
+    erased = [event for event in events.events if isinstance(event, Erased)]
+    if not erased:
+        raise InputError(f"Commit {seq} erased nothing", "Give the receipt of an erasure, or the number of its commit")
+    holds = {place: log.events(place).blob for place in {place for event in erased for place, _ in event.blobs}}
+    worlds = tuple(
+        ErasedWorld(
+            ref=event.lineage.hex(),
+            reason=snapshot.details(seq, event.details).why,
+            everywhere=event.everywhere,
+            forbidden=len(event.forbidden),
+            texts=tuple(ErasedText(place, position, holds[place](position).hex()) for place, position in event.blobs),
+        )
+        for event in erased
+    )
+    first = min(holds)
+    known = [f"{copy.kind} at {copy.path}" for copy in copies if copy.seq >= first and copy.head < seq]
+    return ErasureReceipt(
+        store=store_id.hex(),
+        seq=seq,
+        chain=log.chain(seq).hex(),
+        events_hash=header.events_hash.hex(),
+        author=header.author,
+        ingested_at=header.ingest_time,
+        worlds=worlds,
+        not_reached=(*known, ELSEWHERE),
+    )
+
+
+def read_receipt(document: object) -> ErasureReceipt:
+    """A receipt from the plain values of its JSON form, in which the time may be ISO 8601.
+
+    Raises:
+        InputError: it is none; the message names the place.
+    """
+    given = dict(document) if isinstance(document, Mapping) else document
+    if isinstance(given, dict) and isinstance(given.get("ingested_at"), str):
+        given["ingested_at"] = parse_time(given["ingested_at"], "ingested_at")
+    try:
+        return msgspec.convert(given, ErasureReceipt)
+    except msgspec.ValidationError as error:
+        raise InputError(f"This is no receipt of an erasure: {error}", "Give what `worlddb erase` printed") from None
+
+
+def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt) -> ErasureCheck:
+    """Hold a receipt against the log: it must say the same, its hashes must hold, and the texts must be gone."""
+    if receipt.store != store_id.hex():
+        return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
+    try:
+        problems = tuple(_problems(snapshot, receipt, receipt_of(snapshot, store_id, receipt.seq, ())))
+    except WorldDBError as error:
+        problems = (error.message,)
+    return ErasureCheck(not problems, problems)
+
+
+def _problems(snapshot: Snapshot, receipt: ErasureReceipt, recorded: ErasureReceipt) -> Iterator[str]:
+    log, seq = snapshot.log, receipt.seq
+    for field in ("chain", "events_hash", "author", "ingested_at", "worlds"):
+        if getattr(receipt, field) != getattr(recorded, field):
+            yield f"commit {seq} has another value for {field}"
+    if chain_hash(log.stored_header(seq)[1]).hex() != recorded.chain:
+        yield f"the header of commit {seq} does not have the chain hash that was stored with it"
+    if events_hash(log.stored_events(seq)).hex() != recorded.events_hash:
+        yield f"the events of commit {seq} do not have the hash that its header names"
+    for world in recorded.worlds:
+        for text in world.texts:
+            if log.blob(text.seq, text.position) is not None:
+                yield f"the text {text.hash[:12]} of commit {text.seq} is there"
+    if log.scrub_due() is not None:
+        yield "an erasure is not finished: bytes may still lie in the store's files"

@@ -1,0 +1,396 @@
+"""One short read transaction as a view may look at it: the store's tables, or those of the world it is confined to.
+
+The one place that decides what a view confined to a world may see (law 7).
+
+Every read of a view goes through :class:`worlddb.query.snapshot.visible.Sight`, and a confined view's sight has these tables
+instead of the store's. They give out rows of what lies inside the world and nothing else, so what is built on them,
+records, lookups by prefix, counts and error messages, cannot tell that there is more.
+
+* A **node** is inside if it is the world itself or the world contains it at the view's moment, through whichever of its
+  containers. A lineage is inside with all of its versions.
+* An **edge** is inside if both of its ends and its home are.
+* A **proposal** is inside if both of its sides are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Details, Vector
+from worlddb.log.model.codec import Header
+from worlddb.log.model.events import NONE
+from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.indexes.vector_rows import VectorRow
+from worlddb.projections.tables.apply.settings import (
+    Nearest,
+    Registration,
+    Tuning,
+    containers_known,
+    registered,
+    tunings_holding,
+    tunings_known,
+)
+from worlddb.projections.tables.apply.vector_spaces import vector_place
+from worlddb.projections.tables.reads.asof import Moment, edge_seen, nodes_known
+from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
+from worlddb.projections.tables.storage.proposal_rows import Staged
+from worlddb.projections.tables.storage.schema import (
+    CONTAINS_CODE,
+    EDGE_PLACE,
+    LIVE,
+    ROOT_NODE,
+    AliasRow,
+    EdgePlace,
+    EdgeRow,
+    NodeRow,
+    ProposalRow,
+    VersionRow,
+)
+from worlddb.projections.tables.storage.transaction import missing_row
+from worlddb.projections.tables.storage.write_buffer import Pair
+from worlddb.query.records.records import Erasure
+from worlddb.query.snapshot.containment import Inhabitants, Scope, members_below, placings_at
+from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.erasure_notes import erasure_of
+from worlddb.query.snapshot.snapshot import Snapshot
+
+FEW: Final = 32
+"""Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is
+listed, and each of that is asked for the name."""
+
+
+class ConfinedTables:
+    """The tables of a store as far as they are about one world and its interior at a moment.
+
+    What is asked about by number was given out by these tables before; asking for anything else is a mistake of the
+    caller, and raises as if it were not there.
+    """
+
+    def __init__(self, tables: TableReads, world: int, moment: Moment, known: dict[int, bool]) -> None:
+        self._tables = tables
+        self._world = world
+        self._moment = moment
+        self._scope = Scope(tables, world, moment, known)
+        self._listed: list[int] | None = None
+        self.closings: Seekable = tables.closings
+        self.decisions: Seekable = tables.decisions
+        self.lineages: Scannable = _Seen(tables.lineages, lambda number: self._sees(int.from_bytes(number, "big")))
+        self.edges: Scannable = _Seen(tables.edges, lambda place: self._has(EdgePlace._make(EDGE_PLACE.unpack(place))))
+
+    # -- nodes and versions
+
+    def node_of(self, lineage: bytes) -> int | None:
+        node = self._tables.node_of(lineage)
+        return node if node is not None and self._sees(node) else None
+
+    def node(self, node: int) -> NodeRow:
+        return self._tables.node(self._inside(node))
+
+    def version(self, node: int, version: int) -> VersionRow:
+        return self._tables.version(self._inside(node), version)
+
+    def version_rows(self, node: int) -> Iterator[tuple[int, VersionRow]]:
+        return self._tables.version_rows(self._inside(node))
+
+    def aliases(self, node: int) -> Iterator[tuple[int, AliasRow]]:
+        return self._tables.aliases(self._inside(node))
+
+    def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        return self._first_uses(partial(self._tables.named, digest), nodes)
+
+    def typed(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        return self._first_uses(partial(self._tables.typed, digest), nodes)
+
+    # -- edges
+
+    def type_code(self, name: str) -> int | None:
+        return self._tables.type_code(name)
+
+    def type_name(self, code: int) -> str:
+        return self._tables.type_name(code)
+
+    def place_of(self, edge: bytes) -> EdgePlace | None:
+        place = self._tables.place_of(edge)
+        return place if place is not None and self._has(place) else None
+
+    def edge(self, place: EdgePlace) -> EdgeRow:
+        row = self._tables.edge(place)
+        if not self._shows(place, row):
+            raise missing_row(f"edge {place.edge} from node {place.source}")
+        return row
+
+    def outgoing(
+        self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.outgoing(self._inside(node), code, after, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
+    def between(
+        self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.between(map(self._inside, sources), code, targets, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
+    def incoming(
+        self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
+    ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.incoming(self._inside(node), code, known_after=known_after, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
+    def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        found = self._tables.latest_incoming(self._inside(node), code, known_by=known_by)
+        return ((place, row) for place, row in found if self._shows(place, row))
+
+    # -- identity and hashes
+
+    def proposal(self, proposal: bytes) -> ProposalRow | None:
+        row = self._tables.proposal(proposal)
+        return row if row is not None and self._joins(row) else None
+
+    def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
+        return self._tables.staged(self._interior() if nodes is None else [node for node in nodes if self._sees(node)])
+
+    def hash_row(self, node: int, seq: int) -> tuple[int, bytes] | None:
+        return self._tables.hash_row(self._inside(node), seq)
+
+    # -- what is inside
+
+    def _sees(self, node: int) -> bool:
+        return self._scope.sees(node)
+
+    def _interior(self) -> list[int]:
+        """All nodes inside, in ascending order."""
+        if self._listed is None:
+            inside = members_below(self._tables, self._world, self._moment) or set()
+            self._listed = sorted(inside | {self._world})
+        return self._listed
+
+    def _first_uses(
+        self, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
+    ) -> Iterator[tuple[int, int]]:
+        """What ``look`` finds inside. Where others have many of a kind, to read theirs and walk up from each would take
+        a time that tells how many they are."""
+        if nodes is None:
+            rows = list(islice(look(), FEW + 1))
+            if len(rows) > FEW:
+                yield from look(nodes=self._interior())
+                return
+        else:
+            rows = list(look(nodes=nodes))
+        yield from ((node, first) for node, first in rows if self._sees(node))
+
+    def _inside(self, node: int) -> int:
+        if not self._sees(node):
+            raise missing_row(f"node {node}")
+        return node
+
+    def _shows(self, place: EdgePlace, row: EdgeRow) -> bool:
+        if not self._sees(place.source):
+            return False
+        if place.type == CONTAINS_CODE and edge_seen(self._tables, place, row, self._moment):
+            self._scope.admit(row.target)
+        return self._sees(row.target) and self._sees(row.home)
+
+    def _has(self, place: EdgePlace) -> bool:
+        return self._shows(place, self._tables.edge(place))
+
+    def _joins(self, row: ProposalRow) -> bool:
+        return self._sees(row.source) and self._sees(row.target)
+
+
+class _Seen:
+    """A table without the pairs whose value stands for something outside."""
+
+    def __init__(self, table: Scannable, sees: Callable[[bytes], bool]) -> None:
+        self._table = table
+        self._sees = sees
+
+    def scan(self, prefix: bytes) -> Iterator[Pair]:
+        return ((key, value) for key, value in self._table.scan(prefix) if self._sees(value))
+
+
+MOST_BODIES: Final = 64
+"""How many bodies are kept for as long as one read takes."""
+
+
+class Place(NamedTuple):
+    """Where a view stands: its moment, and the world that is everything to it (the root, unless it is confined)."""
+
+    moment: Moment
+    top: int
+
+    @property
+    def is_confined(self) -> bool:
+        """True if there may be worlds that are not seen from here."""
+        return self.top != ROOT_NODE
+
+
+class Sight:
+    """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
+
+    __slots__ = ("_bodies", "_interiors", "_placings", "_snapshot", "place", "tables")
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        place: Place,
+        known: dict[int, bool] | None = None,
+        *,
+        also_at: Moment | None = None,
+        interiors: Interiors | None = None,
+    ) -> None:
+        """``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
+        whole store, and of use to nobody who sees a part of it."""
+        self._snapshot = snapshot
+        self._placings: dict[int, list[EdgePlace]] = {}
+        self._interiors = None if place.is_confined else interiors
+        self._bodies: dict[bytes, Body | None] = {}
+        self.place = place
+        self.tables: TableReads = snapshot.tables
+        if place.is_confined:
+            if also_at is not None:
+                self.tables = ConfinedTables(self.tables, place.top, also_at, {})
+            self.tables = ConfinedTables(self.tables, place.top, place.moment, {} if known is None else known)
+
+    @property
+    def whole(self) -> Snapshot | None:
+        """The store itself, for what belongs to it and to no world; ``None`` if only a part of it is seen."""
+        return None if self.place.is_confined else self._snapshot
+
+    def body(self, row: VersionRow) -> Body | None:
+        """The body of a version, or ``None`` once erased. The first few are read once: a recall looks at its best hits
+        again."""
+        if row.body in self._bodies:
+            return self._bodies[row.body]
+        found = self._snapshot.body(row)
+        if len(self._bodies) < MOST_BODIES:
+            self._bodies[row.body] = found
+        return found
+
+    def placings(self, node: int) -> list[EdgePlace]:
+        """The edges by which worlds contain a node at the moment, in log order; looked up once."""
+        found = self._placings.get(node)
+        if found is None:
+            found = self._placings[node] = placings_at(self.tables, node, self.place.moment)
+        return found
+
+    def members_known(self, world: int) -> Nodes | None:
+        """Who lies inside a world at the moment, if that is known from a read before."""
+        return None if self._interiors is None else self._interiors.at(self._snapshot, world, self.place.moment)
+
+    def keep_members(self, world: int, listed: Inhabitants) -> Nodes:
+        """Who was listed as inside a world, for this read and those that follow."""
+        return Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
+
+    def details(self, seq: int, position: int) -> Details:
+        """The details that a command left in a commit; empty ones if it left none or they were erased."""
+        return self._snapshot.details(seq, position)
+
+    def erasure(self, node: int) -> Erasure | None:
+        """When the texts of a node were erased, by whom, and under which reference."""
+        return erasure_of(self._snapshot, node)
+
+    def vector(self, space: int, node: int, version: int) -> VectorRow | None:
+        """The vectors of a version that is seen, if they were recorded by the moment's commit."""
+        place = vector_place(self._snapshot.tables, space, node, version)
+        if place is None or place.seq > self.place.moment.seq:
+            return None
+        stored = self._snapshot.log.blob(place.seq, place.position)
+        found = None if stored is None else codec.decode_blob(stored, place.seq)
+        if not isinstance(found, Vector):
+            return None
+        return VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
+
+    def header(self, seq: int) -> Header:
+        """When a commit was made, and by whom."""
+        return self._snapshot.log.header(seq)
+
+    def reasons(self, seq: int, lineage: bytes) -> Iterator[str]:
+        """Why a commit did what it did to a world, in the events that are about that world alone."""
+        events = self._snapshot.log.events(seq).events
+        for event in (event for event in events if getattr(event, "lineage", b"") == lineage):
+            yield self.details(seq, getattr(event, "details", NONE)).why
+
+    def registration(self, type_name: str, home: int) -> Registration | None:
+        """The registration of an edge type that holds for edges at home in a world."""
+        tables, seq = self._snapshot.tables, self.place.moment.seq
+        found = Nearest(tables, type_name, seq).at(home, self._above)
+        return None if found is None else self._as_seen(found)
+
+    def _above(self, node: int) -> list[int]:
+        """The containers of a node whose registrations count here: of what is inside, those inside.
+
+        Above the world that is everything here all count: what holds for it holds for everything in it.
+        """
+        found = list(containers_known(self._snapshot.tables, self.place.moment.seq)(node))
+        if not self.place.is_confined or node == self.place.top or not self._is_inside(node):
+            return found
+        return [container for container in found if self._is_inside(container)]
+
+    def registered(self, *, ended: bool = False) -> list[Registration]:
+        """Every registration inside, and those from outside that hold for the world that is everything here."""
+        known = registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        if not self.place.is_confined:
+            return known
+        inside = [one for one in known if self._is_inside(one.world)]
+        inherited = (self.registration(name, self.place.top) for name in dict.fromkeys(one.type for one in known))
+        return inside + [one for one in inherited if one is not None and one not in inside]
+
+    def _as_seen(self, known: Registration) -> Registration:
+        """What holds here from outside holds for everything here; by whose reason is not told."""
+        if not self.place.is_confined or self._is_inside(known.world):
+            return known
+        return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
+
+    def tunings(self, *, ended: bool = False) -> list[Tuning]:
+        """What was set inside for the resolver, and what holds from outside for the world that is everything here."""
+        known = tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
+        if not self.place.is_confined:
+            return known
+        inside = [one for one in known if self._is_inside(one.world)]
+        return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
+
+    def tunings_at(self, home: int) -> list[Tuning]:
+        """The thresholds that hold in a world: those for each type that is named anywhere, as far as they differ."""
+        found = tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
+        return [self._tuning_as_seen(one) for one in found]
+
+    def is_told_of_tuning(self, lineage: bytes, seq: int) -> bool:
+        """True if what was set for a world may be known here: it lies inside, or what was set for it held, at a commit,
+        for all that is seen here."""
+        if not self.place.is_confined or self.tables.node_of(lineage) is not None:
+            return True
+        tables = self._snapshot.tables
+        around = tunings_holding(tables, self.place.top, containers_known(tables, seq), seq)
+        return any(tables.node(one.world).lineage == lineage for one in around)
+
+    def _tuning_as_seen(self, known: Tuning) -> Tuning:
+        if not self.place.is_confined or self._is_inside(known.world):
+            return known
+        return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
+
+    def _is_inside(self, node: int) -> bool:
+        return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None
+
+    def population(self) -> int:
+        """How many worlds are inside at the moment; of a whole store how many it knew, which nobody has to count."""
+        if self.place.is_confined:
+            return sum(1 for _ in self.inhabitants())
+        tables = self._snapshot.tables
+        return nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
+
+    def inhabitants(self, world: int | None = None) -> Iterator[int]:
+        """Every node inside a world (default: the top) at the moment, in log order."""
+        moment, top = self.place
+        within = top if world is None else world
+        if within != ROOT_NODE:
+            yield from sorted(members_below(self.tables, within, moment) or ())
+            return
+        for node in range(ROOT_NODE + 1, self._snapshot.tables.progress().next_node):
+            if self.tables.node(node).created > moment.seq:
+                return
+            yield node

@@ -1,0 +1,457 @@
+"""A view: one moment on both time axes, and every unranked read as of it (paper §2.3).
+
+A view holds no transaction: each call opens a short one and reads interval columns, so later commits change nothing
+that a view sees.
+
+What every part of a view reads through: where it stands, and the short transaction of one read.
+
+What was set for worlds and all that they contain, as a view tells it: edge types, and thresholds of the resolver.
+
+How worlds came to be what they are: versions, when they hold, and the commits behind them, as a view tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any, Final
+
+from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
+from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.model.limits import checked_number
+from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.projections.tables.reads.asof import Moment, edge_known
+from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_edge
+from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
+from worlddb.query.graph_query.bound_query import Queryable
+from worlddb.query.history import lineage
+from worlddb.query.history.journal import Entry, journal
+from worlddb.query.history.lineage import Blame, blame
+from worlddb.query.question.question import asks_for_change
+from worlddb.query.reads import build, identity, store_facts
+from worlddb.query.reads.adjacency import Asked, edges_of, members
+from worlddb.query.reads.build import conflicts_of
+from worlddb.query.reads.find import Wanted, find
+from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.reads.store_facts import bookmarks_known, tunings
+from worlddb.query.reads.window import Window
+from worlddb.query.recall.fusion import CONVEX
+from worlddb.query.recall.ranking import LANES
+from worlddb.query.recall.recall import recall
+from worlddb.query.recall.request import Request
+from worlddb.query.records import records
+from worlddb.query.references import as_ref
+from worlddb.query.snapshot.edge_rules import Spec, edge_types
+from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of
+from worlddb.query.snapshot.visible import Sight
+
+LARGEST: Final = 2**63 - 1
+"""The largest number that a read is asked for."""
+
+
+class Looking:
+    """A point on both axes, how edges are seen from it, and the worlds that references stand for there."""
+
+    __slots__ = ()
+    _window: Window
+
+    @property
+    def seq(self) -> int:
+        """The commit that the view is of."""
+        return self.moment.seq
+
+    @property
+    def valid(self) -> int:
+        """The valid time that the view is of."""
+        return self.moment.valid
+
+    @property
+    def moment(self) -> Moment:
+        """The view's point on both axes."""
+        return self._window.place.moment
+
+    @property
+    def spec(self) -> Spec:
+        """How the view sees edges."""
+        return self._window.spec
+
+    @property
+    def unify(self) -> bool:
+        """True if the view sees the worlds of one identity as one."""
+        return self._window.unify
+
+    def _sight(self) -> AbstractContextManager[Sight]:
+        """The transaction of one read; it ends with it."""
+        return self._window.sight()
+
+    def _node(self, snapshot: Sight, ref: Any) -> int:
+        """The node that a reference stands for; by default the outermost world that the view sees."""
+        return self._window.place.top if ref is None else self._named(snapshot, ref)
+
+    def _named(self, snapshot: Sight, ref: Any) -> int:
+        """The node of a world that is named by a reference or by its name."""
+        return named_node(snapshot, self.spec, ref, unify=self.unify)
+
+
+class Ruled(Looking):
+    """The part of a view that says what holds where."""
+
+    __slots__ = ()
+
+    def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
+        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
+
+        The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
+        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
+        the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
+        """
+        _refuse_both(world, include_ended)
+        with self._sight() as sight:
+            node = None if world is None else self._named(sight, world)
+            return edge_types(sight, self.spec, node, ended=include_ended)
+
+    @property
+    def missing_edge_types(self) -> tuple[str, ...]:
+        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
+        return self.spec.missing_types
+
+    def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
+        """The resolver's thresholds that were set for worlds, in log order, or with ``world`` those that hold there.
+
+        Where none was set, those hold that the store was opened with. A confined view has what holds in its world from
+        outside as if it were set for that world. ``include_ended`` adds what holds no longer; it asks about all worlds,
+        so it goes without ``world``.
+        """
+        _refuse_both(world, include_ended)
+        with self._sight() as sight:
+            return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
+
+
+def _refuse_both(world: Any, include_ended: bool) -> None:
+    if include_ended and world is not None:
+        raise InputError("Both world and include_ended were given", "Leave one of them out")
+
+
+class Traced(Looking):
+    """The part of a view that says what was learned when, by whom and why."""
+
+    __slots__ = ()
+
+    def history(
+        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
+    ) -> list[records.Version]:
+        """Every version known to the view, oldest first, with the validity that it has in the view.
+
+        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
+        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
+        """
+        learned = None if between is None else span_of(between, "between")
+        period = period_of(during, overlaps)
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            return lineage.history(snapshot, node, between=learned, period=period)
+
+    def timeline(self, ref: Any) -> list[records.Learned]:
+        """What was learned about when the versions of a world are valid, step by step in log order."""
+        with self._sight() as snapshot:
+            return lineage.timeline(snapshot, self._named(snapshot, ref))
+
+    def blame(self, ref: Any) -> Blame:
+        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
+
+        Of the version that is valid in the view, else of the newest.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._sight() as snapshot:
+            return blame(snapshot, self._named(snapshot, ref), self.moment)
+
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+        """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
+
+        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
+        """
+        checked_number(first, "first", 0, LARGEST)
+        if last is not None:
+            checked_number(last, "last", 0, LARGEST)
+        wanted = None
+        if ref is not None:
+            with self._sight() as snapshot:
+                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
+        through = self.seq if last is None else min(last, self.seq)
+        return journal(self._window.reader, first, through, wanted, place=self._window.place)
+
+
+class View(Queryable, Ruled, Traced):
+    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
+
+    A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
+    through it, and nothing says that there is more (law 7). The view holds the
+    store's handle, so it bounds what requests may ask for, not what code in the same process can reach.
+    """
+
+    __slots__ = ("_window", "ingested", "world")
+
+    def __init__(self, window: Window, ingested: int, world: str | None = None) -> None:
+        self._window = window
+        self.ingested = ingested
+        self.world = world
+        """The reference of the world that the view is confined to, if it is."""
+
+    def __str__(self) -> str:
+        text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
+        text = text if self.world is None else f"{text} inside {short(self.world)}"
+        return f"{text}, identities as one" if self.unify else text
+
+    def __repr__(self) -> str:
+        return f"<worlddb.View: {self}>"
+
+    def confined(self, to: Any) -> View:
+        """The same view of less: a world that this view sees, and what that world contains.
+
+        Containment is judged at the view's moment, on both axes. There is no way back to the wider view.
+
+        Raises:
+            UnknownReference: this view sees no such world.
+        """
+        with self._sight() as snapshot:
+            top = self._named(snapshot, to)
+            world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
+        return View(self._window.narrowed(top), self.ingested, world)
+
+    def get(
+        self,
+        ref: Any,
+        *,
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> records.World | None:
+        """The world that a reference or a name stands for, or ``None`` if no version of it is valid in this view.
+
+        Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
+
+        ``during=(a, b)`` asks for a version that is valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` for the
+        newest that is valid at some instant of it; :meth:`history` gives all of them.
+
+        Raises:
+            UnknownReference: the view knows nothing under the reference or the name.
+            AmbiguousReference: a prefix or a name fits several worlds.
+        """
+        period = period_of(during, overlaps, include_superseded=include_superseded)
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            return build.world(
+                snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
+            )
+
+    def find(
+        self,
+        *,
+        name: str | None = None,
+        type: str | None = None,
+        world: Any = None,
+        limit: int | None = None,
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> list[records.World]:
+        """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both, in log order.
+
+        With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
+        them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
+        view's moment, and so does which types a type stands for.
+        """
+        for what, text in (("name", name), ("type", type)):
+            if not isinstance(text, str | None):
+                raise InvalidText(f"{what} is {text.__class__.__name__}, not text", "Give it as str")
+        if limit is not None:
+            checked_number(limit, "limit", 0, LARGEST)
+        period = period_of(during, overlaps, include_superseded=include_superseded)
+        with self._sight() as snapshot:
+            wanted = Wanted(name, type, self._node(snapshot, world))
+            how = {"include_superseded": include_superseded, "unify": self.unify}
+            return list(islice(find(snapshot, self.spec, wanted, period=period, **how), limit))
+
+    def children(
+        self,
+        ref: Any = None,
+        *,
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> Iterator[records.World]:
+        """The members of a world (default: the outermost one), in the order in which they joined.
+
+        With ``during`` or ``overlaps`` as :meth:`get` has them: those that were members, and valid, throughout the
+        span, or together at some instant of it. Read in pages, so a world of any size costs little memory and no long
+        transaction.
+        """
+        period = period_of(during, overlaps, include_superseded=include_superseded)
+        return members(self._window, ref, include_superseded, period)
+
+    def edges(
+        self,
+        ref: Any,
+        *,
+        type: str | None = None,
+        direction: str = "both",
+        include_superseded: bool = False,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+    ) -> list[records.Edge]:
+        """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for.
+
+        ``during=(a, b)`` gives those that are valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` those that are
+        valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
+        them one.
+        """
+        period = period_of(during, overlaps, include_superseded=include_superseded)
+        asked = Asked(type, direction, include_superseded, period)
+        asked.check()
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            one = identity.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            found = edges_of(snapshot, one, asked)
+        return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
+
+    def edge(self, ref: Any) -> records.Edge:
+        """One edge by its reference; unlinked ones are unknown to views after the unlink."""
+        with self._sight() as snapshot:
+            identifier = find_edge(snapshot.tables, as_ref(ref), self.seq)
+            place = snapshot.tables.place_of(identifier)
+            row = None if place is None else snapshot.tables.edge(place)
+            if place is None or row is None or not edge_known(row, self.seq):
+                raise UnknownReference(f"The edge {identifier.hex()[:12]} was unlinked", "Look at an earlier view")
+            return build.edge(snapshot, place, row, self.moment)
+
+    def reference_of(self, ref: Any) -> str:
+        """The full reference of a world that is named by a reference, a prefix of one, or its exact name or an alias.
+
+        Worlds that are valid in the view come before those that are not.
+
+        Raises:
+            UnknownReference: nothing that the view knows is called so.
+            AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
+        """
+        with self._sight() as snapshot:
+            return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
+
+    def hash(self, ref: Any = None) -> str:
+        """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
+        with self._sight() as snapshot:
+            node = self._node(snapshot, ref)
+            found = snapshot.tables.hash_row(node, self.seq)
+            if found is None:
+                raise UnknownReference("Nothing had been committed yet", NOTHING_YET)
+            return found[1][:HASH_BYTES].hex()
+
+    def conflicts(self, ref: Any, *, during: Span | None = None, overlaps: Span | None = None) -> list[records.Edge]:
+        """The edges that record contradictions of a world, in log order, while both sides are valid.
+
+        ``during=(a, b)`` gives those where the edge and both sides are valid throughout ``[a, b)``, ``overlaps=(a, b)``
+        those where all three are valid together at some instant of it. :meth:`edges` gives them whatever became of the
+        two sides.
+        """
+        period = period_of(during, overlaps)
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            found = conflicts_of(snapshot, node, self.moment, self.spec, period)
+            return [build.edge(snapshot, place, row, self.moment) for place, row in found]
+
+    def containers(self, ref: Any) -> list[str]:
+        """References of the worlds that contain a world directly, in log order."""
+        return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]
+
+    def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
+        """Proposals in the order they were staged; ``status=None`` for all of them."""
+        if status is not None and status not in STATUS_NAMES:
+            raise InputError(f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None")
+        with self._sight() as snapshot:
+            known = build.staged_until(snapshot, self.seq)
+            made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
+        return [record for record in made if status in (None, record.status)]
+
+    def proposal(self, ref: Any) -> records.Proposal:
+        """One proposal, whatever was decided about it, by its full reference."""
+        with self._sight() as snapshot:
+            identifier = as_ref(ref)
+            row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
+            if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
+                raise UnknownReference(f"There is no proposal {str(ref)[:80]!r}", "List them with proposals()")
+            return build.proposal(snapshot, identifier, row, self.seq)
+
+    def equivalence_class(self, ref: Any) -> list[str]:
+        """References of all worlds that accepted ``same_as`` edges make one with this one, itself included.
+
+        Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
+        """
+        with self._sight() as snapshot:
+            start = self._named(snapshot, ref)
+            one = identity.class_of(snapshot, start, self.seq, self.spec)
+            return [snapshot.tables.node(node).lineage.hex() for node in one]
+
+    def export_identity(self, ref: Any) -> records.Identity:
+        """All that the view knows of a world and those that are one with it, as one document for an access request."""
+        return identity.export(self, ref)
+
+    def bookmarks(self) -> list[records.Bookmark]:
+        """The named moments that the view knows, in the order in which they were set.
+
+        They are the whole store's, so a confined view has none.
+        """
+        with self._sight() as snapshot:
+            return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
+
+    def recall(
+        self,
+        text: str,
+        *,
+        world: Any = None,
+        k: int = 10,
+        exact: bool = False,
+        include_superseded: bool | None = None,
+        lanes: Sequence[str] = LANES,
+        fusion: str = CONVEX,
+        asked: TimeLike | None = None,
+        during: Span | None = None,
+        overlaps: Span | None = None,
+        group: int | None = None,
+        neighbours: int = 0,
+    ) -> records.Recall:
+        """The ``k`` worlds that answer a text best, inside ``world`` if one is given.
+
+        Args:
+            group: instead, the ``k`` best of the worlds that contain answers directly, each with so many of its hits.
+            include_superseded: also what is valid no longer: worlds that have ended, and of each world all versions,
+                those that are not shown themselves under ``others``. By default the earlier versions of what is valid,
+                and what it superseded, if the question asks for change ("used to", "previously").
+            exact: rank by precisely what the view sees, as a store with the same history would.
+            lanes: what is asked: ``text`` (words), ``vector`` (meaning), ``entity`` (who said it, and of whom).
+            fusion: ``convex`` (a weighted sum), ``rrf`` (reciprocal ranks, paper §4.3) or ``combmax`` (the stronger).
+            asked: when the question is asked, by which "last week" is understood; default: the view's valid time.
+            during, overlaps: of each world what is valid throughout a span, or at some instant of it. A hit of the
+                latter has all that was valid in the span, and the answer to the former says what it left out.
+            neighbours: of so many of the best hits of each lane, what an edge joins to them may be a hit too.
+
+        Raises:
+            InputError: ``k`` or ``group`` is not between 1 and 10,000, ``neighbours`` not between 0 and 10,000, or
+                there is no such lane or fusion.
+        """
+        if isinstance(lanes, str) or not isinstance(lanes, Iterable):
+            raise InputError(
+                f"lanes is {lanes!r:.80}, not a list of lanes", f"Name some of: {', '.join(LANES)}, as a list"
+            )
+        when = self.valid if asked is None else parse_time(asked, "asked")
+        period = period_of(during, overlaps, include_superseded=bool(include_superseded))
+        earlier = asks_for_change(text) if include_superseded is None and period is None else bool(include_superseded)
+        choice = Choice(bool(include_superseded), period, earlier)
+        request = Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group, neighbours)
+        return recall(self._window, request)
+
+    def counts(self) -> dict[str, int]:
+        """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
+        with self._sight() as snapshot:
+            return store_facts.counts_at(snapshot)
