@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from worlddb.tools.importers import files
+from worlddb.tools.importers import input_files
+from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
 from worlddb.tools.importers.longmemeval import parse_date
-from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
 
 ABSTAINING: Final = "_abs"
 """What the ids of questions hold that cannot be answered from their haystack; the authors leave them out of the means
@@ -83,7 +83,7 @@ def load(path: Path) -> list[Record]:
         MalformedFile: the file breaks the format, or holds no record; record and path are named.
     """
     place = Place(path)
-    written = decoded(place, _decoded, files.whole(path))
+    written = decoded(place, _decoded, input_files.whole(path))
     if not written:
         raise malformed(place, "it holds no question", "Name a file of LongMemEval")
     return [_record(Place(path, "record", index, f"$[{index}]"), each) for index, each in enumerate(written)]

@@ -29,9 +29,9 @@ from bench._ideas import add_argument, asked_as, variants
 from bench._report import ended, p50, p95, parser, positive, report
 from bench._retrieval import interval, recall_share
 from worlddb import EMBEDDERS, LANES, Database, InputError, View, embedder_named
-from worlddb.tools.importers import files, locomo
+from worlddb.tools.importers import input_files, locomo
 from worlddb.tools.importers.conversation import Conversation
-from worlddb.tools.importers.malformed import Place, decoded
+from worlddb.tools.importers.input_files import Place, decoded
 from worlddb.tools.importers.run import ingest_files
 
 CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -175,7 +175,7 @@ def _questions(path: Path, conversations: Mapping[str, Conversation]) -> tuple[l
     """The questions with evidence, how many have none, and how many evidence ids name no turn."""
     questions = []
     left_out = unknown = 0
-    for record in decoded(Place(path), _decoded, files.whole(path)):
+    for record in decoded(Place(path), _decoded, input_files.whole(path)):
         turns = {_normal(name): name for name in texts_of(conversations[record.sample_id])}
         for asked in record.qa:
             told = _told(asked.evidence)

@@ -25,9 +25,8 @@ import msgspec
 import worlddb
 from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, words
-from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Call, Desk
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _HELLO: Final = {

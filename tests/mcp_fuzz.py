@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from worlddb.tools.mcp.arguments import MAX_TEXT
 from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.tool_arguments import MAX_TEXT
 
 NOWHERE = "f00dfeed" * 4
 """An id that nothing has."""

@@ -14,7 +14,7 @@ from tests.running import Here
 from tests.test_mcp_tools import call
 from worlddb import Database
 from worlddb.query.records.records import because
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Desk
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import worlddb
 from tests.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
-from worlddb.tools.cli import stores
+from worlddb.tools.cli.base import stores
 from worlddb.tools.cli.main import COMMANDS, main
-from worlddb.tools.cli.worlds import EDGE_TYPES
+from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 READS = (
     ["recall", "x"],
@@ -108,7 +108,7 @@ def test_every_command_has_help_with_examples_of_itself(command, run):
 def test_the_examples_in_the_help_are_command_lines_that_parse(command, run):
     import shlex
 
-    from worlddb.tools.cli.arguments import parser_of
+    from worlddb.tools.cli.base.arguments import parser_of
 
     for line, _ in command.examples:
         words = shlex.split(line.partition(" > ")[0])
@@ -289,7 +289,7 @@ def test_the_installed_command_and_the_module_say_their_version(tmp_path):
 def test_starting_up_imports_nothing_heavy():
     code = "import sys, worlddb.tools.cli.main; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "worlddb.tools.cli.story" in loaded
+    assert "worlddb.tools.cli.serve.demo_command" in loaded
     heavy = {"rich", "tantivy", "faiss", "numpy", "zstandard", "worlddb.tools.demo", "worlddb.tools.importers"}
     assert heavy & set(loaded) == set()
 

@@ -57,7 +57,7 @@ def interrupted(store: Path, module: str, *words: str, afterwards: str = "") -> 
         "worlddb.log.model.hashing",
         # These two are loaded in the middle of the command.
         "tantivy",
-        "worlddb.tools.cli.plain",
+        "worlddb.tools.cli.base.page",
     ],
 )
 def test_an_interruption_while_something_is_imported_ends_without_a_traceback(

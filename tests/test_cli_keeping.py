@@ -12,7 +12,7 @@ import pytest
 
 import worlddb
 from tests.running import Here, Small
-from worlddb.tools.demo.forensics import forge
+from worlddb.tools.demo.story import forge
 
 TURNS = [
     {"speaker": "Ann", "text": "I bought a piano.", "at": "2025-01-05T10:00:00Z", "session": "Sunday"},

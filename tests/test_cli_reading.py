@@ -9,7 +9,7 @@ import pytest
 
 import worlddb
 from tests.running import Here
-from worlddb.tools.cli.stores import when
+from worlddb.tools.cli.base.stores import when
 
 
 @pytest.fixture

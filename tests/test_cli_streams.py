@@ -13,7 +13,7 @@ import pytest
 
 import worlddb
 from tests.running import Here, Small, elsewhere, small_store
-from worlddb.tools.cli.page import one_line, visible
+from worlddb.tools.cli.base.page import one_line, visible
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import worlddb
 from tests.running import Here, Small, small_store
 from worlddb import FOREVER, Valid
-from worlddb.tools.cli.plain import PlainPage
-from worlddb.tools.cli.timeline import _UNICODE, Scale, write_timeline
+from worlddb.tools.cli.base.page import PlainPage
+from worlddb.tools.cli.history.timeline_command import _UNICODE, Scale, write_timeline
 
 CORRECTED = """\
 across: when it is true; down: when that was learned

@@ -10,10 +10,10 @@ from time import process_time
 import pytest
 
 from tests.running import Here, Run, elsewhere
-from worlddb.tools.cli import story
 from worlddb.tools.cli.main import main
+from worlddb.tools.cli.serve import demo_command
 from worlddb.tools.demo import STEPS
-from worlddb.tools.demo.forensics import forge
+from worlddb.tools.demo.story import forge
 
 MAX_SECONDS = 20
 
@@ -109,8 +109,8 @@ def test_what_is_proposed_is_called_as_the_demo_was_where_its_name_alone_finds_n
     run_as, found, named, monkeypatch
 ):
     monkeypatch.setattr("sys.argv", [run_as, "demo"])
-    monkeypatch.setattr(story, "which", lambda name: found)
-    assert story._program() == named
+    monkeypatch.setattr(demo_command, "which", lambda name: found)
+    assert demo_command._program() == named
 
 
 def test_a_directory_that_is_not_empty_is_not_played_in(kept, tmp_path, capsys):

@@ -11,7 +11,7 @@ import worlddb
 from tests.pages import BROWSERS, in_browser, read
 from worlddb import Turn
 from worlddb.tools.cli.main import main
-from worlddb.tools.reports.difference import render
+from worlddb.tools.reports.difference_report import render
 
 SESSIONS = 50
 SAID, FORGED = "the deposit is 1,450 euros", "the deposit is 1,950 euros"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.model.stores import new_store
 from tests.running import Here
 from worlddb import Database, InputError, MalformedFile, World, format_time
-from worlddb.tools.importers import markdown, plaintext
-from worlddb.tools.importers.document import PARAGRAPH
+from worlddb.tools.importers import documents, markdown
+from worlddb.tools.importers.documents import PARAGRAPH
 from worlddb.tools.importers.run import ingest_files
 
 NOTES = """\
@@ -311,7 +311,7 @@ def test_every_text_keeps_its_words_and_its_keys_are_distinct(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = written(tmp_path_factory.mktemp("any"), "a.md", "".join(parts))
-    for load in (markdown.load, plaintext.load):
+    for load in (markdown.load, documents.load):
         blocks = load(path).blocks
         keys = [(block.kind, block.key) for block in blocks]
         assert len(set(keys)) == len(keys)

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded, MalformedFile, WorldDBError
-from worlddb.tools.importers import detect, files
+from worlddb.tools.importers import detect, input_files
 from worlddb.tools.importers.detect import FORMATS, format_of
 
 # Long and not repetitive, so that cutting the packed bytes anywhere cuts the content.
@@ -37,28 +37,28 @@ def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
 
 
 def test_a_plain_file_is_read_as_it_is(write):
-    assert files.whole(write("a.jsonl", TEXT)) == TEXT
+    assert input_files.whole(write("a.jsonl", TEXT)) == TEXT
 
 
 @SUFFIXES
 def test_a_compressed_file_is_read_through(write, suffix):
-    assert files.whole(write(f"a.json{suffix}", PACK[suffix](TEXT))) == TEXT
+    assert input_files.whole(write(f"a.json{suffix}", PACK[suffix](TEXT))) == TEXT
 
 
 @SUFFIXES
 def test_a_compressed_file_under_another_name_is_known_by_its_first_bytes(write, suffix):
-    assert files.whole(write("a.json", PACK[suffix](TEXT))) == TEXT
+    assert input_files.whole(write("a.json", PACK[suffix](TEXT))) == TEXT
 
 
 @SUFFIXES
 def test_several_compressed_pieces_in_a_row_are_one_file(write, suffix):
     pieces = PACK[suffix](TEXT) + PACK[suffix](b"") + PACK[suffix](b"the end")
-    assert files.whole(write(f"a{suffix}", pieces)) == TEXT + b"the end"
+    assert input_files.whole(write(f"a{suffix}", pieces)) == TEXT + b"the end"
 
 
 @SUFFIXES
 def test_a_stream_gives_lines(write, suffix):
-    with files.opened(write(f"a{suffix}", PACK[suffix](TEXT))) as stream:
+    with input_files.opened(write(f"a{suffix}", PACK[suffix](TEXT))) as stream:
         assert sum(1 for _ in stream) == TEXT.count(b"\n")
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_cut_short_is_malformed_wherever_it_is_cut(write, suffix,
     packed = PACK[suffix](TEXT)
     path = write(f"a{suffix}", packed[: int(len(packed) * kept)])
     with pytest.raises(MalformedFile, match="cut short") as caught:
-        files.whole(path)
+        input_files.whole(path)
     assert str(path) in str(caught.value)
     assert caught.value.details["file"] == str(path)
 
@@ -79,14 +79,14 @@ def test_a_file_with_changed_bytes_is_malformed(write, suffix):
     middle = len(packed) // 2
     packed[middle : middle + 40] = bytes(40)
     with pytest.raises(MalformedFile, match="damaged"):
-        files.whole(write(f"a{suffix}", bytes(packed)))
+        input_files.whole(write(f"a{suffix}", bytes(packed)))
 
 
 @SUFFIXES
 @pytest.mark.parametrize("content", [b"", b"{}\n"])
 def test_a_name_that_promises_compression_over_other_bytes_is_malformed(write, suffix, content):
     with pytest.raises(MalformedFile, match="holds no"):
-        files.whole(write(f"a{suffix}", content))
+        input_files.whole(write(f"a{suffix}", content))
 
 
 def test_what_cannot_be_read_is_an_input_error_that_names_the_path(tmp_path):
@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_an_input_error_that_names_the_path(tmp_path):
         Path("nul\0byte"),
         tmp_path / ("x" * 300),
     ):
-        with pytest.raises(InputError) as caught, files.opened(path):
+        with pytest.raises(InputError) as caught, input_files.opened(path):
             pass
         assert path.name in str(caught.value)
 
@@ -121,20 +121,20 @@ def test_a_file_without_permission_is_an_input_error(write):
     if os.access(path, os.R_OK):
         pytest.skip("this user may read everything")
     with pytest.raises(InputError, match="ermission"):
-        files.whole(path)
+        input_files.whole(path)
 
 
 def test_what_is_read_whole_has_a_limit(write, monkeypatch):
     path = write("a.gz", gzip.compress(bytes(1001)))
-    monkeypatch.setattr(files, "MAX_WHOLE_BYTES", 1001)
-    assert len(files.whole(path)) == 1001
-    monkeypatch.setattr(files, "MAX_WHOLE_BYTES", 1000)
+    monkeypatch.setattr(input_files, "MAX_WHOLE_BYTES", 1001)
+    assert len(input_files.whole(path)) == 1001
+    monkeypatch.setattr(input_files, "MAX_WHOLE_BYTES", 1000)
     with pytest.raises(LimitExceeded):
-        files.whole(path)
+        input_files.whole(path)
 
 
 def test_an_error_of_the_caller_goes_through_untouched(write):
-    with pytest.raises(ValueError, match="mine"), files.opened(write("a", b"x")):
+    with pytest.raises(ValueError, match="mine"), input_files.opened(write("a", b"x")):
         raise ValueError("mine")
 
 
@@ -150,15 +150,15 @@ def test_an_error_of_the_caller_goes_through_untouched(write):
     ],
 )
 def test_a_stem_is_the_name_without_the_suffixes_of_compression_and_format(name, stem):
-    assert files.stem(Path("folder") / name) == stem
+    assert input_files.stem(Path("folder") / name) == stem
 
 
 def test_a_name_that_is_no_unicode_has_a_typed_error():
     path = Path(os.fsdecode(b"missing\xff"))
     with pytest.raises(InvalidText):
-        files.stem(path)
+        input_files.stem(path)
     with pytest.raises(WorldDBError) as caught:
-        files.whole(path)
+        input_files.whole(path)
     str(caught.value).encode()
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from worlddb.log.model.errors import WorldDBError
 from worlddb.log.model.times import MAX_TIME, MIN_TIME
-from worlddb.tools.importers import FORMATS, detect, files
-from worlddb.tools.importers.document import Document
+from worlddb.tools.importers import FORMATS, detect, input_files
+from worlddb.tools.importers.documents import Document
 
 KEYS = (
     *("text", "speaker", "at", "session", "sample_id", "conversation", "speaker_a", "speaker_b", "dia_id"),
@@ -129,7 +129,7 @@ def test_no_damage_to_a_compressed_file_raises_anything_but_worlddb_errors(folde
     path = folder / "damaged"
     path.write_bytes(packed[: data.draw(st.integers(0, len(packed)))])
     try:
-        files.whole(path)
+        input_files.whole(path)
     except WorldDBError:
         pass
     judge(path)

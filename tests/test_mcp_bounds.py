@@ -10,9 +10,9 @@ import pytest
 
 import worlddb
 from tests.test_mcp_tools import call
-from worlddb.tools.mcp.arguments import MAX_PAGE
-from worlddb.tools.mcp.desk import Desk
-from worlddb.tools.mcp.results import CONFLICTS, NAME, READ, SHOWN
+from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.tool_arguments import MAX_PAGE
+from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
 
 
 @pytest.fixture

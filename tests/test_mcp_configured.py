@@ -17,8 +17,8 @@ from tests.mcp_clients import together
 from tests.serving import Served, serving
 from tests.test_docs import blocks, text_of
 from tests.test_mcp_keys import connected as with_key
+from worlddb.tools.mcp.access_keys import KeyFile, beside
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.keys import KeyFile, beside
 
 PAGES = ("docs/howto/connect-an-mcp-client.md", "docs/mcp.md")
 READ: dict[str, Any] = {"json": msgspec.json.decode, "toml": tomllib.loads}

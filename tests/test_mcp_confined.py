@@ -23,9 +23,8 @@ from mcp_types import CompletionArgument, PromptReference
 import worlddb
 from worlddb import ManualClock, SeededEntropy
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.cursors import Cursors
-from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.session import Cursors, Desk
 
 SECOND = 1_000_000
 SECRET = b"s" * 32

@@ -21,7 +21,7 @@ import worlddb
 from tests.mcp_clients import answer, together
 from tests.serving import PATIENCE_SECONDS, Served, serving
 from worlddb import Database, View
-from worlddb.tools.mcp.keys import KeyFile, beside
+from worlddb.tools.mcp.access_keys import KeyFile, beside
 
 SCOPE = {"user_id": "team"}
 FORGED: dict[str, Any] = {

@@ -12,9 +12,9 @@ import pytest
 import worlddb
 from tests.test_mcp_tools import call, texts
 from worlddb import IdempotencyConflict, InputError, UnknownReference
-from worlddb.tools.mcp.arguments import MAX_ABOUT, MAX_JOINED
-from worlddb.tools.mcp.desk import Desk
-from worlddb.tools.mcp.wording import told
+from worlddb.tools.mcp.mcp_wording import told
+from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_JOINED
 
 
 @pytest.fixture

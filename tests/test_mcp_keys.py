@@ -22,10 +22,9 @@ from tests.running import Here
 from tests.serving import HELLO, PATIENCE_SECONDS, Served, message, request, send, serving
 from tests.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError, MalformedFile, SeededEntropy, UnavailableError, UnknownReference
-from worlddb.tools.mcp import rates
+from worlddb.tools.mcp import access_keys
+from worlddb.tools.mcp.access_keys import PREFIX, Bucket, KeyFile, beside
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.keys import PREFIX, KeyFile, beside
-from worlddb.tools.mcp.rates import Bucket
 
 STORE = "5" * 32
 WORLD = "a" * 32
@@ -303,8 +302,8 @@ def test_one_key_that_asks_too_much_is_slowed_down_alone(tmp_path: Path) -> None
     busy, calm = (keys.add(store_id, name, None, write=False) for name in ("busy", "calm"))
     with serving(store, "--rate", "1") as server:
         asked = request("DELETE", Authorization=f"Bearer {busy}")
-        replies = [send(server, asked) for _ in range(10 * rates.SECONDS_AT_ONCE)]
-        assert [reply.status for reply in replies[: rates.SECONDS_AT_ONCE]] == [400] * rates.SECONDS_AT_ONCE
+        replies = [send(server, asked) for _ in range(10 * access_keys.SECONDS_AT_ONCE)]
+        assert [reply.status for reply in replies[: access_keys.SECONDS_AT_ONCE]] == [400] * access_keys.SECONDS_AT_ONCE
         slowed = [reply for reply in replies if reply.status == 429]
         assert slowed and all("retry-after: 1" in reply.head for reply in slowed)
         assert send(server, request(body=OPEN, Authorization=f"Bearer {calm}")).status == 200

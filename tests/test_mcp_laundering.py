@@ -17,10 +17,9 @@ import worlddb
 from tests.mcp_fuzz import FORGED, JUNK
 from worlddb import View, WorldDBError
 from worlddb.tools.mcp import resources
-from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.resources import TEMPLATES
+from worlddb.tools.mcp.session import Call, Desk
 
 
 class Principal(NamedTuple):

@@ -16,9 +16,9 @@ from tests.serving import PATIENCE_SECONDS
 from tests.test_docs import text_of
 from tests.test_docs_facts import rows, section
 from worlddb import InputError
-from worlddb.tools.mcp import connections, guards, http, keys, listening, rates, tenants
-from worlddb.tools.mcp.guards import WholeBody
-from worlddb.tools.mcp.listening import Address, address_of
+from worlddb.tools.mcp import access_keys, http_guards, http_server, tenants
+from worlddb.tools.mcp.http_guards import WholeBody
+from worlddb.tools.mcp.http_server import Address, address_of
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_addresses_are_read_as_people_write_them() -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlddb.tools.mcp.guards.BODY_SECONDS", 0.05)
+    monkeypatch.setattr("worlddb.tools.mcp.http_guards.BODY_SECONDS", 0.05)
     sent: list[int] = []
 
     async def app(scope: object, receive: object, send: object) -> None:
@@ -87,7 +87,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_its_answer_is_not(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await anyio.sleep(0.5)
@@ -100,7 +100,7 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
         state = ServerState()
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: connections.PatientProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+            lambda: http_server.PatientProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
         )
         async with server:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
@@ -120,16 +120,16 @@ def test_a_connection_on_which_no_request_comes_is_cut_and_one_that_waits_for_it
 def test_every_limit_is_on_the_page() -> None:
     told = [row[1].split()[0].replace(",", "") for row in rows(section(text_of("docs/mcp.md"), "## Limits over HTTP"))]
     assert [int(number) for number in told] == [
-        http.MAX_HEAD_BYTES,
+        http_server.MAX_HEAD_BYTES,
         tenants.MAX_BODY_BYTES,
-        2 * connections.HEAD_SECONDS,
-        guards.BODY_SECONDS,
-        http.MAX_CONNECTIONS,
+        2 * http_server.HEAD_SECONDS,
+        http_guards.BODY_SECONDS,
+        http_server.MAX_CONNECTIONS,
         tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
-        listening.UNREAD_SECONDS,
-        rates.PER_SECOND,
-        rates.PER_SECOND * rates.SECONDS_AT_ONCE,
+        http_server.UNREAD_SECONDS,
+        access_keys.PER_SECOND,
+        access_keys.PER_SECOND * access_keys.SECONDS_AT_ONCE,
         tenants.MAX_THREADS,
-        keys.MAX_KEYS,
+        access_keys.MAX_KEYS,
     ]

@@ -13,8 +13,8 @@ from tests.test_mcp_tools import call, texts
 from worlddb import InputError, Note, UnknownReference
 from worlddb.tools.agents import forget, recall, remember
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
-from worlddb.tools.mcp.wording import noted
+from worlddb.tools.mcp.mcp_wording import noted
+from worlddb.tools.mcp.session import Desk
 
 
 @pytest.fixture

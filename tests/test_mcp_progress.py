@@ -16,10 +16,8 @@ import worlddb
 from tests.mcp_clients import answer, together
 from tests.serving import PATIENCE_SECONDS
 from worlddb.tools.mcp import server
-from worlddb.tools.mcp.call import in_passes
-from worlddb.tools.mcp.desk import Desk, Label
-from worlddb.tools.mcp.progress import Progress
-from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.server import MemoryServer, Progress
+from worlddb.tools.mcp.session import Desk, Label, in_passes
 
 MEMORIES = 300
 LONG = [

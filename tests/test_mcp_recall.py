@@ -14,9 +14,9 @@ import worlddb
 from tests.mcp_clients import answer, connected, together
 from tests.test_mcp_tools import call, texts
 from worlddb import Turn
-from worlddb.tools.mcp import recalling
-from worlddb.tools.mcp.arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp import read_tools
+from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.tool_arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE
 
 DOGS = ("My dog Rex is ill since the weekend", "The puppy sees the veterinarian on Monday", "Rex barks at the cat")
 MONEY = ("Interest rates are rising again", "The bank sold my dog insurance", "I paid the rent")
@@ -160,7 +160,7 @@ def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found
     for number in range(12):
         call(desk, "memory_write", text=f"the lamp {number}", run_id=f"lamp {number % 3}")
     # Nothing that is asked for again would give more: whoever looks for it never ends.
-    monkeypatch.setattr(recalling, "MAX_OFFSET", 8)
+    monkeypatch.setattr(read_tools, "MAX_OFFSET", 8)
     found = call(desk, "memory_recall", query="lamp", limit=12)
     assert 1 <= len(found["memories"]) <= 8 and all("lamp" in text for text in texts(found))
 

@@ -13,11 +13,11 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 import worlddb
 from tests.mcp_clients import answer, together
-from worlddb.tools.mcp.arguments import MAX_PAGE
-from worlddb.tools.mcp.desk import Desk, Label
 from worlddb.tools.mcp.resources import MARK, TEMPLATES
-from worlddb.tools.mcp.results import READ, SHOWN
 from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.session import Desk, Label
+from worlddb.tools.mcp.tool_arguments import MAX_PAGE
+from worlddb.tools.mcp.tool_results import READ, SHOWN
 
 WORLD, TIMELINE = ("worlddb://world/{}", "worlddb://timeline/{}")
 

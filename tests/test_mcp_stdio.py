@@ -20,7 +20,7 @@ from tests.mcp_clients import answer, command, connected, together
 from tests.serving import HELLO, PATIENCE_SECONDS
 from worlddb.tools.cli.main import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.stdin import MAX_LINE_BYTES, Lines
+from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES, Lines
 
 
 def head_of(store: Path) -> int:
@@ -191,7 +191,7 @@ HEAVY = ("faiss", "numpy", "safetensors", "tantivy", "tokenizers", "wordllama")
 NOISY = """
 import os, sys
 from worlddb.tools.cli.main import main
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Desk
 
 def view(self, *moment, **more):
     print("printed by a library")
@@ -209,7 +209,7 @@ def test_what_is_listed_and_read_by_id_waits_for_no_heavy_library(tmp_path: Path
     code = f"""
 import sys, anyio, worlddb
 from mcp.client.client import Client
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Desk
 from worlddb.tools.mcp.server import MemoryServer
 
 async def work():

@@ -18,15 +18,14 @@ from tests.running import elsewhere
 from tests.test_docs import text_of
 from tests.test_docs_facts import quoted, rows, section
 from worlddb import InputError, UnknownReference
-from worlddb.tools.mcp.arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
-from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk, Label
 from worlddb.tools.mcp.prompts import PROMPTS
 from worlddb.tools.mcp.resources import TEMPLATES
-from worlddb.tools.mcp.results import CONFLICTS, NAME, READ, SHOWN
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
-from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
+from worlddb.tools.mcp.session import Call, Desk, Label
+from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
+from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
+from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
 
 NINE = {
     f"memory_{name}"

@@ -17,12 +17,12 @@ from tests.running import Here, small_store
 from tests.tidy.tree import ROOT
 from worlddb import DamagedStore, UnknownReference, WriterBusy
 from worlddb.tools.agents import functions
+from worlddb.tools.cli.base.cli_wording import _PHRASES, in_options
 from worlddb.tools.cli.main import COMMANDS
-from worlddb.tools.cli.wording import _PHRASES, in_options
-from worlddb.tools.mcp import wording
+from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.session import Desk
 
 OF_THE_LIBRARY = re.compile(
     r"\b(db|view|tx|Query)\.\w+|\bworlddb\.\w+\(|\w+\(\)|\b[a-z]{2,}_?[a-z]*=|\bas str\b|\bwith find\b"
@@ -220,21 +220,21 @@ def test_an_argument_that_is_misspelled_and_a_tool_that_is_not_there_are_guessed
         with pytest.raises(msgspec.ValidationError) as failed:
             msgspec.convert({"query": "x", "text": "x", given: "x"}, tool.takes)
         if given in str(failed.value):
-            assert f"Did you mean {meant}?" in wording.told_wrong(failed.value, tool.input_schema)
+            assert f"Did you mean {meant}?" in mcp_wording.told_wrong(failed.value, tool.input_schema)
     names = [tool.name for tool in TOOLS]
-    assert "recal. Did you mean memory_recall? There are" in wording.no_such("tool", "memory_recal", names)
-    told = wording.no_such("tool", "memory_erase", names)
+    assert "recal. Did you mean memory_recall? There are" in mcp_wording.no_such("tool", "memory_recal", names)
+    told = mcp_wording.no_such("tool", "memory_erase", names)
     assert "Did you mean" not in told and all(name in told for name in names)
 
 
 def test_what_a_model_cannot_mend_is_said_to_be_for_others() -> None:
     busy = WriterBusy("The store was held by another writer", "Try again")
     damaged = DamagedStore("Commit 7 is not what was written", "Run `worlddb verify`")
-    assert wording.told(busy).endswith("For whoever runs this memory: Try again")
-    assert "For whoever runs this memory: Run `worlddb verify`" in wording.told(damaged)
-    assert wording.told(UnknownReference("No world has the reference abcd", "Look it up by name with find")).endswith(
-        "memory_recall and memory_list"
-    )
+    assert mcp_wording.told(busy).endswith("For whoever runs this memory: Try again")
+    assert "For whoever runs this memory: Run `worlddb verify`" in mcp_wording.told(damaged)
+    assert mcp_wording.told(
+        UnknownReference("No world has the reference abcd", "Look it up by name with find")
+    ).endswith("memory_recall and memory_list")
 
 
 def test_the_functions_for_agents_name_functions(tmp_path: Path) -> None:

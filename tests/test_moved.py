@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.test_mcp_tools import call
 from worlddb import Database, UnavailableError
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Desk
 
 WRITES: dict[str, Callable[[Database, str], Any]] = {
     "create": lambda db, ref: db.create("Fact", "", content="lost"),

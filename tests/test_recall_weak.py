@@ -15,7 +15,7 @@ from tests.running import Here
 from tests.test_mcp_tools import call
 from worlddb import Database, Turn
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
-from worlddb.tools.mcp.desk import Desk
+from worlddb.tools.mcp.session import Desk
 
 SAID = (
     "Sarah lives in Porto.",

@@ -14,8 +14,8 @@ from tests.pages import HOSTILE, read
 from tests.running import small_store
 from tests.test_diff_altered import forged_text, text_of
 from worlddb.tools.cli.main import main
-from worlddb.tools.reports.difference import MAX_WORLDS, pieces, render
-from worlddb.tools.reports.pages import visible, write_page
+from worlddb.tools.reports.difference_report import MAX_WORLDS, pieces, render
+from worlddb.tools.reports.html_pages import visible, write_page
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import worlddb
 from tests.pages import in_browser, read, seen_in_browser
 from tests.running import small_store
 from tests.tidy.tree import ROOT
-from worlddb.tools.reports import difference, timeline
+from worlddb.tools.reports import difference_report, timeline_report
 
 
 def compared(folder: Path) -> str:
@@ -20,7 +20,7 @@ def compared(folder: Path) -> str:
     shutil.copytree(folder / "a", folder / "b")
     with worlddb.open(folder / "b") as db:
         db.revise(small.sarah, name="Sarah " + "von " * 40 + "Chen", content="word" * 200)
-    return difference.render(worlddb.diff(folder / "a", folder / "b"), "a", "b")
+    return difference_report.render(worlddb.diff(folder / "a", folder / "b"), "a", "b")
 
 
 def drawn(folder: Path) -> str:
@@ -28,7 +28,7 @@ def drawn(folder: Path) -> str:
     with worlddb.open(folder / "a") as db:
         db.revise(small.sarah, name="Sarah " + "von " * 40 + "Chen", content="word" * 200, valid_from="2025-06-01")
         view = db.view()
-        return timeline.render(view, "Sarah", small.sarah, view.history(small.sarah), view.timeline(small.sarah))
+        return timeline_report.render(view, "Sarah", small.sarah, view.history(small.sarah), view.timeline(small.sarah))
 
 
 PAGES: dict[str, Callable[[Path], str]] = {"difference": compared, "timeline": drawn}

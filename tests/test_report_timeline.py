@@ -15,9 +15,8 @@ import worlddb
 from tests.pages import HOSTILE, read, seen_in_browser
 from tests.running import DAY, Here, Small, small_store
 from worlddb import FOREVER, Learned, ManualClock, Valid
-from worlddb.tools.reports.bitemporal import picture, spread
-from worlddb.tools.reports.pages import visible
-from worlddb.tools.reports.timeline import MAX_VERSIONS, render
+from worlddb.tools.reports.html_pages import visible
+from worlddb.tools.reports.timeline_report import MAX_VERSIONS, picture, render, spread
 
 ARABIC = "فاطمة بنت محمد الفهرية القرشية"
 CHINESE = "東京都千代田区丸の内一丁目の図書館とその隣の非常に長い名前の建物" * 3
@@ -180,7 +179,7 @@ def test_of_very_many_versions_the_newest_are_shown_and_the_page_says_so(
 ) -> None:
     ref = meter(tmp_path / "store", 12)
     assert MAX_VERSIONS >= 200
-    monkeypatch.setattr("worlddb.tools.reports.timeline.MAX_VERSIONS", 5)
+    monkeypatch.setattr("worlddb.tools.reports.timeline_report.MAX_VERSIONS", 5)
     page = page_of(tmp_path / "store", ref)
     assert page.count("<tr id=") == 5
     assert "Only the newest 5 versions are on this page; 7 earlier ones are not." in words(page)

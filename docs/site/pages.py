@@ -16,7 +16,7 @@ from typing import Any, Final
 from mkdocs.structure.files import File, Files
 
 import worlddb
-from worlddb.tools.cli.arguments import parser_of
+from worlddb.tools.cli.base.arguments import parser_of
 from worlddb.tools.cli.main import COMMANDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -19,13 +19,12 @@ from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError
 from worlddb.tools.cli.main import main
-from worlddb.tools.mcp.arguments import Arguments, Label
-from worlddb.tools.mcp.call import Call
 from worlddb.tools.mcp.catalogue import Tool
-from worlddb.tools.mcp.desk import Desk
 from worlddb.tools.mcp.prompts import Prompt
 from worlddb.tools.mcp.resources import JSON, TEXT, Content, Template, Variables
 from worlddb.tools.mcp.server import MemoryServer
+from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.tool_arguments import Arguments, Label
 
 STEPS = (0, 50, 100)
 STEP_SECONDS = 0.05

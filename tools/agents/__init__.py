@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from worlddb import UnavailableError
 from worlddb.tools.agents.functions import TOOLS, Tool, call, definitions, forget, recall, remember
-from worlddb.tools.agents.noted import Noted
+from worlddb.tools.mcp.answer_notes import Noted
 
 if TYPE_CHECKING:
     from worlddb.tools.agents.langgraph import WorldDBStore

@@ -14,11 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
-from worlddb.tools.agents.noted import Noted
-from worlddb.tools.mcp import results
-from worlddb.tools.mcp.heirs import heirs, holds_no_more, since_when, until_when
-from worlddb.tools.mcp.missed import missed
-from worlddb.tools.mcp.wording import GIVE_TIMES
+from worlddb.tools.mcp import tool_results
+from worlddb.tools.mcp.answer_notes import Noted, heirs, holds_no_more, missed, since_when, until_when
+from worlddb.tools.mcp.mcp_wording import GIVE_TIMES
 
 MAX_HITS: Final = 50
 _MARGIN: Final = 8
@@ -108,7 +106,7 @@ def recall(
     # Whom statements are about is found by its name, and says nothing itself.
     said = islice((hit for hit in found if hit.content), limit)
     notes = missed([found], in_one_world=world is not None)
-    return Noted((msgspec.to_builtins(results.hit(hit)) for hit in said), notes)
+    return Noted((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:

@@ -29,8 +29,7 @@ from langgraph.store.base import (
 )
 
 from worlddb import Database, InputError, Recall, UnavailableError, View, World
-from worlddb.tools.agents.noted import Noted
-from worlddb.tools.mcp.missed import missed
+from worlddb.tools.mcp.answer_notes import Noted, missed
 
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"

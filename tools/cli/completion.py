@@ -9,10 +9,9 @@ from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from worlddb.tools.cli.arguments import parser_of
-from worlddb.tools.cli.command import DONE, Command
-from worlddb.tools.cli.output import Output
-from worlddb.tools.cli.worlds import EDGE_TYPES
+from worlddb.tools.cli.base.arguments import DONE, Command, parser_of
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 SHELLS: Final = ("bash", "zsh", "fish")
 _FOLDERS: Final = frozenset({"DIR", "NEW", "STORE"})

@@ -10,64 +10,44 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
-from worlddb.tools.cli import (
-    backups,
-    blaming,
-    comparing,
-    completion,
-    doctor,
-    drawing,
-    erasing,
-    identity,
-    indexing,
-    ingesting,
-    interchange,
-    journal,
-    keeping,
-    keys,
-    moments,
-    proving,
-    querying,
-    recalling,
-    redeciding,
-    serving,
-    story,
-    tuning,
-    types,
-    worlds,
-    writing,
-)
-from worlddb.tools.cli.arguments import MissingFile, Parser, UsageError, parsed, parser_of
-from worlddb.tools.cli.command import Command
-from worlddb.tools.cli.output import Output
+from worlddb.tools.cli import completion
+from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, parsed, parser_of
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.history import log_commands, moment_commands, redecide_command, timeline_command
+from worlddb.tools.cli.identity import proposal_commands, rule_commands
+from worlddb.tools.cli.keep import backup_commands, doctor_command, embed_commands, verify_commands
+from worlddb.tools.cli.proofs import diff_command, proof_commands
+from worlddb.tools.cli.read import query_command, recall_command, show_commands
+from worlddb.tools.cli.serve import demo_command, mcp_command
 from worlddb.tools.cli.start import INTERRUPTED, INTERRUPTED_WORDS
+from worlddb.tools.cli.write import bundle_commands, erase_commands, ingest_command, write_commands
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    *story.COMMANDS,
-    *ingesting.COMMANDS,
-    *writing.COMMANDS,
-    *recalling.COMMANDS,
-    *querying.COMMANDS,
-    *worlds.COMMANDS,
-    *drawing.COMMANDS,
-    *blaming.COMMANDS,
-    *types.COMMANDS,
-    *tuning.COMMANDS,
-    *journal.COMMANDS,
-    moments.at(lambda: COMMANDS),
-    *moments.COMMANDS,
-    *keeping.COMMANDS,
-    *doctor.COMMANDS,
-    *indexing.COMMANDS,
-    *redeciding.COMMANDS,
-    *backups.COMMANDS,
-    *erasing.COMMANDS,
-    *proving.COMMANDS,
-    *comparing.COMMANDS,
-    *identity.COMMANDS,
-    *interchange.COMMANDS,
-    *serving.COMMANDS,
-    *keys.COMMANDS,
+    *demo_command.COMMANDS,
+    *ingest_command.COMMANDS,
+    *write_commands.COMMANDS,
+    *recall_command.COMMANDS,
+    *query_command.COMMANDS,
+    *show_commands.COMMANDS,
+    *timeline_command.COMMANDS,
+    *moment_commands.BLAME_COMMANDS,
+    *rule_commands.TYPE_COMMANDS,
+    *rule_commands.COMMANDS,
+    *log_commands.COMMANDS,
+    moment_commands.at(lambda: COMMANDS),
+    *moment_commands.COMMANDS,
+    *verify_commands.COMMANDS,
+    *doctor_command.COMMANDS,
+    *embed_commands.COMMANDS,
+    *redecide_command.COMMANDS,
+    *backup_commands.COMMANDS,
+    *erase_commands.COMMANDS,
+    *proof_commands.COMMANDS,
+    *diff_command.COMMANDS,
+    *proposal_commands.COMMANDS,
+    *bundle_commands.COMMANDS,
+    *mcp_command.COMMANDS,
+    *mcp_command.KEY_COMMANDS,
     completion.completion(lambda: COMMANDS),
 )
 """Every command, in the order in which help lists them."""

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from worlddb import InputError
-from worlddb.tools.importers import files, jsonlines, locomo, longmemeval, markdown, plaintext
+from worlddb.tools.importers import documents, input_files, jsonlines, locomo, longmemeval, markdown
 from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading, Source
-from worlddb.tools.importers.malformed import Place, malformed, shown
+from worlddb.tools.importers.input_files import Place, malformed, shown
 
 AUTO: Final = "auto"
 
@@ -63,7 +63,7 @@ FORMATS: Final = (
         jsonlines.load,
     ),
     Format(markdown.NAME, "Markdown: .md", _never, markdown.load, markdown.load, markdown.SUFFIXES),
-    Format(plaintext.NAME, "plain text: .txt", _never, plaintext.load, plaintext.load, plaintext.SUFFIXES),
+    Format(documents.NAME, "plain text: .txt", _never, documents.load, documents.load, documents.SUFFIXES),
 )
 
 
@@ -84,7 +84,7 @@ def format_of(path: Path, name: str = AUTO) -> Format:
     for each in FORMATS:
         if each.recognises(head):
             return each
-    suffix = files.suffix(path)
+    suffix = input_files.suffix(path)
     for each in FORMATS:
         if head and suffix in each.suffixes:
             return each
@@ -96,7 +96,7 @@ def format_of(path: Path, name: str = AUTO) -> Format:
 
 def _head(path: Path) -> tuple[bytes, bool]:
     """The first megabyte of a file without byte order mark and leading blanks, and whether that is all of it."""
-    with files.opened(path) as stream:
+    with input_files.opened(path) as stream:
         begun = stream.read(_HEAD_BYTES)
         is_whole = not stream.read(1)
     return begun.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE), is_whole

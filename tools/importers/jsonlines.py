@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
-from worlddb.tools.importers import files
+from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import (
     AS_WRITTEN,
     MAX_LABEL_BYTES,
@@ -31,7 +31,7 @@ from worlddb.tools.importers.conversation import (
     Reading,
     Session,
 )
-from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
+from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
 
 NAME: Final = "jsonl"
 """Part of every record's key: changing it would import everything a second time."""
@@ -135,7 +135,7 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
         InputError: the file cannot be read, or the conversation's name is none.
     """
     if reading.conversation is None:
-        name = files.stem(path)
+        name = input_files.stem(path)
         judged(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
     else:
         name = checked_text(reading.conversation, "The name of the conversation", MAX_LABEL_BYTES, empty=False)
@@ -165,9 +165,9 @@ def read(path: Path, reading: Reading = AS_WRITTEN) -> Conversation:
 
 
 def _turns(path: Path, reading: Reading) -> Generator[tuple[_Session, Turn]]:
-    name = files.file_name(path)
+    name = input_files.file_name(path)
     offset = number = 0
-    with files.opened(path) as stream:
+    with input_files.opened(path) as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             place = Place(path, "line", number)

@@ -19,9 +19,9 @@ from typing import Any, Final
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, InvalidTime, Turn, checked_text, parse_time
-from worlddb.tools.importers import files
+from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Loaded, Session
-from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
+from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
 
 NAME: Final = "locomo"
 """Part of every record's key: changing it would import everything a second time."""
@@ -85,7 +85,7 @@ def read(path: Path) -> list[Conversation]:
         InputError: the file cannot be read.
     """
     place = Place(path)
-    text = _unicode(place, files.whole(path))
+    text = _unicode(place, input_files.whole(path))
     listed = text.startswith("[")
     if not listed and not text.startswith("{"):
         raise malformed(place, "it is neither a JSON list of conversations nor one conversation")
@@ -144,7 +144,7 @@ def _turn(session: Place, position: int, turn: _Turn) -> Turn:
             session=session.path.rpartition(".")[2],
             name=checked_text(turn.dia_id, "dia_id", MAX_NAME_BYTES),
             source={
-                "file": files.file_name(place.file),
+                "file": input_files.file_name(place.file),
                 "record": place.record,
                 "path": place.path,
                 "id": turn.dia_id,

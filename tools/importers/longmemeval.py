@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, InvalidTime, Turn, checked_text, parse_time
-from worlddb.tools.importers import files
+from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Loaded, Session
-from worlddb.tools.importers.malformed import Place, decoded, judged, malformed
+from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
 
 NAME: Final = "longmemeval"
 """Part of every record's key: changing it would import everything a second time."""
@@ -60,7 +60,7 @@ def load(path: Path, heard: Heard | None = None) -> Loaded:
     place = Place(path, "record", None, "$")
     loaded: dict[str, Conversation] = {}
     turns = 0
-    for index, record in enumerate(decoded(place, _RECORDS.decode, files.whole(path))):
+    for index, record in enumerate(decoded(place, _RECORDS.decode, input_files.whole(path))):
         inside = Place(path, "record", index, f"$[{index}]")
         conversation = _conversation(inside, record)
         if conversation.name in loaded:
@@ -126,7 +126,7 @@ def _turn(session: Place, label: str, position: int, turn: _Turn) -> Turn:
             speaker=checked_text(turn.role.strip(), "role", MAX_LABEL_BYTES),
             session=label,
             source={
-                "file": files.file_name(place.file),
+                "file": input_files.file_name(place.file),
                 "record": place.record,
                 "path": place.path,
                 "id": f"{label}:{position}",

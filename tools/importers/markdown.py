@@ -22,18 +22,8 @@ from markdown_it.token import Token
 
 from worlddb import InvalidTime, parse_time
 from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading
-from worlddb.tools.importers.document import (
-    DOCUMENT,
-    PARAGRAPH,
-    SECTION,
-    Block,
-    Document,
-    checked,
-    name_of,
-    text_of,
-)
-from worlddb.tools.importers.files import file_name
-from worlddb.tools.importers.malformed import Place, judged
+from worlddb.tools.importers.documents import DOCUMENT, PARAGRAPH, SECTION, Block, Document, checked, name_of, text_of
+from worlddb.tools.importers.input_files import Place, file_name, judged
 
 NAME: Final = "markdown"
 """Part of every record's key: changing it would import everything a second time."""

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from worlddb import Extractor, InputError, RefusedError, Turn, View
-from worlddb.tools.importers import detect, document
+from worlddb.tools.importers import detect, documents
 from worlddb.tools.importers.conversation import Portion, Reading, Source
-from worlddb.tools.importers.malformed import shown
+from worlddb.tools.importers.input_files import shown
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -186,7 +186,7 @@ class _Part(NamedTuple):
 
 def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
     for path, _, source in loaded:
-        if isinstance(source, document.Document):
+        if isinstance(source, documents.Document):
             raise InputError(
                 f"{shown(path)} is a document, and entities are found in what is said in conversations",
                 "Take documents in by a call, or a command, of their own, without an extractor",
@@ -197,8 +197,8 @@ def _written(
     db: Ingests, format: str, source: Source, into: Any, revive: bool, extractor: Extractor | None
 ) -> Iterator[_Part]:
     """Write a source part by part: conversations through the façade's ``ingest``, documents as worlds inside worlds."""
-    if isinstance(source, document.Document):
-        for turns, receipt in document.write(db, source, into, revive):
+    if isinstance(source, documents.Document):
+        for turns, receipt in documents.write(db, source, into, revive):
             yield _Part(source.name, receipt, source.worlds, turns)
         return
     for portion in source.portions():

@@ -13,9 +13,9 @@ import msgspec
 from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
-from worlddb.tools.mcp import reading, results
-from worlddb.tools.mcp.arguments import MAX_PAGE, Shown
-from worlddb.tools.mcp.desk import SCOPE, Desk
+from worlddb.tools.mcp import read_tools, tool_results
+from worlddb.tools.mcp.session import SCOPE, Desk
+from worlddb.tools.mcp.tool_arguments import MAX_PAGE, Shown
 
 MARK: Final = "    | "
 """What the lines of a memory's own text begin with."""
@@ -91,13 +91,13 @@ def _read_world(desk: Desk, variables: Variables) -> Content:
     return _content(given, shown, _tell_world(shown))
 
 
-def _show_world(desk: Desk, view: View, world: World) -> results.Inside:
+def _show_world(desk: Desk, view: View, world: World) -> tool_results.Inside:
     members = list(islice(view.children(world.ref), MAX_PAGE + 1))
     scopes = desk.scopes_of(view, world.ref)
-    return results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
+    return tool_results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
 
 
-def _tell_world(shown: results.Inside) -> Iterator[str]:
+def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
     yield _headline(shown)
     yield f"  id {shown.id}"
     yield f"  {_span(shown.valid_from, shown.valid_to)}{', retired' if shown.retired else ''}"
@@ -126,11 +126,11 @@ def _tell_world(shown: results.Inside) -> Iterator[str]:
 def _read_timeline(desk: Desk, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
     view, world = _found(desk, given)
-    shown = reading.versions(desk, view, world.ref)
+    shown = read_tools.versions(desk, view, world.ref)
     return _content(given, shown, _tell_timeline(shown))
 
 
-def _tell_timeline(shown: results.Versions) -> Iterator[str]:
+def _tell_timeline(shown: tool_results.Versions) -> Iterator[str]:
     for version in shown.versions:
         commit = "" if version.seq is None else f" by commit {version.seq}"
         yield f"{version.learned_at}  learned{commit}, written by {_one_line(version.author)}{_way(version.source)}"
@@ -154,7 +154,7 @@ def _marked(text: str) -> Iterator[str]:
     return (MARK + line for line in text.splitlines())
 
 
-def _headline(shown: results.Memory) -> str:
+def _headline(shown: tool_results.Memory) -> str:
     return _one_line(f"{shown.type}: {shown.name}" if shown.name else shown.type)
 
 

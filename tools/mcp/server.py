@@ -1,13 +1,19 @@
-"""The server: the protocol on one side, the tools on the other. Calls run in threads, so none waits for another."""
+"""The server: the protocol on one side, the tools on the other. Calls run in threads, so none waits for another.
+
+What is listed to a client, in the words of the protocol.
+
+How far a call is, sent to the client beside the work, and the client's word that it need not go on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import msgspec
+from anyio import from_thread
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
@@ -21,10 +27,12 @@ from mcp_types import (
     CompletionArgument,
     CompletionContext,
     GetPromptResult,
+    PromptArgument,
     PromptMessage,
     PromptReference,
     ResourceTemplateReference,
     TextContent,
+    ToolAnnotations,
 )
 from mcp_types import Prompt as ListedPrompt
 from mcp_types import Resource as ListedResource
@@ -32,16 +40,105 @@ from mcp_types import ResourceTemplate as ListedTemplate
 from mcp_types import Tool as ListedTool
 from pydantic import AnyUrl
 
-from worlddb import Database, InputError, WorldDBError, __version__
-from worlddb.tools.mcp import completing, listing, resources, wording
-from worlddb.tools.mcp.arguments import Arguments, Shown
-from worlddb.tools.mcp.call import Call
+from worlddb import Database, InputError, World, WorldDBError, __version__
+from worlddb.tools.mcp import mcp_wording, resources
+from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool, schema
-from worlddb.tools.mcp.desk import Desk
-from worlddb.tools.mcp.progress import Progress
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, written
-from worlddb.tools.mcp.stdin import Lines
-from worlddb.tools.mcp.stdout import Answers, claimed
+from worlddb.tools.mcp.resources import TEXT, Template, world_uri
+from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.standard_streams import Answers, Lines, claimed
+from worlddb.tools.mcp.tool_arguments import Arguments, Shown
+
+
+def listed_tool(of: Tool) -> ListedTool:
+    """A tool with its schemas and what it may change."""
+    return ListedTool(
+        name=of.name,
+        title=of.title,
+        description=of.description,
+        input_schema=of.input_schema,
+        output_schema=of.output_schema,
+        annotations=ToolAnnotations(
+            read_only_hint=of.read_only,
+            destructive_hint=of.destructive,
+            idempotent_hint=of.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def listed_scope(of: World) -> ListedResource:
+    """A scope as a resource."""
+    return ListedResource(
+        uri=world_uri(of.ref), name=of.name, description="A scope and the first memories in it.", mime_type=TEXT
+    )
+
+
+def listed_template(of: Template) -> ListedTemplate:
+    """A family of resources; each can be had as text and as JSON, so no type is promised."""
+    return ListedTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
+
+
+def listed_prompt(of: Prompt) -> ListedPrompt:
+    """A prompt; its arguments are described as those of tools are, and are all texts."""
+    told = schema(of.takes).get("properties", {})
+    arguments = [
+        PromptArgument(name=field.name, description=told[field.name].get("description"), required=field.required)
+        for field in msgspec.structs.fields(of.takes)
+    ]
+    return ListedPrompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
+
+
+PERCENT: Final = 100
+
+Report = Callable[[float, float], Awaitable[None]]
+"""Sends a notification: how much of how much is done."""
+
+
+class Progress:
+    """Tells in percent how far one call is.
+
+    The work runs in a thread, perhaps with the store locked, and a client may be slow to read: so the thread leaves
+    what there is to tell and goes on, and what is outdated before it can be sent is not sent.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._reached = self._told = -1
+        self._ended = False
+        self._news = anyio.Event()
+
+    def step(self, done: int, total: int) -> None:
+        """Called by the work, in its thread.
+
+        Raises:
+            CancelledError: the client has cancelled the call, or is gone.
+        """
+        from_thread.check_cancelled()
+        percent = PERCENT * done // total if total else PERCENT
+        if percent > self._reached:
+            self._reached = percent
+            from_thread.run_sync(self._wake)
+
+    async def tell(self) -> None:
+        """Send what there is to tell, until the work has ended and nothing is left."""
+        while self._told < self._reached or not self._ended:
+            if self._told == self._reached:
+                await self._news.wait()
+                self._news = anyio.Event()
+            else:
+                self._told = self._reached
+                await self._report(self._told, PERCENT)
+
+    def end(self) -> None:
+        """The work has ended; what is left is still told."""
+        self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+
 
 CALLS_AT_ONCE: Final = 4
 LAST_WORDS_SECONDS: Final = 5
@@ -78,7 +175,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_tools(self) -> list[ListedTool]:
         """Every tool that may be used here, with its schemas."""
-        return [listing.tool(tool) for tool in self.tools]
+        return [listed_tool(tool) for tool in self.tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -91,12 +188,12 @@ class MemoryServer(MCPServer[Any]):
         """
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, wording.no_such("tool", name, [tool.name for tool in self.tools]))
+            raise MCPError(INVALID_PARAMS, mcp_wording.no_such("tool", name, [tool.name for tool in self.tools]))
         try:
             given = msgspec.convert(arguments, tool.takes)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
-            raise ToolError(wording.told_wrong(error, tool.input_schema)) from error
+            raise ToolError(mcp_wording.told_wrong(error, tool.input_schema)) from error
         except WorldDBError as error:
             raise ToolError(self._desk.told(error)) from error
         except Exception as error:
@@ -136,11 +233,11 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[ListedResource]:
         """The scopes; every other world and timeline is found by a template."""
-        return [listing.scope(world) for world in await self._in_thread(resources.listed)]
+        return [listed_scope(world) for world in await self._in_thread(resources.listed)]
 
     async def list_resource_templates(self) -> list[ListedTemplate]:
         """The families of resources."""
-        return [listing.template(template) for template in self.templates]
+        return [listed_template(template) for template in self.templates]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
@@ -153,7 +250,7 @@ class MemoryServer(MCPServer[Any]):
         try:
             found = await self._in_thread(resources.read, self.templates, str(uri))
         except msgspec.ValidationError as error:
-            raise ResourceNotFoundError(wording.told_wrong(error, schema(Shown))) from error
+            raise ResourceNotFoundError(mcp_wording.told_wrong(error, schema(Shown))) from error
         except InputError as error:
             raise ResourceNotFoundError(self._desk.told(error)) from error
         except WorldDBError as error:
@@ -164,7 +261,7 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_prompts(self) -> list[ListedPrompt]:
         """Every prompt with its arguments."""
-        return [listing.prompt(prompt) for prompt in self.prompts]
+        return [listed_prompt(prompt) for prompt in self.prompts]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -176,11 +273,13 @@ class MemoryServer(MCPServer[Any]):
         """
         prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, wording.no_such("prompt", name, [prompt.name for prompt in self.prompts]))
+            raise MCPError(
+                INVALID_PARAMS, mcp_wording.no_such("prompt", name, [prompt.name for prompt in self.prompts])
+            )
         try:
             text = await self._in_thread(written, prompt, arguments or {})
         except msgspec.ValidationError as error:
-            raise MCPError(INVALID_PARAMS, wording.told_wrong(error, schema(prompt.takes))) from error
+            raise MCPError(INVALID_PARAMS, mcp_wording.told_wrong(error, schema(prompt.takes))) from error
         except InputError as error:
             raise MCPError(INVALID_PARAMS, self._desk.told(error)) from error
         except WorldDBError as error:

@@ -22,13 +22,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
 from worlddb import Database, UnknownReference, WorldDBError
+from worlddb.tools.mcp.access_keys import PER_SECOND, Bucket, Key, KeyFile, Ring
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.desk import Desk
-from worlddb.tools.mcp.guards import problem
-from worlddb.tools.mcp.keys import Key, KeyFile, Ring
-from worlddb.tools.mcp.rates import PER_SECOND, Bucket
+from worlddb.tools.mcp.http_guards import problem
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.stdin import MAX_LINE_BYTES
+from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 
 MAX_BODY_BYTES: Final = MAX_LINE_BYTES
 MAX_SESSIONS: Final = 200

@@ -1,0 +1,277 @@
+"""Reading what was typed. Global options may stand before or after the command; usage errors are values, not exits.
+
+What a command is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+from worlddb import EMBEDDERS, InputError, __version__
+from worlddb.tools.cli.base.output import Output
+
+DONE: Final = 0
+NO: Final = 1
+"""The exit code of an answer that is no: a verification failed, stores differ."""
+BUSY: Final = 5
+"""The exit code of work that is not done yet, or that another process is doing."""
+
+
+ONE_DOCUMENT: Final = "print one JSON document and nothing else"
+ONE_A_LINE: Final = "print one JSON object a line and nothing else"
+
+
+class Command(NamedTuple):
+    """A command: ``summary`` for the list of commands, ``examples`` as pairs of a command line and what it does.
+
+    ``arguments`` adds its own options to a parser; ``run`` does the work and returns the exit code. ``json`` is what
+    help says of ``--json``: what is printed, or why nothing is.
+    """
+
+    name: str
+    summary: str
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace, Output], int]
+    examples: tuple[tuple[str, str], ...]
+    json: str = ONE_DOCUMENT
+
+
+DESCRIPTION: Final = "A memory engine for AI agents: every change is an event, and everything else is derived from it."
+EPILOG: Final = """\
+start here:
+  worlddb demo                                  the whole story in a few seconds, on a sample
+  worlddb ingest talks.json                     take in a conversation (makes ./worlddb-store)
+  worlddb recall "where does Mara live?"        ask it
+  worlddb COMMAND --help                        a command's options, with examples
+
+exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by the reconciler, 4 store damaged, 5 busy or unavailable.
+"""
+
+
+_UNKNOWN_COMMAND: Final = re.compile(
+    r"argument COMMAND: invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.S
+)
+
+
+_OPTION: Final = re.compile(r"--[a-z][a-z-]+")
+
+
+class UsageError(InputError):
+    """The command line itself is wrong."""
+
+    code = "usage"
+
+
+class MissingFile(InputError):
+    """A file that was named is not there, or is a directory; or the directory is not there that was to hold it."""
+
+    code = "missing_file"
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes no abbreviated options, since they break when an option is added, and raises instead of exiting."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN_COMMAND.match(message)
+        if unknown is None:
+            raise UsageError(message, f"See `{self.prog} --help`")
+        near = get_close_matches(unknown["given"], unknown["known"].replace("'", "").split(", "), n=1)
+        meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
+        raise UsageError(f"There is no command {unknown['given']!r}", f"{meant}See `{self.prog} --help`")
+
+
+def parser_of(commands: Sequence[Command]) -> Parser:
+    """The parser of the whole command line."""
+    parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument("--version", action="version", version=f"worlddb {__version__}")
+    _add_global(parser, {"store": None, "json": False, "quiet": False})
+    listed = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=False)
+    for command in commands:
+        lines = [f"  worlddb {line}\n      {told}" for line, told in command.examples]
+        own = listed.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary[:1].upper() + command.summary[1:] + ".",
+            epilog="examples:\n" + "\n".join(lines),
+        )
+        command.arguments(own)
+        # A default here would overwrite what was given before the command.
+        _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS), command.json)
+        own.set_defaults(run=command.run, parser=own)
+    return parser
+
+
+def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    """What was typed.
+
+    Raises:
+        UsageError: it cannot be understood; what helps is the help of the command, not that of the whole.
+    """
+    args, unknown = parser.parse_known_args(words)
+    if not unknown:
+        return args
+    own = parser if args.command is None else args.parser
+    given = unknown[0].partition("=")[0]
+    near = get_close_matches(given, _OPTION.findall(own.format_help()), n=1) if given.startswith("-") else []
+    meant = f"Did you mean {near[0]}? " if near else ""
+    what = f"There is no option {given}" if given.startswith("-") else f"{given!r:.80} is one argument too many"
+    raise UsageError(what, f"{meant}See `{own.prog} --help`")
+
+
+def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any], json: str = ONE_DOCUMENT) -> None:
+    group = parser.add_argument_group("options of every command")
+    group.add_argument(
+        "--store",
+        metavar="DIR",
+        default=defaults["store"],
+        help="the store's directory (default: $WORLDDB_STORE, else ./worlddb-store)",
+    )
+    group.add_argument("--json", action="store_true", default=defaults["json"], help=json)
+    group.add_argument(
+        "--quiet", action="store_true", default=defaults["quiet"], help="only the answer: no progress, no hints"
+    )
+
+
+# -- options that several commands take
+
+
+def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
+    """``--valid`` and ``--ingested``."""
+    if valid:
+        parser.add_argument("--valid", metavar="TIME", help="what was true at this time (default: now)")
+    parser.add_argument(
+        "--ingested",
+        metavar="TIME_OR_SEQ",
+        help="what the store knew at this time, commit or bookmark (default: the last commit)",
+    )
+
+
+def add_confine(parser: argparse.ArgumentParser) -> None:
+    """``--confine``, for commands that read through one view."""
+    parser.add_argument(
+        "--confine", metavar="WORLD", help="see this world and what it contains, and nothing else, as its tenant would"
+    )
+
+
+def add_unify(parser: argparse.ArgumentParser) -> None:
+    """``--unify``."""
+    parser.add_argument("--unify", action="store_true", help="see worlds that were accepted as one identity as one")
+
+
+def add_superseded(parser: argparse.ArgumentParser) -> None:
+    """``--include-superseded``."""
+    parser.add_argument(
+        "--include-superseded", action="store_true", help="also what is not valid at that time, or not any more"
+    )
+
+
+def add_spans(parser: argparse.ArgumentParser) -> None:
+    """``--during`` and ``--overlaps``, for commands that read what is valid."""
+    for name, told in (("during", "what is valid throughout this span"), ("overlaps", "what is at some time in it")):
+        parser.add_argument(
+            f"--{name}", metavar="A..B", type=span, help=f"{told}, from A on and before B; either may be left out"
+        )
+
+
+def add_between(parser: argparse.ArgumentParser) -> None:
+    """``--between``, for commands that show a history."""
+    parser.add_argument(
+        "--between",
+        metavar="A..B",
+        type=span,
+        help="only versions of which something was learned from A on and before B",
+    )
+
+
+def span(text: str) -> tuple[str | None, str | None]:
+    """Two times with ``..`` between them, for ``type=``."""
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a span; write it as 2024-01-01..2024-07-01")
+    return start.strip() or None, end.strip() or None
+
+
+def add_limit(parser: argparse.ArgumentParser, told: str, *, default: int | None = None) -> None:
+    """``--limit``, or ``-k``, for commands that list."""
+    parser.add_argument("--limit", "-k", metavar="N", type=count, default=default, help=told)
+
+
+def add_author(parser: argparse.ArgumentParser) -> None:
+    """``--author``, for commands that write."""
+    parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
+
+
+def add_embedder(parser: argparse.ArgumentParser) -> None:
+    """``--embedder``, for commands that compare by meaning or give texts vectors."""
+    parser.add_argument(
+        "--embedder",
+        metavar="NAME",
+        help="the embedding model (default: $WORLDDB_EMBEDDER, else the one that made the store's vectors):"
+        f" {', '.join(EMBEDDERS)}",
+    )
+
+
+def count(text: str) -> int:
+    """A whole number from 1 up, for ``type=``."""
+    return _whole(text, 1)
+
+
+def count_or_none(text: str) -> int:
+    """A whole number from 0 up, for ``type=``."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    # More digits than these are beyond every limit, and Python refuses to read thousands of them.
+    number = int(text[:18]) if text.isascii() and text.isdigit() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
+    return number
+
+
+def refuse_existing(file: str, *, overwrite: bool | None) -> None:
+    """Keep what is there under a name that is to be written, and keep out of stores.
+
+    ``overwrite`` is ``None`` for what is never replaced.
+
+    Raises:
+        InputError: something is there, and nobody said that it may be replaced; or it is a directory, or would lie in
+            a store.
+        MissingFile: no directory is there that could hold it.
+    """
+    check_place(file)
+    for folder in Path(file).absolute().parents:
+        if (folder / "data.mdb").exists():
+            raise InputError(
+                f"{file!r:.200} lies inside the store {folder} itself", "Name a place outside of the store"
+            )
+    if Path(file).is_dir():
+        raise InputError(f"{file!r:.200} is a directory", "Name a file in it")
+    if not overwrite and os.path.lexists(file):
+        remedy = "Choose another name" if overwrite is None else "Choose another name, or replace it with --overwrite"
+        raise InputError(f"{file!r:.200} exists already", remedy)
+
+
+def check_place(file: str) -> None:
+    """See that a file can be made where it is to be, before the work begins that fills it.
+
+    Raises:
+        InputError: it has no name.
+        MissingFile: there is no such directory.
+    """
+    folder = Path(file).parent
+    if not file:
+        raise InputError("The file to write has no name: it is empty", "Name one")
+    if not folder.is_dir():
+        raise MissingFile(f"There is no directory {str(folder)!r:.200} to write into", "Make it first, or name another")

@@ -1,0 +1,135 @@
+"""What commands write on for people: a page, of which there is a plain one for pipes and one for terminals.
+
+The page for pipes and files: text, aligned, without colour, never cut to a width.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Final, NamedTuple, Protocol, TextIO, TypeAlias
+
+Span: TypeAlias = "str | tuple[str, str]"
+"""Text, or text with the name of a style: one of those of the terminal page."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""All that could move a terminal's cursor, or turn text around so that it reads as another."""
+
+
+class Branch(NamedTuple):
+    """A node of a tree: its line, further lines below it, and its own branches."""
+
+    line: Sequence[Span]
+    notes: Sequence[Sequence[Span]]
+    branches: Sequence[Branch]
+
+
+MAX_LEVELS: Final = 16
+"""How many levels of a tree are indented. What is deeper stands at the last one, with the number of its level: the
+lines of ten thousand levels would fill hundreds of megabytes with blanks."""
+
+
+def laid_out(root: Branch) -> Iterator[tuple[Branch, int]]:
+    """The branches of a tree in the order of their lines, each with its level; deeper ones have it in the line too."""
+    pending = [(root, 0)]
+    while pending:
+        branch, level = pending.pop()
+        told: Span = (f"level {level}  ", "dim")
+        yield (branch._replace(line=[told, *branch.line]) if level > MAX_LEVELS else branch), level
+        pending.extend((below, level + 1) for below in reversed(branch.branches))
+
+
+class Page(Protocol):
+    """Where a command's answer is written."""
+
+    @property
+    def width(self) -> int:
+        """How many characters a drawing may be wide."""
+
+    def line(self, *spans: Span, indent: int = 0) -> None:
+        """One line; a long one is wrapped to the terminal's width, below its indent."""
+
+    def fields(self, rows: Iterable[tuple[str, Sequence[Span]]], *, indent: int = 0) -> None:
+        """Names and values in two columns."""
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
+        """A table; rows may be many, and are written as they come."""
+
+    def tree(self, root: Branch) -> None:
+        """A tree, each node with its notes; see :data:`MAX_LEVELS`."""
+
+
+def visible(text: str) -> str:
+    """The text with control characters made visible: what was remembered must not steer a terminal."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str, limit: int = 240) -> str:
+    """The text on one line, cut after ``limit`` characters."""
+    joined = " ".join(text[: 4 * limit].split())
+    return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
+
+
+def parts(span: Span) -> tuple[str, str]:
+    """Text and style of a span, the text safe to print."""
+    text, style = (span, "") if isinstance(span, str) else span
+    return visible(text), style
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun, in the singular or the plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+_PAGE_ROWS: Final = 200
+"""Rows that are looked at to choose the widths of columns; later rows may be wider."""
+
+
+DRAWN_WIDTH: Final = 100
+"""How wide drawings are where there is no terminal to ask."""
+
+
+class PlainPage:
+    """Writes to a stream as it goes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def width(self) -> int:
+        return DRAWN_WIDTH
+
+    def line(self, *spans: Span, indent: int = 0) -> None:
+        self._write(" " * indent + _text(spans))
+
+    def fields(self, rows: Iterable[tuple[str, Sequence[Span]]], *, indent: int = 0) -> None:
+        listed = list(rows)
+        width = max((len(name) for name, _ in listed), default=0)
+        for name, spans in listed:
+            first, *more = _text(spans).split("\n")
+            self._write(f"{'':{indent}}{name:{width}}  {first}")
+            for line in more:
+                self._write(f"{'':{indent + width}}  {line}")
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
+        shown = (tuple(_text([span]) for span in row) for row in rows)
+        first = list(islice(shown, _PAGE_ROWS))
+        widths = [max(map(len, column)) for column in zip(columns, *first, strict=True)]
+        for row in chain([tuple(columns)], first, shown):
+            cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
+            self._write("  ".join(cells))
+
+    def tree(self, root: Branch) -> None:
+        for branch, level in laid_out(root):
+            indent = "  " * min(level, MAX_LEVELS)
+            self._write(indent + _text(branch.line))
+            for note in branch.notes:
+                self._write(indent + "    " + _text(note))
+
+    def _write(self, line: str) -> None:
+        self._stream.write(line.rstrip() + "\n")
+
+
+def _text(spans: Iterable[Span]) -> str:
+    return "".join(parts(span)[0] for span in spans)

@@ -1,0 +1,203 @@
+"""``worlddb log`` and ``stats``: what happened, and how large the store is."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
+from typing import Any, Final
+
+from worlddb import Database, Entry, Thresholds
+from worlddb.tools.cli.base import stores, wire
+from worlddb.tools.cli.base.arguments import DONE, ONE_A_LINE, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+from worlddb.tools.reports.event_lines import VECTORS
+
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def _log_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
+    parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
+    parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
+    parser.add_argument("--all", action="store_true", help="list commits of vectors too, in place of one line for them")
+    parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=float, help="with --follow: end when nothing came for so long"
+    )
+
+
+def _log(args: Namespace, out: Output) -> int:
+    if args.follow and args.ingested is not None:
+        raise UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
+    with stores.existing(args) as db:
+        first = _first_commit(db, args.first)
+        last = None if args.ingested is None else _last_commit(db, args.ingested)
+        if last is not None and last < first <= db.head().seq:
+            raise UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
+        named = _named(db, args.ref)
+        told = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
+        entries = told if named is None else (entry for entry in told if named in entry.refs)
+        if out.json:
+            for entry in entries:
+                out.document(wire.entry(entry))
+                if args.follow:
+                    sys.stdout.flush()
+        else:
+            whole = args.all or args.follow
+            if _write_log(out.page, entries, whole=whole):
+                out.hint("Vectors of texts are told in one line; --all lists them.")
+            if first > db.head().seq and not args.follow:
+                out.hint(f"The log ends at commit {db.head().seq:,}.")
+    return DONE
+
+
+def _first_commit(db: Database, text: str | None) -> int:
+    moment = stores.when(text)
+    if "ingested" in moment:
+        return db.view(ingested=moment["ingested"] - 1).seq + 1
+    return moment["seq"] if "seq" in moment else db.view(**moment).seq if moment else 1
+
+
+def _last_commit(db: Database, text: str) -> int:
+    moment = stores.when(text)
+    return min(moment["seq"], db.head().seq) if "seq" in moment else db.view(**moment).seq
+
+
+def _named(db: Database, text: str | None) -> str | None:
+    """The full reference to filter by. Edges and proposals are taken as they are, if they are given in full."""
+    full_edge_digits = 64
+    if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
+        return text and text.lower()
+    return stores.world_of(db.view(), text)
+
+
+def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
+    """The events below the lines of their commits; true if vectors were told in one line, as they are unless ``whole``.
+
+    What commits of vectors follow each other is told together.
+    """
+    commits, texts, has_folded = 0, 0, False
+    first = last = 0
+
+    def fold() -> None:
+        which = f"{last}" if commits == 1 else f"{first} to {last}"
+        page.line((which, "title"), (f"  {counted(commits, 'commit')} of vectors, {counted(texts, 'text')}", "dim"))
+
+    for seq, events in groupby(entries, key=lambda entry: entry.seq):
+        head, commit = _peeked(events)
+        if not whole and head.event in VECTORS:
+            first, last, commits = first if commits else seq, seq, commits + 1
+            texts += sum(entry.event == "embedded" for entry in commit)
+            has_folded = True
+            continue
+        if commits:
+            fold()
+            commits, texts = 0, 0
+        page.line((f"{seq}", "title"), (f"  {wire.moment(head.ingested_at)}  {head.author}", "dim"))
+        has_folded |= write_events(page, commit, whole=whole) > 0
+    if commits:
+        fold()
+    return has_folded
+
+
+def _peeked(entries: Iterator[Entry]) -> tuple[Entry, Iterator[Entry]]:
+    """The first of some entries, and all of them."""
+    head = next(entries)
+    return head, chain((head,), entries)
+
+
+def write_events(page: Page, entries: Iterable[Entry], *, whole: bool) -> int:
+    """The events of a commit, below its line; of how many texts the vectors were told in one line."""
+    texts = 0
+    for entry in entries:
+        if whole or entry.event not in VECTORS:
+            write_event(page, entry)
+        texts += not whole and entry.event == "embedded"
+    if texts:
+        page.line(f"{'vectors':12}of {counted(texts, 'text')}", indent=4)
+    return texts
+
+
+def write_event(page: Page, entry: Entry) -> None:
+    """One event, below the line of its commit."""
+    page.line(*_event_line(entry), indent=4)
+
+
+def _event_line(entry: Entry) -> list[Span]:
+    spans: list[Span] = [f"{entry.event:12}"]
+    if entry.event == "linked":
+        spans.append((f"{entry.data['type']}  ", "name"))
+        spans.append((f"{wire.short(entry.data['source'])} to {wire.short(entry.data['target'])}", "ref"))
+    else:
+        spans.append((wire.short(entry.refs[0]) if entry.refs else "", "ref"))
+    if entry.event in ("registered", "unregistered", "tuned", "untuned"):
+        spans.append((f"  {entry.data['type'] or 'every type'}", "name"))
+    if entry.event == "registered":
+        spans.append(f"  version {entry.data['handler_version']}" + "  functional" * entry.data["functional"])
+    if entry.event == "tuned":
+        spans.append("  " + ", ".join(f"{name} {entry.data[name]:g}" for name in Thresholds.__struct_fields__))
+    if "decision" in entry.data:
+        spans.append(f"  {entry.data['decision']}")
+    said = one_line(entry.name or entry.text, 80)
+    if said:
+        spans.append(f"  {said}")
+    if entry.event in ("closed", "edge_closed"):
+        spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
+    if entry.why:
+        spans.append((f"  because {one_line(entry.why, 160)}", "dim"))
+    return spans
+
+
+def _no_arguments(parser: ArgumentParser) -> None:
+    """The command has none of its own."""
+
+
+def _stats(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        stats: dict[str, Any] = db.stats()
+    supposes = stats["supposes"]
+    fields: list[tuple[str, list[Span]]] = [("hypothetical", [(supposes, "warn")])] if supposes else []
+    fields += [(name, [f"{number:,}"]) for name, number in stats["counts"].items()]
+    fields += [(f"{name} on disk", [_size(number)]) for name, number in stats["bytes"].items()]
+    for name, seq in stats["checkpoints"].items():
+        behind = stats["counts"]["commits"] - seq
+        rest = f"; the {behind:,} after it are searched in memory" if behind else ""
+        fields.append((name, [f"up to commit {seq:,}{rest}"]))
+    out.answer(stats, lambda page: page.fields(fields))
+    return DONE
+
+
+def _size(size_bytes: float) -> str:
+    unit = 0
+    while size_bytes >= 1024 and unit < len(_UNITS) - 1:
+        size_bytes, unit = size_bytes / 1024, unit + 1
+    return f"{size_bytes:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size_bytes:,.1f} {_UNITS[unit]}"
+
+
+COMMANDS = (
+    Command(
+        "log",
+        "list the events of the log, commit by commit",
+        _log_arguments,
+        _log,
+        (
+            ("log", "everything that was ever decided"),
+            ("log --from 10 --to 12", "three commits"),
+            ("log --all", "with the vectors of every text"),
+            ("log --from 10 --follow --json", "go on with what any process commits from now on, until interrupted"),
+            ("log --from 2026-11-01", "what was committed since a time"),
+            ("log --ref 3fa9c2d1", "what happened to one world"),
+        ),
+        json=ONE_A_LINE,
+    ),
+    Command(
+        "stats",
+        "show counts, sizes, and how far each projection is",
+        _no_arguments,
+        _stats,
+        (("stats", "of the default store"), ("stats --store memory --json", "of another, for a program")),
+    ),
+)

@@ -1,0 +1,208 @@
+"""The drawing of a lineage on both time axes: valid time across, ingest time down.
+
+``worlddb timeline``: a lineage on both time axes, as a page for a browser.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from worlddb import FOREVER, InputError, Learned, Valid, Version, View, format_time
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+
+_LEAST_BAR: Final = 28
+"""Where less is left for the bars, each gets a line of its own below what it is about."""
+_LABEL_LINES: Final = 3
+_INDENT: Final = 2
+
+
+class _Glyphs(NamedTuple):
+    line: str
+    before: str
+    after: str
+    point: str
+    rule: str
+    tick: str
+    asked: str
+
+
+_UNICODE: Final = _Glyphs("─", "◀", "▶", "◆", "╌", "┴", "▼")
+_ASCII: Final = _Glyphs("=", "<", ">", "*", "-", "+", "v")
+
+
+class Scale:
+    """Columns for instants: in order, at least two apart where there is room, else in proportion to time."""
+
+    def __init__(self, instants: Sequence[int], width: int) -> None:
+        self.width = width
+        self._instants = sorted(set(instants))
+        # The last columns are for what goes on after the last instant.
+        room, gaps = width - 3, len(self._instants) - 1
+        least = 2 if 2 * gaps <= room else 0
+        whole = max(1, self._instants[-1] - self._instants[0])
+        self._columns = {self._instants[0]: 0}
+        spare, column, passed = room - least * gaps, 0, 0
+        for number, (one, other) in enumerate(pairwise(self._instants), 1):
+            passed += other - one
+            column = least * number + spare * passed // whole
+            self._columns[other] = column
+
+    def column(self, instant: int) -> int:
+        """Where an instant is drawn."""
+        return self._columns[instant]
+
+    def labels(self) -> list[str]:
+        """Lines with the instants as text above their columns; what finds no room is left out."""
+        lines = [""] * _LABEL_LINES
+        for instant in self._instants:
+            text = wire.moment(instant)
+            at = min(self.column(instant), max(0, self.width - len(text)))
+            for number, line in enumerate(lines):
+                if not line or len(line) + 2 <= at:
+                    lines[number] = f"{line:{at}}{text}"
+                    break
+        return [line for line in reversed(lines) if line]
+
+    def ruler(self, asked: int, glyphs: _Glyphs) -> str:
+        """The axis, with a tick at each instant and a mark at the one that is asked about."""
+        drawn = [glyphs.rule] * self.width
+        for instant in self._instants:
+            drawn[self.column(instant)] = glyphs.tick
+        drawn[self.column(asked)] = glyphs.asked
+        return "".join(drawn)
+
+    def bar(self, valid: Valid, glyphs: _Glyphs) -> str:
+        """A validity: ``[`` is the first instant, ``)`` the first that no longer is."""
+        if valid.start == valid.end:
+            return " " * self.column(valid.start) + glyphs.point
+        is_open = valid.end == FOREVER
+        begins = self._columns.get(valid.start, 0)
+        ends = self.width - 1 if is_open else self.column(valid.end)
+        if begins >= ends:
+            return " " * begins + glyphs.point
+        first = "[" if valid.start in self._columns else glyphs.before
+        return " " * begins + first + glyphs.line * (ends - begins - 1) + (glyphs.after if is_open else ")")
+
+
+def write_timeline(
+    page: Page, view: View, versions: Sequence[Version], learned: Sequence[Learned], *, utf8: bool
+) -> None:
+    """Draw what was learned about each version, step by step, and say below what each version is."""
+    if not versions:
+        page.line("Nothing in this span.")
+        return
+    glyphs = _UNICODE if utf8 else _ASCII
+    page.line(("across: when it is true; down: when that was learned", "dim"))
+    page.line("")
+    _draw(page, view.valid, learned, glyphs)
+    page.line("")
+    for version in versions:
+        text = "(erased)" if version.erased else one_line(version.content or version.name, 400)
+        page.line((f"{version.number}  ", "title"), text)
+        for step in learned:
+            if step.number == version.number:
+                page.line((_told(step), "dim"), indent=len(str(version.number)) + 2)
+    page.line((f"{glyphs.asked} is {wire.moment(view.valid)}, the time that is asked about", "dim"))
+
+
+def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -> None:
+    ends = {end for step in learned for end in (step.valid.start, step.valid.end)}
+    instants = [end for end in ends if format_time(end) not in ("forever", "always")]
+    left, right = [_when(step) for step in learned], [wire.span(step.valid) for step in learned]
+    number_width = max(len(str(step.number)) for step in learned)
+    left_width, right_width = max(map(len, left)), max(map(len, right))
+    bar_width = page.width - left_width - number_width - right_width - 6
+    is_narrow = bar_width < _LEAST_BAR
+    scale = Scale([*instants, asked], max(8, page.width - _INDENT - 1) if is_narrow else bar_width)
+    margin = _INDENT if is_narrow else left_width + number_width + 4
+    for line in scale.labels():
+        page.line((line, "dim"), indent=margin)
+    page.line((scale.ruler(asked, glyphs), "dim"), indent=margin)
+    last = {step.number: place for place, step in enumerate(learned)}
+    for place, step in enumerate(learned):
+        is_new = not place or learned[place - 1].seq != step.seq
+        style = "good" if last[step.number] == place else "dim"
+        when = left[place] if is_new else ""
+        bar = scale.bar(step.valid, glyphs)
+        number: Span = (f"{step.number:>{number_width}}", "title")
+        if is_narrow:
+            page.line(*([when, "  "] if when else []), number, "  ", (right[place], style))
+            page.line((bar, style), indent=_INDENT)
+        else:
+            told = (f"{bar:{scale.width}}  {right[place]}", style)
+            page.line(f"{when:{left_width}}  ", number, "  ", told)
+
+
+def _when(step: Learned) -> str:
+    return f"{wire.moment(step.ingested_at)}  commit {step.seq}"
+
+
+def _told(step: Learned) -> str:
+    what = "learned" if step.change == "written" else f"its end {wire.moment(step.valid.end)} learned"
+    why = f", because {one_line(step.why, 200)}" if step.why else ""
+    return f"{what} {wire.moment(step.ingested_at)}, commit {step.seq}, from {step.author}{why}"
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    parser.add_argument("--out", metavar="FILE", required=True, help="the page to write, best ending in .html")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    arguments.add_between(parser)
+    arguments.add_spans(parser)
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _timeline(args: Namespace, out: Output) -> int:
+    from worlddb.tools.reports.html_pages import write_page
+    from worlddb.tools.reports.timeline_report import render
+
+    arguments.refuse_existing(args.out, overwrite=args.overwrite)
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.world_of(view, args.ref)
+        versions = view.history(ref, between=args.between, **stores.spans_of(args))
+        if not versions:
+            raise InputError(
+                f"{args.ref!r:.200} has no version in this span", "Leave the span out, or name another one"
+            )
+        numbers = {version.number for version in versions}
+        learned = [step for step in view.timeline(ref) if step.number in numbers]
+        page_text = render(view, stores.name_of(view, ref), ref, versions, learned)
+    write_page(page_text, Path(args.out))
+    document = {
+        "ref": ref,
+        "out": args.out,
+        "bytes": len(page_text.encode()),
+        "versions": len(versions),
+        "steps": len(learned),
+        "view": wire.view(view),
+    }
+
+    def write(page: Page) -> None:
+        counts = f"{counted(len(versions), 'version')} in {counted(len(learned), 'step')}"
+        page.line((args.out, "good"), f"  {counts}; open it in a browser")
+
+    out.answer(document, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "timeline",
+        "draw a world on both time axes, as a page for a browser: when it is true, and when that was learned",
+        _arguments,
+        _timeline,
+        (
+            ('timeline "Sarah Chen" --out sarah.html', "everything that is known, as of now"),
+            ("timeline Office --ingested 6 --out office.html --overwrite", "what was known after commit 6"),
+        ),
+    ),
+)

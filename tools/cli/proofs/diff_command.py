@@ -1,0 +1,250 @@
+"""``worlddb diff``: which worlds differ between two stores, or two moments, and which events made them differ.
+
+A difference as a person reads it in a terminal: a verdict, and a tree of what differs with its texts and events.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import worlddb
+from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, InputError, UnknownReference, format_time
+from worlddb.tools.cli.base import stores, wire
+from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError, refuse_existing
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Branch, Page, Span, counted, one_line
+from worlddb.tools.reports.event_lines import VECTORS, Event, own_events, told_events, versions_embedded
+
+_STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
+_SIGNS: Final = {"added": "+ ", "removed": "- ", "altered": "! ", "members": "  "}
+_SHOWN_DETAILS: Final = 20
+"""How many lines of what differs a world is given."""
+_LINE: Final = 200
+_TELLS: Final = ("revised", "altered")
+"""Kinds whose every field is worth its lines; of a world that came or went, the texts are."""
+
+
+def write_difference(page: Page, found: Difference) -> None:
+    """The whole answer."""
+    if found.equal:
+        page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
+    else:
+        page.line(("they differ", "bad"), f"  in {counted(len(found.worlds), 'world')}; {parting(found)}")
+    what = "world" if found.relation == "bundle" else "root"
+    _write_side(page, "a", found.seq_a, found.time_a, f"{what} {found.root_a}")
+    _write_side(page, "b", found.seq_b, found.time_b, f"{what} {found.root_b}")
+    for problem in found.problems:
+        page.line(("damaged: ", "bad"), problem)
+    covered = [change for change in found.worlds if change.a != change.b]
+    for root in _forest(covered):
+        page.tree(root)
+    outside = [change for change in found.worlds if change.a == change.b]
+    if outside:
+        page.line("What no world hash shows also differs:" if covered else "No world hash shows it:")
+    for change in outside:
+        page.tree(Branch(_name_line(change.path, change), _notes(change, change.events), ()))
+    for record in found.altered:
+        where = f"commit {record.seq}, {record.where}" if record.seq else record.where
+        page.line(("altered: ", "bad"), f"{where}: {record.problem}")
+    for note in found.notes:
+        page.line((note + ".", "dim"))
+
+
+def parting(found: Difference) -> str:
+    """How the histories stand to each other, in words."""
+    told = HISTORY_RELATIONS[found.relation]
+    if not found.parted or found.relation == "same":
+        return told
+    when = f"commit {found.parted} of {wire.moment(found.parted_at)}"
+    return f"{told}; it was made at {when}" if found.relation == "bundle" else f"{told}, after {when}"
+
+
+def _same(found: Difference) -> str:
+    how = "byte by byte" if found.deep else "by content" if found.by != "hash" else "by their hashes"
+    return f"compared {how}"
+
+
+def _write_side(page: Page, label: str, seq: int, time: int, what: str) -> None:
+    page.line((f"{label}  commit {seq} of {wire.moment(time)}, {what}", "dim"), indent=2)
+
+
+def _forest(changes: Sequence[Change]) -> list[Branch]:
+    """Trees of what differs; each world hangs below the one through which it was reached."""
+    listed = {change.ref: number for number, change in enumerate(changes)}
+    roots: list[Branch] = []
+    below: list[list[Branch]] = [[] for _ in changes]
+    events = own_events(changes)
+    for number in reversed(range(len(changes))):
+        change = changes[number]
+        parent = listed.get(change.within)
+        # A world is listed after the one that contains it; what is not was found by another way, and stands by itself.
+        if parent is not None and parent >= number:
+            parent = None
+        name = change.path if parent is None else change.names[-1]
+        branch = Branch(_name_line(name, change), _notes(change, events[number]), below[number][::-1])
+        (roots if parent is None else below[parent]).append(branch)
+    return roots[::-1]
+
+
+def _name_line(name: str, change: Change) -> list[Span]:
+    kinds = list(dict.fromkeys([change.change, *(detail.kind for detail in change.changes)]))
+    style = _STYLES.get(change.change, "warn")
+    line: list[Span] = [(_SIGNS.get(change.change, "~ "), style), (name, "name"), f"  {change.type}  "]
+    return [*line, (", ".join(kinds), style), (f"  {wire.short(change.ref)}", "ref")]
+
+
+def _notes(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
+    """Below a world: what differs, and the events that its members do not account for."""
+    lines: list[Sequence[Span]] = []
+    for detail in change.changes:
+        if detail.field not in VECTORS:
+            lines.extend(_detail_lines(change, detail))
+    sides: tuple[tuple[str, str, Literal["a", "b"]], ...] = (("-", "bad", "a"), ("+", "good", "b"))
+    for sign, style, side in sides:
+        if embedded := versions_embedded(change, side):
+            lines.append([(f"{sign} vectors of {counted(embedded, 'version')}", style)])
+    more = len(lines) - _SHOWN_DETAILS
+    if more > 0:
+        lines[_SHOWN_DETAILS:] = [[(f"and {more:,} lines more (see --json)", "dim")]]
+    lines.extend(_event_lines(change, events))
+    if change.more_events:
+        lines.append([(f"and {counted(change.more_events, 'event')} more", "dim")])
+    return lines
+
+
+def _detail_lines(change: Change, detail: Detail) -> list[Sequence[Span]]:
+    if change.change in ("added", "removed") and detail.field in ("type", "name"):
+        return []
+    what = "" if detail.field == "content" else f"{detail.field}: "
+    lines: list[Sequence[Span]] = []
+    for sign, text, style in (("-", detail.a, "bad"), ("+", detail.b, "good")):
+        if text or (detail.kind in _TELLS and detail.field not in ("member", "edge")):
+            lines.append([(f"{sign} {what}{one_line(text, _LINE)}", style)])
+    return lines
+
+
+def _event_lines(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
+    """One line a commit: which of its events, by whom, when and why."""
+    lines: list[Sequence[Span]] = []
+    for told in told_events(change, events):
+        why = f", because {one_line(told.why, 120)}" if told.why else ""
+        by = f"by {told.author}, {format_time(told.ingested_at)}"
+        lines.append([(f"{told.side}: commit {told.seq}: {told.what}; {by}{why}", "dim")])
+    return lines
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("a", metavar="A", nargs="?", help="the directory of a store, or a bundle (default: --store)")
+    parser.add_argument("b", metavar="B", nargs="?", help="another store or bundle; without it, A at another moment")
+    parser.add_argument("--world", metavar="REF", help="only this world and what it contains (reference or name)")
+    parser.add_argument("--at-a", metavar="TIME_OR_SEQ", help="A as it was at this time, commit or bookmark")
+    parser.add_argument("--at-b", metavar="TIME_OR_SEQ", help="B as it was at this time, commit or bookmark")
+    parser.add_argument(
+        "--by",
+        choices=("key", "path"),
+        help="compare stores without a common history by content: match worlds by where importers found them, or by"
+        " their path of names",
+    )
+    depth = parser.add_mutually_exclusive_group()
+    depth.add_argument(
+        "--deep", action="store_true", help="also compare the stored bytes (done if nothing else differs)"
+    )
+    depth.add_argument("--hashes-only", action="store_true", help="never compare the stored bytes")
+    parser.add_argument("--html", metavar="FILE", help="also write a report that anybody can read in a browser")
+    parser.add_argument("--overwrite", action="store_true", help="replace the report's FILE if it exists")
+
+
+_REMEDY: Final = "Name a store's directory or a bundle"
+
+
+def _diff(args: Namespace, out: Output) -> int:
+    if args.html:
+        refuse_existing(args.html, overwrite=args.overwrite)
+    a = stores.there(Path(args.a) if args.a else stores.folder_of(args), _REMEDY)
+    b = a if args.b is None else stores.there(Path(args.b), _REMEDY)
+    if args.b is None and args.at_a is None and args.at_b is None:
+        raise UsageError("There is only one store and one moment", "Name another store, or a moment with --at-a")
+    found = worlddb.diff(
+        a,
+        b,
+        world=None if args.world is None else _world_of([a, b], args.world),
+        seq_a=_commit_of(a, args.at_a),
+        seq_b=_commit_of(b, args.at_b),
+        by=args.by,
+        deep=True if args.deep else False if args.hashes_only else None,
+    )
+    if args.html:
+        from worlddb.tools.reports.difference_report import write_report
+
+        write_report(found, str(a), str(b), Path(args.html))
+    out.answer(document(found), lambda page: write_difference(page, found))
+    if args.html:
+        out.hint(f"The report is in {args.html}; open it in a browser.")
+    return DONE if found.equal else NO
+
+
+def _commit_of(folder: Path, moment: str | None) -> int | None:
+    """The last commit of a moment as people name it: a commit, a time or a bookmark."""
+    if moment is None:
+        return None
+    if folder.is_file():
+        raise UsageError(f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone")
+    with stores.existing_at(folder) as db:
+        seq = db.view(**stores.when(moment)).seq
+    if not seq:
+        raise InputError(f"Nothing had been committed by {moment}", "Compare with a later moment")
+    return seq
+
+
+def _world_of(folders: list[Path], text: str) -> str:
+    """The reference of a world that either store knows, by reference or name; a bundle is asked by reference alone."""
+    folders = [folder for folder in dict.fromkeys(folders) if not folder.is_file()]
+    if not folders:
+        return text
+    with stores.existing_at(folders[0]) as db:
+        try:
+            return stores.world_of(db.view(), text)
+        except UnknownReference:
+            if len(folders) == 1:
+                raise
+    with stores.existing_at(folders[1]) as db:
+        return stores.world_of(db.view(), text)
+
+
+def document(found: Difference) -> dict[str, Any]:
+    """The answer for programs."""
+    return wire.record(found) | {
+        "parted_at": wire.time(found.parted_at) if found.parted else None,
+        "time_a": wire.time(found.time_a),
+        "time_b": wire.time(found.time_b),
+        "worlds": [_change(change) for change in found.worlds],
+        "altered": [wire.record(record) for record in found.altered],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return wire.record(change) | {
+        "changes": [wire.record(detail) for detail in change.changes],
+        "events": [event | {"ingested_at": wire.time(event["ingested_at"])} for event in change.events],
+    }
+
+
+COMMANDS = (
+    Command(
+        "diff",
+        "compare two stores, two moments of one, or a bundle: which worlds differ, and which events made them differ",
+        _arguments,
+        _diff,
+        (
+            ("diff memory copy-of-memory", "exit code 0 if they are equal, 1 if they differ"),
+            ("diff memory --at-a 12", "what changed since commit 12"),
+            ('diff memory copy --world "The new job"', "below one world"),
+            ("diff memory suspect --deep --html report.html", "byte by byte, with a report for anybody"),
+            ("diff memory team.bundle", "what the world in a bundle has become since"),
+            ("diff mine theirs --by path", "two stores that took in the same by themselves"),
+        ),
+    ),
+)

@@ -1,0 +1,234 @@
+"""``worlddb query``: a start, and operators in the order in which they were typed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
+from worlddb.tools.cli.base.cli_wording import in_options
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+
+ANY_EDGE: Final = "any"
+"""What stands for every type of edge but ``contains``."""
+MAX_FILE_BYTES: Final = 4 * 1024 * 1024
+_SHOWN_EDGES: Final = 30
+
+Named: TypeAlias = Callable[[str], str]
+"""Finds the reference of a world that a person named."""
+
+
+class _Then(Action):
+    """An operator: it is kept with those before it, since their order is what the query is."""
+
+    def __call__(self, parser: Any, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        namespace.steps = [*namespace.steps, (self.dest, values)]
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    start = parser.add_argument_group("where it starts (of several: from seeds, else a text; of none: everything)")
+    start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; may be given several times")
+    start.add_argument("--text", metavar="TEXT", help="from the worlds that answer a text best")
+    start.add_argument("--world", metavar="WORLD", help="only inside this world; only refers_to leads out of it")
+    start.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many for a text (default: 10)")
+    start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="how a text is looked up")
+    start.add_argument("--about", choices=POOLS, help="of worlds with members, by what all in them is about")
+    start.add_argument("--exact", action="store_true", help="rank by exactly what the view sees")
+    start.add_argument("--file", metavar="FILE", help="all of the query, as --print wrote it (- for standard input)")
+    _add_operators(parser)
+    parser.add_argument("--explain", action="store_true", help="what each stage did, and how long it took")
+    parser.add_argument("--print", action="store_true", help="print the query as JSON, and do not ask it")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+    arguments.add_superseded(parser)
+    arguments.add_embedder(parser)
+
+
+def _add_operators(parser: ArgumentParser) -> None:
+    chain = parser.add_argument_group("operators, in the order in which they are given")
+
+    def then(name: str, metavar: str | None, told: str, **settings: Any) -> None:
+        chain.add_argument(name, action=_Then, metavar=metavar, help=told, **settings)
+
+    edges = "TYPES[:DEPTH[:WAY]]"
+    then("--traverse", edges, "along edges, such as causes:2 or any:1:both; WAY is out, in or both", type=_walk)
+    then("--type", "TYPE", "keep these types, with their subtypes and instances", nargs="+")
+    then("--connected", "TYPE[:WAY[:WORLD]]", "keep what has such an edge, to or from a world if it is named")
+    then("--not-connected", "TYPE[:WAY[:WORLD]]", "keep what has no such edge")
+    then("--in-world", "WORLD", "keep what lies inside, and go on from there inside")
+    then("--during", "A..B", "keep what is valid throughout this span", type=arguments.span)
+    then("--overlaps", "A..B", "keep what is valid at some time in it", type=arguments.span)
+    then("--between", "A..B", "keep what something was learned of in it", type=arguments.span)
+    then("--summaries", None, "show summaries instead of what they sum up", nargs=0)
+    then("--unify", None, "take worlds that accepted identities make one for one", nargs=0)
+    then("--order", "KEY[:desc]", "sort by log, name, type, valid_from, valid_to or learned")
+    then("--limit", "N", "keep the first so many", type=arguments.count)
+    then("--facets", "WHAT", "count by type, world, author or month, and keep all", nargs="+")
+    parser.set_defaults(steps=[])
+
+
+def _walk(text: str) -> tuple[tuple[str, ...], int, str]:
+    """``TYPES[:DEPTH[:WAY]]``; types of edges are separated by commas."""
+    types, depth, way = (text.split(":") + [""] * 2)[:3]
+    if not types or text.count(":") > 2:
+        raise ArgumentTypeError(f"{text[:60]!r} is no traversal; write it as causes:2 or causes,implies:2:in")
+    names = () if types == ANY_EDGE else tuple(name.strip() for name in types.split(","))
+    return names, arguments.count(depth or "1"), way or "out"
+
+
+def _query(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        if args.file is not None:
+            query = _from_file(args)
+        else:
+            query = _typed(args, lambda text: stores.world_of(view, text))
+        if args.print:
+            out.verbatim(msgspec.json.decode(query.to_json()), query.to_json() + "\n")
+            return DONE
+        answer = view.run(query, timed=args.explain)
+        document = {
+            "query": msgspec.json.decode(query.to_json()),
+            "nodes": [wire.record(world) for world in answer.nodes],
+            "edges": [wire.record(edge) for edge in answer.edges],
+            "passed": list(answer.passed),
+            "scores": answer.scores,
+            "facets": answer.facets,
+            "identities": answer.identities,
+            "stages": [wire.record(stage) for stage in answer.stages],
+            "exact": answer.exact,
+            "note": answer.note,
+            "view": wire.view(view),
+        }
+        out.answer(document, lambda page: _write(page, view, answer, explain=args.explain))
+        for hint in () if answer.nodes else stores.why_empty(view):
+            out.hint(hint)
+        if answer.note:
+            out.warn(f"note: {in_options(answer.note)}")
+    return DONE
+
+
+def _from_file(args: Namespace) -> Query:
+    """The query in a file.
+
+    Raises:
+        UsageError: something was typed besides.
+        InputError: the file is too large, or holds no query.
+    """
+    if args.steps or args.seed or args.text is not None or args.world is not None or args.include_superseded:
+        raise UsageError("--file holds all of a query, and more was given", "Leave out the start and the operators")
+    if args.file == "-":
+        if sys.stdin is None:
+            raise InputError("Standard input is closed", "Name a file")
+        held = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    else:
+        with open(args.file, "rb") as file:
+            held = file.read(MAX_FILE_BYTES + 1)
+    if len(held) > MAX_FILE_BYTES:
+        raise InputError(f"{os.fsdecode(args.file)!r:.200} is too large for a query", "Write one with --print")
+    return Query.from_json(held)
+
+
+def _typed(args: Namespace, named: Named) -> Query:
+    """The query that was typed."""
+    query = Query.of(
+        seeds=None if args.seed is None else [named(text) for text in args.seed],
+        text=args.text,
+        world=None if args.world is None else named(args.world),
+        k=args.k,
+        lanes=args.lanes,
+        exact=args.exact,
+        composed=args.about,
+    )
+    for name, value in args.steps:
+        query = _OPERATORS[name](query, value, named)
+    return query.include_superseded() if args.include_superseded else query
+
+
+def _connected(query: Query, text: str, named: Named, *, absent: bool) -> Query:
+    edge, way, other = (text.split(":", 2) + [""] * 2)[:3]
+    return query.where_connected(edge, way or "out", named(other) if other else None, absent=absent)
+
+
+def _ordered(query: Query, text: str, named: Named) -> Query:
+    key, _, way = text.partition(":")
+    if way not in ("", "desc"):
+        raise UsageError(f"--order {text[:40]!r} ends in {way[:20]!r}", "Write it as learned or learned:desc")
+    return query.order(key, descending=way == "desc")
+
+
+_OPERATORS: Final[dict[str, Callable[[Query, Any, Named], Query]]] = {
+    "traverse": lambda query, value, named: query.traverse(*value[0], depth=value[1], direction=value[2]),
+    "type": lambda query, value, named: query.filter_type(*value),
+    "connected": lambda query, value, named: _connected(query, value, named, absent=False),
+    "not_connected": lambda query, value, named: _connected(query, value, named, absent=True),
+    "in_world": lambda query, value, named: query.in_world(named(value)),
+    "during": lambda query, value, named: query.filter_time(during=value),
+    "overlaps": lambda query, value, named: query.filter_time(overlaps=value),
+    "between": lambda query, value, named: query.filter_time(between=value),
+    "summaries": lambda query, value, named: query.prefer_summaries(),
+    "unify": lambda query, value, named: query.unify(),
+    "order": _ordered,
+    "limit": lambda query, value, named: query.limit(value),
+    "facets": lambda query, value, named: query.facets(*value),
+}
+
+
+def _write(page: Page, view: View, answer: Subgraph, *, explain: bool) -> None:
+    for world in answer.nodes:
+        _write_world(page, world, answer)
+    if not answer.nodes:
+        page.line("Nothing in this view fits.")
+    if answer.edges:
+        page.line((f"by {counted(len(answer.edges), 'edge')}:", "dim"))
+    for edge in answer.edges[:_SHOWN_EDGES]:
+        ends = [stores.name_of(view, ref) for ref in (edge.source, edge.target)]
+        page.line(f"{one_line(ends[0], 60)}  ", (edge.type, "dim"), f"  {one_line(ends[1], 60)}", indent=3)
+    if len(answer.edges) > _SHOWN_EDGES:
+        page.line((f"and {len(answer.edges) - _SHOWN_EDGES:,} more", "dim"), indent=3)
+    for what, counts in answer.facets.items():
+        shown = ((stores.name_of(view, value) if what == "world" else value, count) for value, count in counts.items())
+        page.fields([(f"by {what}", [", ".join(f"{one_line(value, 60)} {count:,}" for value, count in shown)])])
+    if explain:
+        page.table(("stage", "before", "after", "ms", ""), (_stage(stage) for stage in answer.stages))
+
+
+def _write_world(page: Page, world: World, answer: Subgraph) -> None:
+    told: list[Span] = [(wire.short(world.ref), "ref"), "  "]
+    told += [(one_line(world.name, 80), "name"), "  "] if world.name else []
+    others = answer.identities.get(world.ref, ())
+    same = f", one with {', '.join(map(wire.short, others))}" if others else ""
+    page.line(*told, (f"{world.type}, {wire.span(world.valid)}{same}", "dim"))
+    if world.content:
+        page.line(one_line(world.content), indent=3)
+
+
+def _stage(stage: Stage) -> tuple[str, str, str, str, str]:
+    taken = "" if stage.seconds is None else f"{1_000 * stage.seconds:.2f}"
+    return one_line(stage.operator, 100), f"{stage.before:,}", f"{stage.after:,}", taken, stage.note
+
+
+COMMANDS = (
+    Command(
+        "query",
+        "worlds found step by step: a start, and operators over it",
+        _arguments,
+        _query,
+        (
+            ('query --text "engineering" --traverse refers_to:1:in --type Fact', "what refers to the best hits"),
+            ("query --text boats --about attention -k 3", "the three worlds that are as a whole most about it"),
+            ("query --traverse causes:2 --explain --json", "what causes lead to, and what each stage did"),
+            ("query --type Fact --facets author month --order learned:desc --limit 5", "counts, and the newest five"),
+            ("query --text office --connected supersedes:in --include-superseded", "what something took the place of"),
+            ("query --text office --unify --print", "the query as JSON, for --file or for a program"),
+        ),
+    ),
+)

@@ -1,0 +1,200 @@
+"""``worlddb recall``: what the memory answers to a text."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from worlddb import FUSIONS, LANES, Group, Hit, View
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command
+from worlddb.tools.cli.base.cli_wording import in_options
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, Span, one_line
+
+_NAMED: Final = 5
+"""How many of what was left out are named."""
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
+    parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
+    arguments.add_limit(parser, "how many hits (default: 10)", default=10)
+    parser.add_argument(
+        "--group",
+        metavar="N",
+        type=arguments.count,
+        help="the worlds that contain the hits (sessions, documents) in place of single hits, N hits of each",
+    )
+    parser.add_argument(
+        "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
+    )
+    parser.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="what is asked (default: all of them)")
+    parser.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="how the lanes are brought together")
+    parser.add_argument(
+        "--neighbours",
+        metavar="N",
+        type=arguments.count_or_none,
+        default=0,
+        help="of the N best hits of each lane, what an edge joins to them may be a hit too (default: 0, no edge is"
+        " followed)",
+    )
+    parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
+    parser.add_argument(
+        "--asked",
+        metavar="TIME",
+        help='when the question is asked, by which its "last week" is understood (default: --valid)',
+    )
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+    arguments.add_unify(parser)
+    arguments.add_superseded(parser)
+    arguments.add_spans(parser)
+    arguments.add_embedder(parser)
+
+
+def _recall(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        found = view.recall(
+            " ".join(args.text),
+            world=None if args.world is None else stores.world_of(view, args.world),
+            k=args.limit,
+            exact=args.exact,
+            include_superseded=args.include_superseded or None,
+            lanes=args.lanes,
+            fusion=args.fusion,
+            asked=args.asked,
+            group=args.group,
+            neighbours=args.neighbours,
+            **stores.spans_of(args),
+        )
+
+        def write(page: Page) -> None:
+            for number, group in enumerate(found.groups, 1):
+                _write_group(page, number, group)
+                for hit in group.hits:
+                    _write_hit(page, view, "", hit, indent=3, explain=args.explain)
+            for number, hit in enumerate(() if found.groups else found.hits, 1):
+                _write_hit(page, view, f"{number}. ", hit, indent=0, explain=args.explain)
+            is_asked = bool(found.lanes or found.unavailable)
+            if not found.hits:
+                page.line("Nothing in this view answers that." if is_asked else "Nothing was asked.")
+                for hint in stores.why_empty(view) if is_asked else ():
+                    out.hint(hint)
+            if found.left_out:
+                out.hint(_left_out(view, found.left_out))
+            if args.explain:
+                _write_basis(page, view, "exactly the view" if found.exact else f"index up to {found.indexed}")
+                if found.times:
+                    page.line(("times in the question: " + ", ".join(map(wire.span, found.times)), "dim"))
+            for lane, why in found.unavailable.items():
+                out.hint(f"note: the lane {lane} was not asked: {in_options(why)}")
+            if found.pending:
+                waiting = f"{found.pending:,} texts have" if found.pending > 1 else "one text has"
+                out.hint(
+                    f"note: {waiting} no vector yet, and can only be found by words: {stores.repeated(args)} embed"
+                )
+            if found.note:
+                out.hint(f"note: {in_options(found.note)}")
+
+        document = {
+            "query": " ".join(args.text),
+            "hits": [wire.record(hit) for hit in found.hits],
+            **({} if args.group is None else {"groups": [_told(group) for group in found.groups]}),
+            "exact": found.exact,
+            "indexed": found.indexed,
+            "lanes": list(found.lanes),
+            "note": found.note,
+            "unavailable": found.unavailable,
+            "pending": found.pending,
+            "left_out": list(found.left_out),
+            "times": [wire.valid(span) for span in found.times],
+            "unread": list(found.unread),
+            "weak": found.weak,
+            "space": found.space,
+            "view": wire.view(view),
+        }
+        out.answer(document, write)
+    return DONE
+
+
+def _left_out(view: View, refs: tuple[str, ...]) -> str:
+    """What was valid in a span for a part of it only."""
+    names = [stores.name_of(view, ref) for ref in refs[:_NAMED]]
+    more = [f"{len(refs) - _NAMED:,} more"] if len(refs) > _NAMED else []
+    which = ", ".join([*names, *more])
+    return f"note: left out, for it held in a part of the span only: {which}. --overlaps shows it"
+
+
+def _told(group: Group) -> dict[str, object]:
+    """A group as JSON; its hits are references, for they are among the hits of the answer."""
+    return wire.record(group) | {"hits": [hit.ref for hit in group.hits]}
+
+
+def _write_group(page: Page, number: int, group: Group) -> None:
+    title: list[Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
+    if group.name:
+        title += [(one_line(group.name, 80), "name"), "  "]
+    told = [group.type] if group.type else []
+    shown = f"hits: {len(group.hits)} of {group.count}"
+    page.line(*title, (", ".join([*told, shown, f"score {group.score:g}"]), "dim"))
+
+
+def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
+    title: list[Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
+    if hit.name:
+        title += [(one_line(hit.name, 80), "name"), "  "]
+    where = stores.name_of(view, hit.world) if hit.world else ""
+    page.line(
+        *title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"), indent=indent
+    )
+    if hit.content:
+        page.line(one_line(hit.content), indent=indent + 3)
+    for other in hit.others:
+        text = "(erased)" if other.erased else one_line(other.content or other.name)
+        page.line(("other version, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
+    if hit.others_left:
+        told = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
+        page.line((told, "dim"), indent=indent + 3)
+    for ref in hit.conflicts:
+        page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
+    if explain:
+        lanes = ", ".join(f"{lane} rank {rank}" for lane, rank in hit.lanes.items())
+        parts = ", ".join(f"{part} {score:+.3f}" for part, score in hit.scores.items())
+        page.fields(
+            [
+                ("found by", [f"{hit.reason}; score {hit.score:g} ({lanes})"]),
+                ("evidence", [parts]),
+                ("source", [wire.provenance(hit.source) or "none given"]),
+                ("written", [f"commit {hit.seq}, {wire.moment(hit.ingested_at)}, by {hit.author}"]),
+            ],
+            indent=indent + 3,
+        )
+
+
+def _write_basis(page: Page, view: View, ranked_by: str) -> None:
+    page.line((f"{view}; ranked by {ranked_by}", "dim"))
+
+
+def _said(view: View, ref: str) -> str:
+    world = view.get(ref, include_superseded=True)
+    return wire.short(ref) if world is None else one_line(world.content or world.name, 160)
+
+
+COMMANDS = (
+    Command(
+        "recall",
+        "ask the memory: what answers a text, when it was true and where it came from",
+        _arguments,
+        _recall,
+        (
+            ('recall "where does Mara live?"', "the ten best hits of what is valid now"),
+            ('recall "where does Mara live?" --valid 2024-05-01', "what was true then"),
+            ("recall lease --overlaps 2024-01-01..2025-01-01", "what was true at some time in 2024"),
+            ('recall "where does Mara live?" --ingested 7', "what the store knew after commit 7"),
+            ('recall "what have we planned?" --group 3', "the ten best sessions or documents, three hits of each"),
+            ('recall deposit --world "The new job" --limit 3 --explain', "inside one world, with reasons"),
+        ),
+    ),
+)

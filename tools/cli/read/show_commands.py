@@ -1,0 +1,335 @@
+"""``worlddb show``, ``history``, ``children`` and ``hash``: one world, as a view sees it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, Final
+
+from worlddb import Database, Edge, Erasure, UnknownReference, View, World
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, Span, one_line
+from worlddb.tools.cli.history.timeline_command import write_timeline
+
+EDGE_TYPES: Final = (
+    "supersedes",
+    "contradicts",
+    "same_as",
+    "derived_from",
+    "implies",
+    "causes",
+    "precedes",
+    "instance_of",
+    "subtype_of",
+    "refers_to",
+)
+"""What ``show`` lists as edges, in this order; ``contains`` is shown as containers and members."""
+CONTAINS: Final = "contains"
+_SHOWN_EDGES: Final = 12
+_SHOWN_MEMBERS: Final = 6
+
+
+def _show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+    arguments.add_superseded(parser)
+    arguments.add_spans(parser)
+
+
+def _show(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        world = _valid_world(db, view, args)
+        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
+        registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
+        edges = [
+            edge
+            for type_name in dict.fromkeys((*EDGE_TYPES, *registered))
+            for edge in view.edges(world.ref, type=type_name, **shown)
+        ]
+        containers = view.containers(world.ref)
+        members = list(islice(view.children(world.ref, **shown), _SHOWN_MEMBERS + 1))
+        same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
+        world_hash = view.hash(world.ref)
+        document = {
+            **wire.record(world),
+            "conflicts": [_brief(view, ref) for ref in world.conflicts],
+            "same_as": [_brief(view, ref) for ref in same],
+            "containers": [_brief(view, ref) for ref in containers],
+            "edges": [wire.record(edge) for edge in edges],
+            "hash": world_hash,
+            "view": wire.view(view),
+        }
+
+        others = _others(view, world, args)
+
+        def write(page: Page) -> None:
+            state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
+            page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
+            page.fields(_fields(view, world, world_hash, containers, same), indent=2)
+            for ref in world.conflicts:
+                other = view.get(ref, include_superseded=True)
+                said = one_line(other.content or other.name) if other else ""
+                page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {said}", indent=2)
+            _write_edges(page, view, world, edges)
+            _write_members(page, world, members)
+            if others:
+                told = "another version was" if others == 1 else f"{others:,} other versions were"
+                span = "..".join(end or "" for end in args.overlaps)
+                line = f"{stores.repeated(args)} history {wire.short(world.ref)} --overlaps {span}"
+                out.hint(f"note: {told} valid in this span: {line}")
+
+        out.answer(document, write)
+    return DONE
+
+
+def _others(view: View, world: World, args: Namespace) -> int:
+    """How many other versions of a world were valid in the span that was asked about."""
+    return 0 if args.overlaps is None else len(view.history(world.ref, overlaps=args.overlaps)) - 1
+
+
+def _valid_world(db: Database, view: View, args: Namespace) -> World:
+    """The world that was asked for; if no version of it is valid in the view, only when that was asked for too."""
+    ref = stores.world_of(view, args.ref)
+    world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
+    if world is None:
+        spans = [version.valid for version in view.history(ref) if version.valid.start < version.valid.end]
+        by = [edge.source for edge in view.edges(ref, type="supersedes", direction="in", include_superseded=True)]
+        when = f"but {', '.join(map(wire.span, spans))}" if spans else "nor at any other time"
+        because = f"; superseded by {', '.join(map(wire.short, by))}" if by else ""
+        raise UnknownReference(
+            f"{stores.name_of(view, ref)!r} ({wire.short(ref)}) is not valid {_asked(view, args)}, {when}{because}",
+            "See it all the same with --include-superseded" + (", or ask for that time with --valid" if spans else ""),
+        )
+    return world
+
+
+def _asked(view: View, args: Namespace) -> str:
+    """Which times a person asked about."""
+    for told, span in (("throughout", args.during), ("at any time in", args.overlaps)):
+        if span is not None:
+            return f"{told} {span[0] or ''}..{span[1] or ''}"
+    return f"at {wire.moment(view.valid)}"
+
+
+def _fields(
+    view: View, world: World, world_hash: str, containers: list[str], same: list[str]
+) -> Iterator[tuple[str, list[Span]]]:
+    yield "ref", [(world.ref, "ref")]
+    if world.content:
+        yield "content", [world.content]
+    if world.aliases:
+        yield "aliases", [", ".join(world.aliases)]
+    yield "valid", [wire.span(world.valid)]
+    yield "version", [f"{world.number}  ", (world.version, "dim")]
+    yield "hash", [(world_hash, "dim")]
+    if containers:
+        yield "in", [", ".join(_pointed(view, ref) for ref in containers)]
+    if same:
+        yield "same as", [", ".join(_pointed(view, ref) for ref in same)]
+    yield "written", [f"commit {world.seq}, {wire.moment(world.ingested_at)}, by {world.author}"]
+    if world.why:
+        yield "why", [world.why]
+    if world.erasure is not None:
+        yield "erased", [_erased(world.erasure)]
+    if world.source:
+        yield "source", [wire.provenance(world.source)]
+
+
+def _erased(erasure: Erasure) -> str:
+    return f"commit {erasure.seq}, {wire.moment(erasure.ingested_at)}, by {erasure.author}, under: {erasure.reason}"
+
+
+def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> None:
+    for edge in edges[:_SHOWN_EDGES]:
+        outward = edge.source == world.ref
+        other = _pointed(view, edge.target if outward else edge.source)
+        why = f", because {one_line(edge.why, 120)}" if edge.why else ""
+        arrow = f"{edge.type} >" if outward else f"< {edge.type}"
+        page.line((arrow, "name"), f"  {other}", (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
+    if len(edges) > _SHOWN_EDGES:
+        page.line((f"and {len(edges) - _SHOWN_EDGES:,} more edges: --json has all of them", "dim"), indent=2)
+
+
+def _write_members(page: Page, world: World, members: list[World]) -> None:
+    for member in members[:_SHOWN_MEMBERS]:
+        page.line("member  ", (wire.short(member.ref), "ref"), f"  {_called(member)}", indent=2)
+    if len(members) > _SHOWN_MEMBERS:
+        page.line((f"and more members: worlddb children {wire.short(world.ref)}", "dim"), indent=2)
+
+
+def _pointed(view: View, ref: str) -> str:
+    name, shown = stores.name_of(view, ref), wire.short(ref)
+    return shown if name == shown else f"{name} ({shown})"
+
+
+def _brief(view: View, ref: str) -> dict[str, Any]:
+    world = view.get(ref, include_superseded=True)
+    if world is None:
+        return {"ref": ref}
+    return {"ref": ref, "type": world.type, "name": world.name, "content": world.content}
+
+
+def _history_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    parser.add_argument("--timeline", action="store_true", help="draw it: valid time across, ingest time down")
+    arguments.add_between(parser)
+    arguments.add_spans(parser)
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+
+
+def _history(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.world_of(view, args.ref)
+        versions = view.history(ref, between=args.between, **stores.spans_of(args))
+        numbers = {version.number for version in versions}
+        learned = [step for step in view.timeline(ref) if step.number in numbers]
+
+        def write(page: Page) -> None:
+            if args.timeline:
+                page.line((stores.name_of(view, ref), "name"), f"  {wire.short(ref)}")
+                write_timeline(page, view, versions, learned, utf8=out.utf8)
+                return
+            page.line((stores.name_of(view, ref), "name"), (f"  {wire.short(ref)}, oldest version first", "dim"))
+            for version in versions:
+                page.line(f"{version.number}  ", (wire.span(version.valid), "title"), indent=2)
+                text = version.content or version.name
+                if version.erased:
+                    text = f"(erased: {_erased(version.erasure)})" if version.erasure else "(erased)"
+                page.line(one_line(text, 2000), indent=5)
+                why = f", because {one_line(version.why, 400)}" if version.why else ""
+                when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
+                page.line((when, "dim"), indent=5)
+
+        document = {"ref": ref, "versions": [wire.record(version) for version in versions], "view": wire.view(view)}
+        if args.timeline:
+            document["timeline"] = [wire.record(step) for step in learned]
+        out.answer(document, write)
+    return DONE
+
+
+def _children_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
+    arguments.add_limit(parser, "no more than this many")
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
+    arguments.add_unify(parser)
+    arguments.add_superseded(parser)
+    arguments.add_spans(parser)
+
+
+def _children(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        ref = stores.top_of(db, view) if args.ref is None else stores.world_of(view, args.ref)
+        members = view.children(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
+        listed = islice(members, args.limit)
+        if out.json:
+            children = [wire.record(child) for child in listed]
+            document = {"ref": ref, "children": children, "view": wire.view(view)}
+            out.document(document | {"left_out": _left_out(view, ref, args)}, indent=2)
+            return DONE
+        if (first := next(listed, None)) is None:
+            out.page.line(f"{stores.name_of(view, ref)} has no members at this time.")
+        else:
+            out.page.table(("ref", "type", "name", "valid"), _child_rows(chain((first,), listed)))
+        if left_out := len(_left_out(view, ref, args)):
+            told = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
+            out.hint(f"note: {told} for a part of the span, or in several versions: --overlaps shows them")
+    return DONE
+
+
+def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
+    """The members at some instant of a span, where those throughout it were asked for, that are not among those."""
+    if args.during is None:
+        return []
+    throughout = {member.ref for member in view.children(ref, during=args.during)}
+    touched = dict.fromkeys(member.ref for member in view.children(ref, overlaps=args.during))
+    return [member for member in touched if member not in throughout]
+
+
+def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
+    for child in children:
+        name = one_line(_called(child), 100)
+        yield (wire.short(child.ref), "ref"), (child.type or "-", "dim"), name, (wire.span(child.valid), "dim")
+
+
+def _called(world: World) -> str:
+    """What a list of members calls one."""
+    return (
+        "(no text)" if world.erased and world.erasure is None else "(erased)" if world.erased else stores.label(world)
+    )
+
+
+def _hash_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
+    arguments.add_moment(parser, valid=False)
+    arguments.add_confine(parser)
+
+
+def _hash(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        view = stores.view_of(db, args)
+        named = None if args.ref is None else stores.world_of(view, args.ref)
+        found = view.hash(named)
+        ref = named or stores.top_of(db, view)
+        ingested_at = wire.time(db.view(seq=view.seq).ingested)
+        document = {"ref": ref, "root": found, "seq": view.seq, "ingested_at": ingested_at}
+        out.answer(document, lambda page: page.line(found))
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "show",
+        "show one world: its text, validity, provenance, edges, and what contradicts it",
+        _show_arguments,
+        _show,
+        (
+            ("show 3fa9c2d1", "by the first digits of its reference"),
+            ('show "Jon Okafor"', "by its exact name or an alias"),
+            ("show 3fa9c2d1 --ingested 12 --include-superseded", "as the store saw it after commit 12"),
+        ),
+    ),
+    Command(
+        "history",
+        "show every version of a world, with when each was true and when it was learned",
+        _history_arguments,
+        _history,
+        (
+            ("history 3fa9c2d1", "oldest version first"),
+            ("history 3fa9c2d1 --timeline", "drawn: when each version is valid, and when that was learned"),
+            ("history 3fa9c2d1 --between 2025-06-01..2025-07-01", "what was learned about it in June"),
+            ("history 3fa9c2d1 --ingested 2025-06-01", "what its history was known to be then"),
+        ),
+    ),
+    Command(
+        "children",
+        "list the members of a world, or of the root world",
+        _children_arguments,
+        _children,
+        (
+            ("children", "what the store holds at the top"),
+            ('children "Spring in Lisbon" --limit 5', "the first members of a world"),
+            ("children 3fa9c2d1 --valid 2024-05-01", "its members at that time"),
+            ("children 3fa9c2d1 --during 2024-01-01..2025-01-01", "its members throughout 2024"),
+        ),
+    ),
+    Command(
+        "hash",
+        "print the hash that stands for a world and all it contains, now or then",
+        _hash_arguments,
+        _hash,
+        (
+            ("hash", "of the whole store"),
+            ("hash --ingested 12", "of the whole store after commit 12"),
+            ('hash "The new job"', "of one world; it changes only if something inside does"),
+        ),
+    ),
+)

@@ -1,0 +1,287 @@
+"""``worlddb mcp``: the memory of a store as tools, for programs that speak the Model Context Protocol.
+
+``worlddb key``: who may reach a server over HTTP, in which world, and whether to write.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from argparse import ArgumentParser, Namespace, _ActionsContainer
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import worlddb
+from worlddb import Database, InputError, UnavailableError
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command, UsageError, count
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page
+from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, beside
+from worlddb.tools.mcp.http_server import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
+
+_NEEDED = {
+    "add": "Write it as: worlddb key add NAME --world REF --read (or --write)",
+    "remove": "Write it as: worlddb key remove NAME",
+    "list": "Write it as: worlddb key list",
+}
+
+
+def add_key_file(parser: _ActionsContainer) -> None:
+    """``--keys``."""
+    parser.add_argument(
+        "--keys",
+        metavar="FILE",
+        help="the file of keys (default: next to the store's directory, DIR.keys)",
+    )
+
+
+def key_file(args: Namespace) -> KeyFile:
+    """The file of keys that was named, or the one beside the store."""
+    return KeyFile(beside(stores.folder_of(args)) if args.keys is None else Path(args.keys))
+
+
+def _key_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("action", metavar="ACTION", choices=sorted(_NEEDED), help="add, list or remove")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="what the key is called, and the author of what it writes"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--world", metavar="REF", help="the world that the key opens, with what it contains")
+    where.add_argument("--all", action="store_true", help="the key opens the whole store")
+    right = parser.add_mutually_exclusive_group()
+    right.add_argument("--read", action="store_true", help="the key may read")
+    right.add_argument("--write", action="store_true", help="the key may read and write")
+    add_key_file(parser)
+
+
+def _key(args: Namespace, out: Output) -> int:
+    scoped = args.world is not None or args.all
+    wanted = {"add": (True, True, True), "remove": (True, False, False), "list": (False, False, False)}[args.action]
+    if (args.name is not None, scoped, args.read or args.write) != wanted:
+        raise UsageError(f"These are not the arguments of `worlddb key {args.action}`", _NEEDED[args.action])
+    return {"add": _add, "remove": _remove, "list": _list}[args.action](args, out)
+
+
+def _add(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db:
+        world = None if args.all else stores.world_of(db.view(), args.world)
+        secret = key_file(args).add(db.head().store_id, args.name, world, write=args.write)
+    right = "write" if args.write else "read"
+    out.verbatim({"name": args.name, "world": world, "right": right, "key": secret}, secret + "\n")
+    out.warn("This is the only time that the key is shown. A client sends it as `Authorization: Bearer KEY`.")
+    return DONE
+
+
+def _remove(args: Namespace, out: Output) -> int:
+    removed = key_file(args).remove(args.name)
+    out.answer(_told(removed), lambda page: page.line(f"{removed.name} opens nothing any more"))
+    return DONE
+
+
+def _list(args: Namespace, out: Output) -> int:
+    ring = key_file(args).ring()
+    keys = () if ring is None else ring.keys
+
+    def write(page: Page) -> None:
+        if not keys:
+            page.line("there are no keys")
+            return
+        rows = [
+            (key.name, "the whole store" if key.world is None else wire.short(key.world), key.right) for key in keys
+        ]
+        page.table(("name", "world", "right"), rows)
+
+    out.answer({"keys": [_told(key) for key in keys]}, write)
+    return DONE
+
+
+def _told(key: Key) -> dict[str, str | None]:
+    return {"name": key.name, "world": key.world, "right": key.right}
+
+
+KEY_COMMANDS = (
+    Command(
+        "key",
+        "make, list and take back the keys with which clients reach the MCP server over HTTP",
+        _key_arguments,
+        _key,
+        (
+            (
+                'key add laptop --world "Search team" --write',
+                "a key for one world, shown once",
+            ),
+            ("key add reports --all --read", "a key that reads the whole store and writes nothing"),
+            ("key list", "their names, worlds and rights"),
+            ("key remove laptop", "refused from the next request on"),
+        ),
+    ),
+)
+
+
+_HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "rate")
+_NO_CLIENT: Final = (
+    "worlddb mcp: waiting for a client's messages on standard input, which programs write and people do not; the end of"
+    " it (Ctrl-D) ends this. Clients start this command themselves; --http listens at an address instead"
+)
+_OPEN: Final = (
+    "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
+    " speaks TLS in front of it, and name what clients call it with --allow-host"
+)
+_WHY_KEYS: Final = (
+    "Make one: `worlddb key add NAME --world REF --write`. Every program and every user of this machine can reach a"
+    " port, also one of the loopback interface; to let them all in, say so: --no-keys"
+)
+
+
+class MissingExtra(UnavailableError):
+    """A library that only some installations have is needed."""
+
+    code = "missing_extra"
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
+    )
+    arguments.add_embedder(parser)
+    arguments.add_author(parser)
+    http = parser.add_argument_group("over HTTP")
+    http.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const=DEFAULT_ADDRESS,
+        help=f"listen there (default: {DEFAULT_ADDRESS}) instead of on standard input",
+    )
+    who = http.add_mutually_exclusive_group()
+    add_key_file(who)
+    who.add_argument("--no-keys", action="store_true", help="let every program of this machine in, without a key")
+    http.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="another name that clients call it by"
+    )
+    http.add_argument(
+        "--allow-origin", metavar="URL", action="append", default=[], help="let pages of this origin send requests"
+    )
+    http.add_argument(
+        "--rate", metavar="N", type=count, help=f"how many requests a second each key may send (default: {PER_SECOND})"
+    )
+
+
+def _serve(args: Namespace, out: Output) -> int:
+    if args.http is not None:
+        return _serve_http(args, out)
+    given = [name for name in _HTTP_ONLY if getattr(args, name)]
+    if given:
+        raise UsageError(f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out")
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", "Let a client start the server, or add --http")
+    with _extra():
+        from worlddb.tools.mcp.server import serve
+    with _opened(args) as db:
+        world = _world(args, db)
+        if sys.stdin.isatty():
+            out.warn(_NO_CLIENT)
+        serve(db, world)
+    return DONE
+
+
+def _serve_http(args: Namespace, out: Output) -> int:
+    address = address_of(args.http)
+    _check_openness(args, address)
+    with _extra():
+        from worlddb.tools.mcp.http_server import Admitted, serve_http
+    with _opened(args) as db, listen(address) as listener:
+        at = bound(listener)
+        url = f"http://{at.shown}:{at.port}{PATH}"
+        keys = _keys(args, db)
+
+        def ready() -> None:
+            if out.json:
+                out.document({"url": url, "keys": keys is not None})
+                sys.stdout.flush()
+            if not at.is_loopback:
+                out.warn(_OPEN)
+            out.warn(f"worlddb mcp: listening at {url}")
+
+        admitted = Admitted(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND)
+        serve_http(db, _world(args, db), listener, admitted, ready)
+    out.warn("worlddb mcp: stopped")
+    return DONE
+
+
+def _world(args: Namespace, db: Database) -> str | None:
+    """The world that is served, if not all."""
+    return None if args.world is None else stores.world_of(db.view(), args.world)
+
+
+def _check_openness(args: Namespace, address: Address) -> None:
+    """See that nobody opens a store to others without having said so."""
+    if args.no_keys and not address.is_loopback:
+        raise UsageError(
+            f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
+            "Make keys with `worlddb key add`, or listen at 127.0.0.1",
+        )
+    if args.world is not None and not args.no_keys:
+        raise UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
+
+
+def _keys(args: Namespace, db: Database) -> KeyFile | None:
+    """The file of keys, which has to hold some now; ``None`` if none are wanted."""
+    if args.no_keys:
+        return None
+    file = key_file(args)
+    ring = file.ring(db.head().store_id)
+    if ring is None or not ring.keys:
+        raise UsageError(f"There are no keys to tell clients by in {file.path}", _WHY_KEYS)
+    return file
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Where libraries are imported that may not be installed, and are large.
+
+    What they make stays for as long as the server runs: the cycle collector, which would look through all of it again
+    and again, waits until they are there and then leaves it out.
+    """
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
+            raise
+        raise MissingExtra(
+            "The MCP server needs the official Python SDK, which is not installed", "pip install 'worlddb[mcp]'"
+        ) from None
+    finally:
+        gc.enable()
+
+
+def _opened(args: Namespace) -> Database:
+    return worlddb.open(
+        stores.folder_of(args),
+        author=args.author,
+        create=args.world is None,
+        embedder=stores.embedder_of(args),
+        background=True,
+    )
+
+
+COMMANDS = (
+    Command(
+        "mcp",
+        "serve the store's memory as tools to programs that speak the Model Context Protocol",
+        _arguments,
+        _serve,
+        (
+            ("mcp", "what a client starts; it ends when the client closes the pipe"),
+            ('mcp --world "Search team" --author assistant', "one world of the store, and who is said to write"),
+            ("mcp --http", f"at http://{DEFAULT_ADDRESS}{PATH}, for whoever has a key (see `worlddb key`)"),
+            ("mcp --http 8767 --no-keys", "at another port, for every program of this machine"),
+        ),
+        json="change nothing: what it prints belongs to the protocol, which is JSON",
+    ),
+)

@@ -1,0 +1,184 @@
+"""``worlddb export`` and ``import``: a world in a file of its own, to be taken elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final
+
+import msgspec
+
+import worlddb
+from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, InputError
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, counted
+from worlddb.tools.cli.proofs.proof_commands import add_keys, given_keys, head_given, read_file
+
+_BUNDLE: Final = "bundle"
+_JSONL: Final = "jsonl"
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def _export_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="WORLD", nargs="?", help="a reference or a name (default: all of the store)")
+    parser.add_argument("--out", metavar="FILE", help="the file to write; compressed if its name ends in .zst")
+    parser.add_argument(
+        "--format",
+        choices=(_BUNDLE, _JSONL),
+        default=_BUNDLE,
+        help="a bundle, which `worlddb import` takes in, or JSON Lines for other programs (default: bundle)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    proof = parser.add_mutually_exclusive_group()
+    proof.add_argument(
+        "--head",
+        metavar="FILE_OR_SEQ",
+        help="the head that the proof in a bundle is to be checked with, or its number of commits (default: the head of"
+        " the moment itself)",
+    )
+    proof.add_argument(
+        "--no-proof", action="store_true", help="leave the proof out; it names worlds around this one by ids and hashes"
+    )
+    arguments.add_moment(parser, valid=False)
+
+
+def _export(args: Namespace, out: Output) -> int:
+    if args.out is None and args.format == _BUNDLE:
+        raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
+    if args.format == _JSONL and (args.no_proof or args.head is not None):
+        raise UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
+    moment = stores.when(args.ingested)
+    with stores.existing(args) as db:
+        view = db.view(**moment)
+        ref = None if args.ref is None else stores.world_of(view, args.ref)
+        if args.out is None:
+            for line in db.export_lines(ref, seq=view.seq):
+                sys.stdout.write(_ENCODER.encode(line).decode() + "\n")
+            return DONE
+        document = _written(db, args, out, ref, view.seq) | {"seq": view.seq, "root": view.hash(), "out": args.out}
+
+    def write(page: Page) -> None:
+        page.line(
+            f"{counted(document['worlds'], 'world')} as of commit {view.seq} ({wire.moment(view.ingested)})"
+            f" in {args.out}"
+        )
+        if args.format == _BUNDLE:
+            page.line(f"world {document['world']}, hash {document['hash']}")
+            page.line(f"bundle {document['bundle']}")
+            out.hint(f"Next: worlddb import {shlex.quote(args.out)} --store DIR")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _import_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a bundle; a compressed one as it is")
+    parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
+    parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
+    parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
+    add_keys(parser)
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
+    arguments.add_author(parser)
+
+
+def _import(args: Namespace, out: Output) -> int:
+    # Checked first: a file that is refused makes no store.
+    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = given_keys(args.keys)
+    with out.progress("Checking the bundle"):
+        bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
+    stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
+    if args.check:
+        out.answer({"ok": True, **stated}, lambda page: _write_bundle(page, bundle, head is not None))
+        _hint(out, bundle, head, keys)
+        return DONE
+    with worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args)) as db:
+        into = None if args.into is None else stores.world_of(db.view(), args.into)
+        with out.progress("Taking it in"):
+            receipt = db.import_bundle(args.file, into=into, why=args.why, head=head, keys=keys)
+        receipt.raise_if_refused()
+        with out.progress("Indexing"):
+            db.catch_up()
+        told = {"world_hash": db.view().hash(receipt.ref)}
+    document = {**stated, **wire.receipt(receipt), "ref": receipt.ref, **told}
+
+    def write(page: Page) -> None:
+        _write_bundle(page, bundle, head is not None)
+        if receipt.events:
+            page.line(f"{counted(receipt.events, 'event')} in commit {receipt.seq}, root {receipt.root}")
+        else:
+            page.line("all of it was there already, nothing was written")
+        for note in receipt.notes:
+            page.line((str(note), "dim"))
+        start = stores.repeated(args)
+        out.hint(f"Next: {start} show {wire.short(receipt.ref)}   {start} children {wire.short(receipt.ref)}")
+
+    out.answer(document, write)
+    return DONE
+
+
+def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
+    page.line(
+        ("holds", "good"),
+        f"  {counted(bundle.worlds, 'world')} of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
+        f" ({wire.moment(bundle.ingested_at)})",
+    )
+    page.line(f"world {bundle.world}, hash {bundle.world_hash}")
+    page.line(f"bundle {bundle.hash}")
+    for name, version, digest in bundle.edge_types:
+        page.line(("edge type ", "dim"), f"{name}, version {version}, digest {wire.short(digest)}")
+    if proved:
+        page.line(("proved", "good"), "  the head stands for this world hash")
+    elif bundle.proof_size:
+        page.line(
+            (f"its proof is for a head of {counted(bundle.proof_size, 'commit')}, and was held against none", "dim")
+        )
+
+
+def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
+    """What the check has not looked at."""
+    if head is not None and not keys:
+        out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
+    elif head is None and bundle.proof_size:
+        out.hint("Hold it against a head of the store that it comes from with --head FILE.")
+
+
+def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
+    with out.steps("Writing worlds") as told:
+        if args.format == _JSONL:
+            lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=told)
+            return {"format": _JSONL, **lines}
+        head = None if args.head is None else head_given(args.head)
+        proof = not args.no_proof
+        made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=told)
+    return {"format": _BUNDLE, **wire.bundle(made)}
+
+
+COMMANDS = (
+    Command(
+        "export",
+        "write a world and all inside it to a file: a bundle that checks itself, or JSON Lines",
+        _export_arguments,
+        _export,
+        (
+            ('export "Search team" --out team.bundle.zst', "with its history, to import it into another store"),
+            ("export --format jsonl > all.jsonl", "everything, for other programs: one object a line"),
+            ("export --out then.bundle --ingested 12", "as it was after commit 12"),
+        ),
+    ),
+    Command(
+        "import",
+        "take in a bundle that `export` made: its hashes, history and provenance stay",
+        _import_arguments,
+        _import,
+        (
+            ("import team.bundle.zst --store other", "into another store; again, and nothing changes"),
+            ('import team.bundle --into "Archive"', "below a world that exists"),
+            ("import team.bundle --check --json", "does it hold? Without any store, for a program"),
+            ("import team.bundle --head now.head --key ada.pub", "only if that head stands for its world"),
+        ),
+    ),
+)

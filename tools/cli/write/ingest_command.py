@@ -1,0 +1,213 @@
+"""``worlddb ingest``: files of conversations become worlds."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import worlddb
+from worlddb import Database, InputError, MalformedFile, Turn, View
+from worlddb.tools.cli.base import arguments, stores
+from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, counted
+from worlddb.tools.cli.keep.embed_commands import embed_new
+
+if TYPE_CHECKING:
+    from worlddb.tools.importers import IngestSummary
+
+_STDIN: Final = "-"
+_FORMATS: Final = "auto, locomo, longmemeval, jsonl, markdown or text"
+
+
+_LOOKED_AT: Final = 10_000
+"""Around how many worlds the resolver looks again at the end; `worlddb recluster` goes on."""
+
+
+class _MadeWhenWritten:
+    """The store, opened (and made, if it is not there) at the first write: a file that is refused makes none."""
+
+    def __init__(self, args: Namespace) -> None:
+        self._args = args
+        self.db: Database | None = None
+
+    def ingest(self, turns: list[Turn], /, **settings: Any) -> Any:
+        return self.opened().ingest(turns, **settings)
+
+    def batch(self) -> Any:
+        return self.opened().batch()
+
+    def view(self) -> View:
+        return self.opened().view()
+
+    def opened(self) -> Database:
+        if self.db is None:
+            self.db = worlddb.open(
+                stores.folder_of(self._args), author=self._args.author, embedder=stores.embedder_of(self._args)
+            )
+        return self.db
+
+    def close(self) -> None:
+        if self.db is not None:
+            self.db.close()
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); .xz, .gz and .zst as they are"
+    parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
+    parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
+    parser.add_argument(
+        "--conversation",
+        metavar="NAME",
+        help="what the conversation or document in the file is called (default: the file's name without folder and"
+        " suffix); another file of the same conversation is a changed copy of the first, and revises its turns",
+    )
+    parser.add_argument(
+        "--ignore-unknown",
+        action="store_true",
+        help="keep fields of JSON Lines that are not known as provenance (default: they are an error)",
+    )
+    parser.add_argument("--into", metavar="WORLD", help="put the conversations into this world (default: the root)")
+    parser.add_argument(
+        "--entities",
+        action="store_true",
+        help="also make worlds of names, dates, amounts and addresses that turns mention (default: of speakers only)",
+    )
+    parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
+    arguments.add_embedder(parser)
+    arguments.add_author(parser)
+
+
+def _ingest(args: Namespace, out: Output) -> int:
+    from worlddb.tools.importers import ingest_files
+
+    store = _MadeWhenWritten(args)
+    try:
+        into = None
+        if args.into is not None:
+            store.db = stores.existing(args, author=args.author)
+            into = stores.world_of(store.db.view(), args.into)
+        with out.progress("Reading") as told, _named_files(args) as files:
+            done = ingest_files(
+                store,
+                files,
+                format=args.format,
+                conversation=args.conversation,
+                ignore_unknown=args.ignore_unknown,
+                into=into,
+                restore_erased=args.restore_erased,
+                extractor=worlddb.EntityExtractor() if args.entities else None,
+                progress=told,
+            )
+        db = store.opened()
+        with out.progress("Indexing"):
+            embedding = embed_new(db, out)
+            db.catch_up()
+            looked = db.recluster(limit=_LOOKED_AT)
+        head = db.head()
+    finally:
+        store.close()
+    document = {
+        "events": done.events + (embedding.events if embedding else 0) + looked.events,
+        "commits": done.commits + (embedding.commits if embedding else 0) + looked.commits,
+        "worlds": done.worlds,
+        "turns": done.turns,
+        "revised": done.revised,
+        "notes": done.notes,
+        "embedded": embedding.embedded if embedding else 0,
+        "pending": embedding.pending if embedding else None,
+        "proposed": len(looked.proposals),
+        "seq": head.seq,
+        "root": head.root,
+    }
+
+    def write(page: Page) -> None:
+        _write_done(page, out, done, restored=args.restore_erased)
+        page.line(f"commit {head.seq}, root {head.root}")
+        start = stores.repeated(args)
+        if looked.proposals:
+            out.hint(f"{counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
+        out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
+
+    out.answer(document, write)
+    return DONE
+
+
+@contextmanager
+def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
+    """The files that were named, with standard input in a file of its own, since files are read twice.
+
+    Raises:
+        UsageError: it is one of several, or has no name for its conversation.
+    """
+    from worlddb.tools.importers.detect import format_of
+
+    if _STDIN not in args.files:
+        yield args.files
+        return
+    if len(args.files) > 1:
+        raise UsageError("Standard input is read alone", "Take other files in by a command of their own")
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", "Name a file")
+    with TemporaryDirectory(prefix="worlddb-") as folder:
+        path = Path(folder) / "standard input"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            if args.conversation is None and format_of(path, args.format).load_as is not None:
+                raise UsageError(
+                    "Standard input has no name that its conversation could be known by",
+                    "Give one with --conversation NAME",
+                )
+            yield [path]
+        except MalformedFile as error:
+            details = {**error.details, "file": _STDIN}
+            raise MalformedFile(error.message.replace(str(path), path.name), error.remedy, **details) from None
+
+
+def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
+    """What was read and written, what was changed by it, and what stayed out."""
+    left_out = done.notes.get("not_restored", 0)
+    read = f"{counted(done.turns, 'turn')} in {counted(done.worlds, 'world')}"
+    if done.events:
+        page.line(f"{read}: {counted(done.events, 'event')} in {counted(done.commits, 'commit')}")
+    elif left_out:
+        page.line(f"{read}: nothing was written")
+    else:
+        page.line(f"{read}: all of it was there already, nothing was written")
+    if done.revised and restored:
+        page.line((f"revised or restored {counted(done.revised, 'text')}", "warn"))
+    elif done.revised:
+        verb = "was" if done.revised == 1 else "were"
+        page.line((f"revised {counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
+        out.hint("If that was another conversation, it has to have another name: --conversation NAME")
+    if left_out:
+        page.line((f"left out {counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn"))
+
+
+COMMANDS = (
+    Command(
+        "ingest",
+        "take in conversations and documents: sessions and headings become worlds, turns and paragraphs their members",
+        _arguments,
+        _ingest,
+        (
+            ("ingest talks.jsonl", 'lines of {"speaker": ..., "text": ..., "at": ..., "session": ...}'),
+            (
+                "ingest march/talks.jsonl --conversation march",
+                "of that name; else both files would be one conversation",
+            ),
+            ("ingest - --conversation march", "what another program writes; it has no name of its own"),
+            ("ingest notes.md", "headings become worlds inside worlds; again when it has grown, and its tail is added"),
+            ("ingest locomo10.json.xz --store memory", "a compressed LoCoMo file, into another store"),
+            ("ingest talks.jsonl --entities", "whom and what the turns name becomes worlds, which they refer to"),
+            ('ingest talks.jsonl --into "Search team"', "below a world that exists; again, and only news is written"),
+        ),
+    ),
+)

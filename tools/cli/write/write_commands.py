@@ -1,0 +1,326 @@
+"""``worlddb create revise retire reassert move link unlink``: single writes, each one commit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any, Final, TypedDict
+
+import worlddb
+from worlddb import Database, InputError, Receipt
+from worlddb.tools.cli.base import arguments, stores, wire
+from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
+from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base.page import Page, one_line
+from worlddb.tools.cli.keep.embed_commands import embed_new
+
+_FROM_STDIN: Final = "-"
+_RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "none": False}
+_AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
+
+
+class _Times(TypedDict):
+    """Both ends of a validity, as the writes take them."""
+
+    valid_from: int | None
+    valid_to: int | None
+
+
+def _add_text(parser: ArgumentParser) -> None:
+    parser.add_argument("--content", metavar="TEXT", help="what it says; - reads it from standard input")
+    _add_validity(parser)
+
+
+def _add_validity(parser: ArgumentParser) -> None:
+    parser.add_argument("--valid-from", metavar="TIME", help="from when on it is true (default: now)")
+    parser.add_argument("--valid-to", metavar="TIME", help="until when (default: an open end)")
+
+
+def _add_common(parser: ArgumentParser) -> None:
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
+    parser.add_argument(
+        "--idempotency-key", metavar="KEY", help="the same command again under the same key is one write"
+    )
+    arguments.add_author(parser)
+
+
+def _create_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("type", metavar="TYPE", help="what it is, such as Entity, Fact, Note or Topic")
+    parser.add_argument("name", metavar="NAME", help="what it is called; may be empty")
+    parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
+    parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
+    parser.add_argument("--key", metavar="KEY", help="finds the same world again: a changed text is a revision of it")
+    parser.add_argument(
+        "--resolve",
+        choices=tuple(_RESOLVING),
+        default="exact",
+        help="propose worlds that it may be: by equal names (default), by all that is alike, or none",
+    )
+    _add_text(parser)
+    _add_common(parser)
+
+
+def _create(args: Namespace, out: Output) -> int:
+    content = _content(args, out)
+    times = _times(args)
+    with _made_if_missing(args) as db:
+        world = None if args.world is None else stores.world_of(db.view(), args.world)
+        receipt = db.create(
+            args.type,
+            args.name,
+            content="" if content is None else content,
+            aliases=args.alias,
+            world=world,
+            key=args.key,
+            resolve=_RESOLVING[args.resolve],
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+            **times,
+        )
+        return _written(args, db, out, receipt, has_text=True)
+
+
+def _revise_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
+    parser.add_argument("--name", metavar="NAME", help="its new name (default: as it was)")
+    parser.add_argument("--type", metavar="TYPE", help="its new type (default: as it was)")
+    _add_text(parser)
+    _add_common(parser)
+
+
+def _revise(args: Namespace, out: Output) -> int:
+    if args.content is None and args.name is None and args.type is None:
+        raise UsageError("Nothing was given that is new", "Give --content, --name or --type")
+    content = _content(args, out)
+    with stores.existing(args, author=args.author) as db:
+        receipt = db.revise(
+            stores.world_of(db.view(), args.ref),
+            content=content,
+            name=args.name,
+            type=args.type,
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+            **_times(args),
+        )
+        return _written(args, db, out, receipt, has_text=True)
+
+
+def _retire_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
+    parser.add_argument("--at", metavar="TIME", help="from when on it is not true any more (default: now)")
+    _add_common(parser)
+
+
+def _retire(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        ref = stores.world_or_edge(db.view(), args.ref)
+        receipt = db.retire(ref, at=args.at, why=args.why, idempotency_key=args.idempotency_key)
+        return _written(args, db, out, receipt)
+
+
+def _reassert_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", metavar="REF", help="what was retired or superseded: a reference, or its first digits")
+    _add_text(parser)
+    _add_common(parser)
+
+
+def _reassert(args: Namespace, out: Output) -> int:
+    content = _content(args, out)
+    times = _times(args)
+    with stores.existing(args, author=args.author) as db:
+        ref = stores.world_of(db.view(), args.ref)
+        receipt = db.reassert(ref, content=content, why=args.why, idempotency_key=args.idempotency_key, **times)
+        return _written(args, db, out, receipt, has_text=True)
+
+
+def _move_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
+    parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
+    parser.add_argument("--out-of", metavar="WORLD", help="the world that they leave, if they are in several")
+    _add_common(parser)
+
+
+def _move(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        receipt = db.move(
+            [stores.world_of(view, ref) for ref in args.refs],
+            stores.world_of(view, args.to),
+            out_of=None if args.out_of is None else stores.world_of(view, args.out_of),
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+        )
+        return _written(args, db, out, receipt)
+
+
+def _link_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="a reference, its first digits, or a name")
+    parser.add_argument("type", metavar="TYPE", help="an edge type; `worlddb types` lists them")
+    parser.add_argument("target", metavar="TARGET", help="as SOURCE")
+    parser.add_argument("--home", metavar="WORLD", help="the world that holds the edge (default: the source's)")
+    parser.add_argument("--key", metavar="KEY", help="finds the same edge again: linked twice, it is one edge")
+    parser.add_argument("--properties", metavar="JSON", help="what else is to be known of it, as a JSON object")
+    _add_validity(parser)
+    _add_common(parser)
+
+
+def _link(args: Namespace, out: Output) -> int:
+    properties = _properties(args.properties)
+    with stores.existing(args, author=args.author) as db:
+        view = db.view()
+        receipt = db.link(
+            stores.world_of(view, args.source),
+            args.type,
+            stores.world_of(view, args.target),
+            home=None if args.home is None else stores.world_of(view, args.home),
+            key=args.key,
+            properties=properties,
+            why=args.why,
+            idempotency_key=args.idempotency_key,
+            **_times(args),
+        )
+        return _written(args, db, out, receipt)
+
+
+def _unlink_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("edge", metavar="EDGE", help="an edge's reference, or its first digits; `show --json` has it")
+    _add_common(parser)
+
+
+def _unlink(args: Namespace, out: Output) -> int:
+    with stores.existing(args, author=args.author) as db:
+        return _written(args, db, out, db.unlink(args.edge, why=args.why, idempotency_key=args.idempotency_key))
+
+
+# -- what they share
+
+
+def _made_if_missing(args: Namespace) -> Database:
+    """The store; one is made for a first world, but not where another world was named, which then cannot be there."""
+    if args.world is not None:
+        return stores.existing(args, author=args.author)
+    return worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
+
+
+def _times(args: Namespace) -> _Times:
+    """What was given of a validity; looked at before a store is opened, so that a mistyped one makes none."""
+    begins, ends = args.valid_from, args.valid_to
+    return {
+        "valid_from": None if begins is None else worlddb.parse_time(begins, "valid_from"),
+        "valid_to": None if ends is None else worlddb.parse_time(ends, "valid_to"),
+    }
+
+
+def _content(args: Namespace, out: Output) -> str | None:
+    """What it says. A person whose standard input held nothing is told so.
+
+    Raises:
+        InputError: standard input is no text, or was closed.
+    """
+    if args.content != _FROM_STDIN:
+        return str(args.content) if args.content is not None else None
+    if sys.stdin is None:
+        raise InputError("Standard input is closed", "Give the text with --content TEXT")
+    try:
+        content = sys.stdin.read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"Standard input is no text: {error}", "Give it as UTF-8") from None
+    if not content:
+        out.warn("Standard input held no text, so the content is empty.")
+    return content
+
+
+def _properties(text: str | None) -> dict[str, Any] | None:
+    try:
+        found = None if text is None else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
+    if found is not None and not isinstance(found, dict):
+        raise UsageError("--properties is no JSON object", _AN_OBJECT)
+    return found
+
+
+def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
+    """Tell what was written, or raise the refusal."""
+    receipt.raise_if_refused()
+    if has_text and receipt.events:
+        with out.progress("Indexing"):
+            embed_new(db, out)
+
+    def write(page: Page) -> None:
+        done = "staged" if receipt.proposals == (receipt.ref,) else "written" if receipt.events else "unchanged"
+        page.line(
+            (receipt.ref, "ref"), f"  {done}", (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim")
+        )
+        for note in receipt.notes:
+            page.line((f"note: {one_line(str(note), 400)}", "dim"))
+        if receipt.proposals:
+            out.hint(f"Next: {stores.repeated(args)} proposals --review")
+
+    out.answer(wire.receipt(receipt) | {"ref": receipt.ref}, write)
+    return DONE
+
+
+COMMANDS = (
+    Command(
+        "create",
+        "make a world: a fact, a person, a note, or a topic that holds others",
+        _create_arguments,
+        _create,
+        (
+            ('create Topic "Search team"', "prints its reference; the first one makes the store"),
+            ('create Entity "Sarah Chen" --world "Search team" --content "engineering lead"', "inside of another"),
+            ('create Fact Office --content "The office is in Porto." --valid-from 2025-03-01 --json', "for a program"),
+        ),
+    ),
+    Command(
+        "revise",
+        "give a world a new version; the one before ends where it begins",
+        _revise_arguments,
+        _revise,
+        (('revise "Sarah Chen" --content "VP of engineering" --why announced', "exit code 3 if it has ended"),),
+    ),
+    Command(
+        "retire",
+        "close the validity of a world or an edge; nothing is deleted",
+        _retire_arguments,
+        _retire,
+        (("retire 3fa9c2d1 --at 2025-06-01", "not true from then on"),),
+    ),
+    Command(
+        "reassert",
+        "state again what was retired or superseded, as a world of its own that is derived from it",
+        _reassert_arguments,
+        _reassert,
+        (('reassert 3fa9c2d1 --why "it was true after all"', "prints the new world's reference"),),
+    ),
+    Command(
+        "move",
+        "move worlds with all inside them out of one world and into another",
+        _move_arguments,
+        _move,
+        (('move "On call" --to "Search team"', "the edges between those that move go along"),),
+    ),
+    Command(
+        "link",
+        "write an edge between two worlds, through its type's rules",
+        _link_arguments,
+        _link,
+        (
+            ('link "Sarah Chen" refers_to "Search team"', "prints the edge's reference"),
+            (
+                "link 3fa9c2d1 supersedes 77ab01cd --valid-from 2025-02-01",
+                "the second ends there",
+            ),
+            ('link "S. Chen" same_as "Sarah Chen"', "is proposed, and waits for a decision"),
+        ),
+    ),
+    Command(
+        "unlink",
+        "retract an edge; views of earlier commits still see it",
+        _unlink_arguments,
+        _unlink,
+        (('unlink 3fa9c2d1 --why "a slip"', "what it closed stays closed"),),
+    ),
+)

@@ -1,0 +1,287 @@
+"""Files as streams of bytes, whatever they are compressed with.
+
+The first bytes decide (``.xz``, gzip and zstd have their own), so a compressed file with another name is read
+as well; a name that promises compression over bytes that are not is an error, because it is a damaged file
+far more often than a misnamed one.
+
+One way to say what is wrong with a file: which file, record and path inside it, and what to do.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, TypeVar
+
+import msgspec
+import zstandard
+
+from worlddb import MAX_NAME_BYTES, InputError, LimitExceeded, MalformedFile, checked_text
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+_PLACE: Final = re.compile(r"(?P<what>.*) - at `(?P<path>\$.*)`", re.DOTALL)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where in a file something stands.
+
+    ``record`` counts as the format counts: conversations from 0, lines from 1; ``unit`` is the word for it.
+    ``path`` is a JSON path.
+    """
+
+    file: Path
+    unit: str = "record"
+    record: int | None = None
+    path: str = "$"
+
+    @property
+    def shown(self) -> str:
+        """The file as a message can carry it: a name on disk need not be valid Unicode."""
+        return shown(self.file)
+
+    def at(self, path: str) -> Place:
+        """The same record, another path."""
+        return Place(self.file, self.unit, self.record, path)
+
+
+def malformed(place: Place, what: str, remedy: str = "") -> MalformedFile:
+    """The error to raise; ``details`` holds ``file``, ``record`` and ``path``."""
+    where = place.shown
+    if place.record is not None:
+        where += f", {place.unit} {place.record}, at `{place.path}`"
+    elif place.path != "$":
+        where += f", at `{place.path}`"
+    return MalformedFile(
+        f"{where}: {what}",
+        remedy or "Correct the file and import it again; nothing was written from it",
+        file=place.shown,
+        record=place.record,
+        path=place.path,
+    )
+
+
+def shown(path: Path) -> str:
+    """The path as text that can be printed and stored."""
+    return str(path).encode(errors="backslashreplace").decode()
+
+
+def judged(place: Place, judge: Callable[[], Made]) -> Made:
+    """What ``judge`` returns; an ``InputError`` that it raises is told again with its place in the file."""
+    try:
+        return judge()
+    except MalformedFile:
+        raise
+    except InputError as error:
+        raise malformed(place, error.message, error.remedy) from None
+
+
+def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made:
+    """What ``decode`` (a decoding or conversion by msgspec) makes of what is given.
+
+    Raises:
+        MalformedFile: with the path that msgspec names, below that of ``place``.
+    """
+    try:
+        return decode(given)
+    except RecursionError:
+        raise malformed(place, "it is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise malformed(place, f"it is not valid UTF-8: {error.reason}") from None
+    except msgspec.MsgspecError as error:
+        found = _PLACE.fullmatch(str(error))
+        if found is None:
+            raise malformed(place, str(error)) from None
+        raise malformed(place.at(place.path + found["path"][1:]), found["what"]) from None
+
+
+MAX_WHOLE_BYTES: Final = 1 << 30
+"""What is read into memory at once, decompressed; formats that stream have no such limit."""
+
+_CHUNK_BYTES: Final = 256 * 1024
+_ZSTD_BYTES: Final = 8 * 1024
+"""Small, because zstd may unfold what it is given more than thirty thousand times in one piece."""
+_DAMAGE: Final = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError, EOFError)
+
+
+class _ZstdFile(io.RawIOBase):
+    """Zstd frames in a row; unlike zstandard's own reader it notices that the last one is cut short."""
+
+    def __init__(self, stored: BinaryIO) -> None:
+        self._stored = stored
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+        self._pending = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        target = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._ready:
+            taken = self._pending or self._stored.read(_ZSTD_BYTES)
+            self._pending = b""
+            if not taken:
+                if self._inside:
+                    raise EOFError("the last frame is cut short")
+                return 0
+            self._decompress(taken)
+        count = min(len(target), len(self._ready))
+        target[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _decompress(self, taken: bytes) -> None:
+        self._inside = True
+        self._ready = memoryview(self._frame.decompress(taken))
+        if self._frame.eof:
+            self._pending = self._frame.unused_data
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._inside = False
+
+
+class _Guarded(io.RawIOBase):
+    """Gives the errors of decompressors and of the file system their types, from whichever read they come."""
+
+    def __init__(self, inner: io.RawIOBase | io.BufferedIOBase, path: Path, packed: str) -> None:
+        self._inner = inner
+        self._path = path
+        self._packed = packed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        target = memoryview(buffer)  # type: ignore[arg-type]
+        try:
+            return self._inner.readinto(target) or 0
+        except _DAMAGE as error:
+            cut = isinstance(error, EOFError)
+            told = "ends in the middle: it is cut short" if cut else f"is damaged: {error}"
+            raise malformed(
+                Place(self._path), f"its {self._packed} data {told}", "Fetch or copy the file again"
+            ) from None
+        except OSError as error:
+            raise _unreadable(self._path, error) from None
+
+
+class _Packing(msgspec.Struct, frozen=True):
+    """A compression: its name, its suffix, its first bytes, and how to read through it."""
+
+    name: str
+    suffix: str
+    magic: bytes
+    through: Callable[[BinaryIO], io.RawIOBase | io.BufferedIOBase]
+
+
+_PACKINGS: Final = (
+    _Packing("xz", ".xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
+    _Packing("gzip", ".gz", b"\x1f\x8b", lambda stored: gzip.GzipFile(fileobj=stored)),
+    _Packing("zstd", ".zst", b"\x28\xb5\x2f\xfd", _ZstdFile),
+)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed as they are read.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is not a regular file, which alone can be
+            read twice: once to check it, once more to write from it.
+        MalformedFile: its compression is damaged or cut short; also later, from any read.
+    """
+    with _regular(path) as stored:
+        packing = _packing(path, stored)
+        inner = packing.through(stored) if packing else stored
+        guarded = _Guarded(inner, path, packing.name if packing else "plain")
+        with io.BufferedReader(guarded, _CHUNK_BYTES) as stream:
+            yield stream
+
+
+def whole(path: Path) -> bytes:
+    """All bytes of the file, decompressed.
+
+    Raises:
+        LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`opened`.
+    """
+    with opened(path) as stream:
+        data = stream.read(MAX_WHOLE_BYTES + 1)
+    if len(data) > MAX_WHOLE_BYTES:
+        raise LimitExceeded(
+            f"{shown(path)} has more than {MAX_WHOLE_BYTES:,} bytes after decompression",
+            "Split it into several files",
+        )
+    return data
+
+
+def file_name(path: Path) -> str:
+    """The name without its folder, as provenance keeps it.
+
+    Raises:
+        InvalidText: the name on disk is not valid Unicode.
+    """
+    return checked_text(path.name, f"The file name {path.name!a}", MAX_NAME_BYTES, empty=False)
+
+
+def stem(path: Path) -> str:
+    """The file's name without the compression's suffix and the format's: ``chat`` for ``chat.jsonl.xz``."""
+    return Path(_unpacked(path)).stem
+
+
+def suffix(path: Path) -> str:
+    """The format's suffix, in small letters: ``.jsonl`` for ``chat.JSONL.xz``."""
+    return Path(_unpacked(path)).suffix.lower()
+
+
+def _unpacked(path: Path) -> str:
+    """The file's name without the compression's suffix."""
+    name = file_name(path)
+    for packing in _PACKINGS:
+        bare = name.removesuffix(packing.suffix)
+        if bare and bare != name:
+            return bare
+    return name
+
+
+def _regular(path: Path) -> io.BufferedReader:
+    try:
+        # Asked before opening: opening a pipe waits until somebody writes into it.
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode):
+            return io.BufferedReader(io.FileIO(path))
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{shown(path)} is a directory", f"Name the files in it, such as {shown(path / '*.md')}")
+    raise InputError(f"{shown(path)} is not a regular file", "Give the path of a file on disk")
+
+
+def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
+    first = stored.peek(8)
+    for packing in _PACKINGS:
+        if first.startswith(packing.magic):
+            return packing
+    for packing in _PACKINGS:
+        if path.suffix == packing.suffix:
+            begins = "is empty" if not first else f"begins with {first[:8].hex(' ')}"
+            raise malformed(
+                Place(path),
+                f"it is named {packing.suffix} but holds no {packing.name} data: it {begins}",
+                f"Fetch or copy the file again, or rename it without {packing.suffix} if it is plain",
+            )
+    return None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(f"{shown(path)} cannot be read: {reason}", "Check the path and its permissions")

@@ -1,0 +1,218 @@
+"""Keys: who may reach a server over HTTP, under which name, in which world, and whether to write.
+
+They are no memory, so they are not in the store's log, which keeps everything: they are in a file beside it that only
+its owner can read, and that holds of each key a hash and not the key. A key is 32 random bytes, so that no table
+of likely ones helps against a hash of it.
+
+How much may be asked in a time, for each key by itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from worlddb import Entropy, InputError, MalformedFile, SystemEntropy, UnavailableError, UnknownReference
+
+FORMAT: Final = 1
+PREFIX: Final = "worlddb_"
+"""What every key begins with, so that programs that look for secrets in the wrong places know one."""
+SECRET_BYTES: Final = 32
+LOCK_SECONDS: Final = 10.0
+MAX_KEYS: Final = 1_000
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+
+class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key as it is kept. ``world`` is a full reference, or ``None`` for the whole store."""
+
+    name: str
+    world: str | None
+    write: bool
+    digest: str
+
+    @property
+    def right(self) -> str:
+        """``read``, or ``write``, which reads too."""
+        return "write" if self.write else "read"
+
+
+class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All keys of a store, which is named by its id; ``salt`` is what their hashes are keyed with."""
+
+    format: int
+    store: str
+    salt: str
+    keys: tuple[Key, ...]
+
+    def find(self, secret: str) -> Key | None:
+        """The key that somebody has shown. It takes as long for a wrong one as for a right one."""
+        digest = self.digest(secret)
+        found = None
+        for key in self.keys:
+            if hmac.compare_digest(key.digest, digest):
+                found = key
+        return found
+
+    def secret(self, purpose: str) -> bytes:
+        """32 bytes that all servers with this file know, and nobody else."""
+        return blake2b(bytes.fromhex(self.salt), digest_size=32, person=purpose.encode()).digest()
+
+    def digest(self, secret: str) -> str:
+        """What is kept of a key."""
+        return blake2b(
+            secret.encode("utf-8", "surrogatepass"), digest_size=32, key=bytes.fromhex(self.salt)
+        ).hexdigest()
+
+
+class KeyFile:
+    """The file that the keys of a store are in."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read: tuple[tuple[int, ...], Ring] | None = None
+
+    def ring(self, store: str | None = None) -> Ring | None:
+        """The keys as they are now, or ``None`` if there never were any; read again when the file has changed.
+
+        ``store`` is the id of the store that they have to be for, if one has to be.
+
+        Raises:
+            MalformedFile: it is no file of keys, or one of another store.
+            UnavailableError: others than its owner can read it.
+            OSError: it cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                now = os.fstat(file.fileno())
+                seen = (now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode)
+                if self._read is None or self._read[0] != seen:
+                    self._read = seen, self._parsed(file.read(), now.st_mode)
+        except FileNotFoundError:
+            self._read = None
+            return None
+        ring = self._read[1]
+        if store not in (None, ring.store):
+            raise self._malformed("it holds the keys of another store")
+        return ring
+
+    def add(self, store: str, name: str, world: str | None, *, write: bool, entropy: Entropy | None = None) -> str:
+        """Make a key; the secret, which is told here and nowhere else.
+
+        Raises:
+            InputError: the name is none, or is taken; or there are too many keys.
+        """
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{name!r:.100} cannot be the name of a key",
+                "Use 1 to 64 letters, digits, dots, underscores, hyphens and @, beginning with a letter or digit",
+            )
+        source = entropy or SystemEntropy()
+        with self._locked():
+            ring = self.ring(store) or Ring(FORMAT, store, source.bytes(32).hex(), ())
+            if any(key.name == name for key in ring.keys):
+                raise InputError(
+                    f"There is a key {name!r} already", f"Choose another name, or first `worlddb key remove {name}`"
+                )
+            if len(ring.keys) >= MAX_KEYS:
+                raise InputError(f"There are {MAX_KEYS} keys already", "Remove those that nobody uses")
+            secret = PREFIX + base64.urlsafe_b64encode(source.bytes(SECRET_BYTES)).rstrip(b"=").decode()
+            self._write(msgspec.structs.replace(ring, keys=(*ring.keys, Key(name, world, write, ring.digest(secret)))))
+        return secret
+
+    def remove(self, name: str) -> Key:
+        """Take a key back; servers refuse it from their next request on.
+
+        Raises:
+            UnknownReference: there is none of the name.
+        """
+        with self._locked():
+            ring = self.ring()
+            found = [key for key in ring.keys if key.name == name] if ring else []
+            if ring is None or not found:
+                raise UnknownReference(f"There is no key {name!r:.100}", "See `worlddb key list`")
+            self._write(msgspec.structs.replace(ring, keys=tuple(key for key in ring.keys if key.name != name)))
+        return found[0]
+
+    def _parsed(self, data: bytes, mode: int) -> Ring:
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UnavailableError(
+                f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
+            )
+        try:
+            ring = msgspec.json.decode(data, type=Ring)
+        except msgspec.DecodeError as error:
+            raise self._malformed(str(error)) from None
+        if ring.format != FORMAT:
+            raise self._malformed(f"it has format {ring.format}, and this WorldDB knows {FORMAT}")
+        if len(ring.salt) != 64 or not all(character in "0123456789abcdef" for character in ring.salt):
+            raise self._malformed("its salt is none")
+        return ring
+
+    def _malformed(self, problem: str) -> MalformedFile:
+        return MalformedFile(
+            f"{self.path} is no file of keys for this store: {problem}",
+            "Move it away and make new keys with `worlddb key add`",
+            file=str(self.path),
+        )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS, mode=0o600)
+        try:
+            with lock:
+                yield
+        except Timeout:
+            raise UnavailableError(f"Somebody else is changing {self.path}", "Try again") from None
+
+    def _write(self, ring: Ring) -> None:
+        """Whole or not at all."""
+        unfinished = Path(f"{self.path}.new")
+        unfinished.unlink(missing_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(ring), indent=2) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, self.path)
+
+
+def beside(store: Path) -> Path:
+    """Where the keys of a store are unless somebody says otherwise: next to its directory, not in it."""
+    folder = store.absolute()
+    return folder.with_name(f"{folder.name}.keys")
+
+
+PER_SECOND: Final = 100
+SECONDS_AT_ONCE: Final = 2
+"""What may come at once after a pause is what may come in so many seconds in the long run."""
+
+
+class Bucket:
+    """Holds a token for each request that may come at once, and is filled again as time passes."""
+
+    def __init__(self, now: float, per_second: float = PER_SECOND) -> None:
+        self._per_second = per_second
+        self._at_once = per_second * SECONDS_AT_ONCE
+        self._tokens = self._at_once
+        self._seen = now
+
+    def take(self, now: float) -> float:
+        """Take a token: 0, or in how many seconds there will be one. ``now`` is of any clock that never goes back."""
+        self._tokens = min(self._at_once, self._tokens + (now - self._seen) * self._per_second)
+        self._seen = now
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return 0.0
+        return (1 - self._tokens) / self._per_second

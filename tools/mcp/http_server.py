@@ -1,0 +1,255 @@
+"""Streamable HTTP: the same server as on standard streams, for programs that reach it by a socket.
+
+What the HTTP library leaves open: how it ends on a signal, and connections on which no request ever arrives.
+
+Where the HTTP server listens: the address that was asked for, the socket, and by which names it may be called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import uvicorn
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from worlddb import Database, InputError, UnavailableError
+from worlddb.tools.mcp.access_keys import PER_SECOND, KeyFile
+from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, OwnNamesOnly, WholeBody
+from worlddb.tools.mcp.tenants import Tenants
+
+HEAD_SECONDS: Final = 20.0
+"""How long a connection may be without a request that has begun: twice this at most."""
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 that does not wait for ever for the head of a request."""
+
+    _idle_with: RequestResponseCycle | None = None
+    _idle_before = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to look after the connection."""
+        super().connection_made(transport)
+        self.loop.call_later(HEAD_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Cut the connection if it was idle the last time too, after the same request."""
+        if self.transport.is_closing():
+            return
+        # Before the first request there is none, whatever the declaration says.
+        last: Any = self.cycle
+        idle = last is None or last.response_complete
+        if idle and self._idle_before and last is self._idle_with:
+            self.transport.abort()
+            return
+        self._idle_before, self._idle_with = idle, last
+        self.loop.call_later(HEAD_SECONDS, self._look)
+
+
+class QuietServer(uvicorn.Server):
+    """Ends as if it had been asked to when the process is told to end, rather than by the signal a second time."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM for the time of serving; a second one does not wait for open requests."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+DEFAULT_ADDRESS: Final = "127.0.0.1:8766"
+PATH: Final = "/mcp"
+BACKLOG: Final = 128
+UNREAD_SECONDS: Final = 60
+"""How long a client may leave an answer unread before its connection is cut."""
+_LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+class AddressTaken(UnavailableError):
+    """Something else listens at the address already."""
+
+    code = "address_taken"
+
+
+class Address(NamedTuple):
+    """A host and a port; port 0 is any free one."""
+
+    host: str
+    port: int
+
+    @property
+    def shown(self) -> str:
+        """The host as it stands in a URL."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def is_loopback(self) -> bool:
+        """True if only programs of this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.casefold() == "localhost"
+
+
+def address_of(text: str) -> Address:
+    """``HOST:PORT``, ``[IPv6]:PORT``, or a port alone, which is one of the loopback interface.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    host, colon, digits = text.strip().rpartition(":")
+    host = host if colon else "127.0.0.1"
+    bracketed = host.startswith("[") and host.endswith("]")
+    if not (digits.isascii() and digits.isdigit() and int(digits[:6]) <= 65_535 and len(digits) <= 5):
+        raise _no_address(text)
+    if not host or (":" in host) != bracketed:
+        raise _no_address(text)
+    return Address(host.strip("[]"), int(digits))
+
+
+def listen(address: Address) -> socket.socket:
+    """A socket that listens at the address.
+
+    Raises:
+        AddressTaken: something listens there already.
+        InputError: this machine has no such address.
+        OSError: the system does not allow it.
+    """
+    try:
+        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
+    except socket.gaierror as error:
+        raise InputError(f"There is no host {address.host!r:.200}: {error.strerror}", "Check the name") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AddressTaken(
+                f"Something listens at {address.shown}:{address.port} already",
+                "Stop it, or give another port: --http HOST:PORT; several servers may use one store",
+            ) from None
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(
+                f"This machine has no address {address.host!r:.200}", "Give 127.0.0.1, 0.0.0.0 or one of its own"
+            ) from None
+        raise
+    _give_up_on_the_silent(listener)
+    return listener
+
+
+def bound(listener: socket.socket) -> Address:
+    """Where a socket listens, with the port that it was given if any was wanted."""
+    host, port, *_ = listener.getsockname()
+    return Address(str(host), int(port))
+
+
+def names_of(address: Address) -> list[str]:
+    """What a request may say that it was sent to (its ``Host``): what was bound, and the names of this machine."""
+    hosts = dict.fromkeys([address.shown, *_LOOPBACK_NAMES])
+    return [f"{host}:{address.port}" for host in hosts]
+
+
+def _give_up_on_the_silent(listener: socket.socket) -> None:
+    """Connections inherit both: a peer that has vanished is noticed, and one that reads nothing is cut off."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
+
+
+def _no_address(text: str) -> InputError:
+    return InputError(
+        f"{text!r:.200} is no address to listen at", f"Write it as {DEFAULT_ADDRESS}, [::1]:8766, or 8766"
+    )
+
+
+MAX_HEAD_BYTES: Final = 16_384
+MAX_CONNECTIONS: Final = 500
+IDLE_SECONDS: Final = 15
+"""How long a connection is kept open for the next request."""
+FAREWELL_SECONDS: Final = 5
+"""How long requests that are under way are waited for at the end."""
+
+
+class Admitted(NamedTuple):
+    """Who may ask: whoever has one of the keys, or everybody if there is no file of keys; by which further names of the
+    server, beside the address itself; pages of which origins; and how often, each key by itself."""
+
+    keys: KeyFile | None
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    per_second: float = PER_SECOND
+
+
+def serve_http(
+    db: Database, world: str | None, listener: socket.socket, admitted: Admitted, ready: Callable[[], None]
+) -> None:
+    """Answer over HTTP until the process is told to end (SIGINT, SIGTERM).
+
+    Without keys everybody sees ``world``, or all; with them each sees the world of its key. ``ready`` is called when
+    requests are about to be taken.
+
+    Raises:
+        UnknownReference, AmbiguousReference: there is no such world, or there are several.
+    """
+    _log_to_stderr()
+    config = uvicorn.Config(
+        application(Tenants(db, world, admitted.keys, admitted.per_second), listener, admitted),
+        http=PatientProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=FAREWELL_SECONDS,
+    )
+    server = QuietServer(config)
+    ready()
+    server.run(sockets=[listener])
+
+
+def application(tenants: Tenants, listener: socket.socket, admitted: Admitted) -> Starlette:
+    """The whole of it as an ASGI application. Names and origins are checked first, then keys, then the body."""
+    own = names_of(bound(listener))
+    names = {
+        "hosts": [*own, *admitted.hosts],
+        "origins": [*(f"http://{name}" for name in own), *admitted.origins],
+    }
+    around = [Middleware(AccessLog), Middleware(OwnNamesOnly, **names)]
+    endpoint: RequireAuthMiddleware | Tenants = tenants
+    if admitted.keys is not None:
+        around += [
+            Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(tenants)),
+            Middleware(AuthContextMiddleware),
+        ]
+        endpoint = RequireAuthMiddleware(tenants, required_scopes=[])
+    return Starlette(
+        routes=[Route(PATH, endpoint=endpoint)],
+        middleware=[*around, Middleware(WholeBody)],
+        lifespan=lambda _: tenants.run(),
+    )
+
+
+def _log_to_stderr() -> None:
+    """Requests and warnings, a line each. Nothing that a client sent is in them but its path and whom it named."""
+    # The SDK leaves the root logger alone if it has a handler.
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s", force=True)
+    ACCESS_LOG.setLevel(logging.INFO)

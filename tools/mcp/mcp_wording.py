@@ -1,0 +1,112 @@
+"""Errors in the words of the tools: what was wrong with which argument, and what a model can do about it.
+
+The engine's remedies name calls of the library, which a model has not. What only whoever runs the server can mend is
+said to be theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from worlddb import InvalidTime, Note, RefusedError, StoreError, UnavailableError, WorldDBError
+from worlddb.tools.mcp.tool_arguments import DIGITS
+
+FIND_IDS: Final = "Ids are in the answers of memory_recall and memory_list"
+GIVE_TIMES: Final = "Give times as ISO 8601: 2025-03-01 or 2025-03-01T10:00:00Z"
+
+_REMEDIES: Final = {
+    "Look for it with recall or find": FIND_IDS,
+    "Look it up by name with find": FIND_IDS,
+    "Retire it at its end, then reassert it as a new lineage": "Write what holds now with memory_write",
+    "Reassert it as a new lineage": "Write what holds now with memory_write",
+}
+_BY_NAME: Final = "; of a name, a view gives it: db.view().reference_of('Alice')"
+_REFUSED: Final = {
+    "already_decided": "See memory_proposals with status=all",
+    "rejected_before": "Amend one of them first, if something new is known",
+}
+_NOTES: Final = {
+    "begun_anew": "{others} was retired before, so {first} was begun under its name",
+    "conflict_left": "{first} ends, so it contradicts {others} no more, which goes on to hold. If what takes its place"
+    " contradicts that too, say so with memory_write and contradicts",
+    "ends_earlier": "{} ends earlier than it had: what took its place now begins earlier",
+    "ends_unreplaced": "{first} still ends where {others} was to take its place, and nothing holds after it. If it"
+    " goes on to hold, amend {first} with what holds",
+    "until_successor": "{first} holds until {others} begins, which was to take the same place then",
+    "already_closed": "{} had ended before and stays as it was",
+    "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
+    "not_restored": "{} was erased and stays so: that it is meant here is kept, and not what it was called",
+    "nothing_reopened": "{} stays as it ended; write it again if it holds",
+    "not_revived": "{} has ended and was left as it is",
+    "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
+}
+_PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`$")
+_PATTERN: Final = re.compile(r"Expected `str` matching regex '.*'")
+_ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
+
+
+def told(error: WorldDBError) -> str:
+    """An error of the engine."""
+    remedy = _REMEDIES.get(error.remedy, error.remedy).removesuffix(_BY_NAME)
+    if isinstance(error, RefusedError):
+        remedy = _REFUSED.get(str(error.details.get("reason")), remedy)
+    elif isinstance(error, InvalidTime):
+        remedy = GIVE_TIMES
+    elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
+        remedy = f"For whoever runs this memory: {remedy}"
+    # What the engine calls the time of ingest is the tools' argument ``known``.
+    message = re.sub(r"^ingested (?=')", "known ", error.message)
+    # A message that ends in what was remembered may have its full stop already.
+    return f"{error.code}: {message.removesuffix('.')}. {remedy}" if remedy else f"{error.code}: {message}"
+
+
+def noted(note: Note) -> str:
+    """A note of a receipt, in the words of the tools where the engine's are calls."""
+    told = _NOTES.get(note.code)
+    if told is None:
+        return str(note)
+    return told.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
+
+
+def no_such(what: str, name: str, known: list[str]) -> str:
+    """A tool or a prompt that is not there."""
+    near = get_close_matches(name, known, n=1, cutoff=0.85)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"Unknown {what}: {name[:100]}. {meant}There are {', '.join(known)}"
+
+
+def told_wrong(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
+    """Arguments that do not fit their JSON schema: which one, what it is, and what may be given."""
+    properties = schema.get("properties", {})
+    message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))
+    place, absent, unknown = _PLACE.search(message), _ABSENT.search(message), _UNKNOWN.search(message)
+    if unknown is not None and place is None:
+        return f"invalid_arguments: {message}. {_known(unknown[1], list(properties))}"
+    name = absent[1] if absent is not None else "" if place is None else place[1].partition("[")[0]
+    return ". ".join([f"invalid_arguments: {message}", *_about(name, properties)])
+
+
+def _known(given: str, names: list[str]) -> str:
+    near = get_close_matches(given, names, n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return meant + (f"It takes {', '.join(names)}" if names else "It takes no arguments")
+
+
+def _about(name: str, properties: dict[str, Any]) -> list[str]:
+    """What the schema says of an argument, and where ids come from."""
+    schema = properties.get(name)
+    if schema is None:
+        return []
+    forms = [schema, *schema.get("anyOf", [])]
+    said = [f"{name}: {form['description'].rstrip('.')}" for form in forms if "description" in form][:1]
+    said += [f"Give one of: {', '.join(form['enum'])}" for form in forms if "enum" in form]
+    if name == "proposal":
+        said.append("Ids of proposals are in the answers of memory_proposals")
+    elif any(form.get("pattern") == DIGITS for form in forms):
+        said.append(FIND_IDS)
+    return said

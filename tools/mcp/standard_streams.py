@@ -1,0 +1,90 @@
+"""The lines of standard input, read so that a server that has lost its other pipe can stop reading.
+
+Standard output as the protocol's own: whole messages to it, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import AsyncIterator
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+
+MAX_LINE_BYTES: Final = 4_194_304
+"""A longer message is not read; the largest that the tools take is a tenth of it."""
+_READ_BYTES: Final = 65_536
+
+
+class Lines:
+    """Standard input, line by line. What is no UTF-8 or too long is an empty line, which is no message."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        kept, dropping = bytearray(), False
+        while piece := await self._read():
+            *ends, rest = piece.split(b"\n")
+            for end in ends:
+                yield "" if dropping or len(kept) + len(end) > MAX_LINE_BYTES else _text(bytes(kept + end))
+                kept, dropping = bytearray(), False
+            dropping = dropping or len(kept) + len(rest) > MAX_LINE_BYTES
+            kept = bytearray() if dropping else kept + rest
+
+    async def _read(self) -> bytes:
+        """The next piece; empty at the end. It can be cancelled while nothing comes, which a thread could not."""
+        try:
+            await anyio.wait_readable(self._descriptor)
+        except PermissionError:
+            # A file or the null device: reading one never waits, and nothing can wait for it.
+            await anyio.lowlevel.checkpoint()
+        return os.read(self._descriptor, _READ_BYTES)
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        sys.stderr.write(f"worlddb mcp: a message was left out, for it is no UTF-8: {error.reason}\n")
+        return ""
+
+
+_WRITE_BYTES: Final = select.PIPE_BUF
+"""A pipe that can be written to has room for so many bytes, so that writing them never waits."""
+
+
+class Answers:
+    """What the server says, written so that a client that reads nothing can be given up."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def write(self, text: str) -> None:
+        """Write it all, however long the reader takes; can be cancelled meanwhile.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+        """
+        waiting = memoryview(text.encode())
+        while waiting:
+            try:
+                await anyio.wait_writable(self._descriptor)
+            except PermissionError:
+                # A file or the null device: writing to one never waits for anybody, and nothing can wait for it.
+                await anyio.lowlevel.checkpoint()
+            waiting = waiting[os.write(self._descriptor, waiting[:_WRITE_BYTES]) :]
+
+    async def flush(self) -> None:
+        """Nothing is kept back."""
+
+
+def claimed() -> int:
+    """A descriptor of standard output for the protocol alone: what any library prints from now on goes to standard
+    error, and cannot break a message."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    return kept

@@ -1,0 +1,174 @@
+"""The report on a difference: one page of HTML that holds all it needs, and can be read without knowing the tool."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
+from worlddb.tools.reports.event_lines import VECTORS, Event, Told, own_events, told_events, versions_embedded
+from worlddb.tools.reports.html_pages import rendered, visible, write_page
+
+MAX_WORLDS: Final = 1000
+"""How many worlds a page shows; a browser opens it at once."""
+MAX_DETAILS: Final = 200
+MAX_TEXT: Final = 20_000
+"""How many characters of a text are shown."""
+_MAX_WORDS: Final = 2_000
+"""Longer texts are shown without marks on the words that differ: finding these costs the square of the length."""
+_WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+class Piece(NamedTuple):
+    """A part of a text, and whether it differs from the other side's."""
+
+    text: str
+    differs: bool
+
+
+class Row(NamedTuple):
+    """One thing that differs, before and after."""
+
+    field: str
+    a: list[Piece]
+    b: list[Piece]
+
+
+class World(NamedTuple):
+    """A world as the page shows it."""
+
+    change: Change
+    kinds: list[str]
+    above: list[str]
+    name: str
+    rows: list[Row]
+    more_rows: int
+    commits: list[Told]
+    problems: list[str]
+
+
+def write_report(found: Difference, a: str, b: str, file: Path) -> None:
+    """Write the page; the file appears when it is whole.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    write_page(render(found, a, b), file)
+
+
+def render(found: Difference, a: str, b: str) -> str:
+    """The page as text; ``a`` and ``b`` are what the two sides are called."""
+    listed = zip(found.worlds, own_events(found.worlds), strict=True)
+    own = [(change, events) for change, events in listed if change.changes]
+    shown = [_world(change, events, found) for change, events in own[:MAX_WORLDS]]
+    return rendered(
+        "difference.html.j2",
+        problem_of=record_problem,
+        found=found,
+        sides=_sides(found, a, b),
+        verdict=verdict(found),
+        relation=HISTORY_RELATIONS[found.relation],
+        kinds=CHANGE_KINDS,
+        worlds=shown,
+        left_out=len(own) - len(shown),
+        containers=[change for change in found.worlds if not change.changes][:MAX_WORLDS],
+        unplaced=[record for record in found.altered if not record.ref],
+    )
+
+
+def verdict(found: Difference) -> str:
+    """The answer in one sentence."""
+    if found.equal:
+        return "The two are equal."
+    own = sum(1 for change in found.worlds if change.changes)
+    altered = sum(1 for change in found.worlds if change.change == "altered")
+    if altered and altered == own:
+        return f"{_records(altered)} altered behind the engine’s back."
+    if own:
+        return f"{_records(own).replace(' was', '').replace(' were', '')} differ{'s' if own == 1 else ''}."
+    if found.altered:
+        return "Stored bytes were altered behind the engine’s back."
+    return "Parts could not be read." if found.problems else "The worlds are the same; their histories are not."
+
+
+def _records(count: int) -> str:
+    return "One world was" if count == 1 else f"{count:,} worlds were"
+
+
+def _sides(found: Difference, a: str, b: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": "a",
+            "name": a,
+            "seq": found.seq_a,
+            "time": found.time_a,
+            "root": found.root_a,
+            "store": found.store_a,
+        },
+        {
+            "label": "b",
+            "name": b,
+            "seq": found.seq_b,
+            "time": found.time_b,
+            "root": found.root_b,
+            "store": found.store_b,
+        },
+    ]
+
+
+def _world(change: Change, events: list[Event], found: Difference) -> World:
+    *above, name = change.names
+    rows = _rows(change)
+    return World(
+        change=change,
+        kinds=list(dict.fromkeys([change.change, *(detail.kind for detail in change.changes)])),
+        above=above,
+        name="(without a name)" if change.ref.startswith(name) else name,
+        rows=rows[:MAX_DETAILS],
+        more_rows=max(0, len(rows) - MAX_DETAILS),
+        commits=told_events(change, events),
+        problems=[record_problem(record) for record in found.altered if record.ref == change.ref],
+    )
+
+
+def record_problem(record: AlteredRecord) -> str:
+    """What is wrong with a stored record, for somebody who does not know how stores are built."""
+    where = f"what is stored for commit {record.seq} ({record.where})" if record.seq else f"a row ({record.where})"
+    if record.side in ("a", "b"):
+        return (
+            f"In {record.side.upper()}, {where} no longer has the fingerprint that its own log recorded for it:"
+            f" the file was changed, and not by the engine."
+        )
+    return f"{where[0].upper()}{where[1:]} is not the same in A and B: {record.problem}."
+
+
+def _rows(change: Change) -> list[Row]:
+    """What differs, line by line; vectors, of which there is one for every version, in one line."""
+    rows = [_row(detail) for detail in change.changes if detail.field not in VECTORS]
+    a, b = (f"of {number:,} version{'s' * (number != 1)}" if number else "" for number in _embedded(change))
+    return [*rows, Row("vectors", *pieces(a, b))] if a or b else rows
+
+
+def _embedded(change: Change) -> tuple[int, int]:
+    return versions_embedded(change, "a"), versions_embedded(change, "b")
+
+
+def _row(detail: Detail) -> Row:
+    a, b = pieces(visible(detail.a[:MAX_TEXT]), visible(detail.b[:MAX_TEXT]))
+    return Row(detail.field, a, b)
+
+
+def pieces(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
+    """Two texts in pieces, those words marked that differ. A text that stands alone differs as a whole, unmarked."""
+    words = _WORDS.findall(a), _WORDS.findall(b)
+    if not a or not b or max(map(len, words)) > _MAX_WORDS:
+        return [Piece(a, False)] if a else [], [Piece(b, False)] if b else []
+    ours: list[Piece] = []
+    theirs: list[Piece] = []
+    for tag, i, j, k, m in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        for made, text in ((ours, "".join(words[0][i:j])), (theirs, "".join(words[1][k:m]))):
+            if text:
+                made.append(Piece(text, tag != "equal"))
+    return ours, theirs

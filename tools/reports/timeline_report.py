@@ -1,0 +1,274 @@
+"""The page of a lineage on both time axes: a picture, and a table that says the same in words.
+
+The geometry of a lineage on both time axes: when it is true across, when that was learned down, in rectangles.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from worlddb import FOREVER, Learned, Valid, Version, View, format_time
+from worlddb.tools.reports.html_pages import rendered, visible
+
+ROWS_HEIGHT: Final = 1_400
+"""How high all rows are together, in pixels, where there are many."""
+ROW_LEAST, ROW_MOST = 7, 46
+LAST_ROW: Final = 40
+"""The last row at least, where what is known now has its words."""
+_LEFT, _RIGHT = 3.0, 93.0
+"""Between these, in percent, lie the instants; outside is for what has no beginning or no end."""
+_LEAST_GAP: Final = 3.0
+_GAPS: Final = 55.0
+"""How much of the width may be spent on making instants distinct, in percent."""
+_LABEL_APART: Final = 30
+"""Pixels between two labels of rows."""
+_NARROW, _WIDE = 35.0, 13.0
+"""What a label of an instant takes of the width on a narrow page and on a wide one, with a gap, in percent."""
+
+
+class Box(NamedTuple):
+    """What was held of a version from one commit to another: across in percent, down in pixels.
+
+    ``until`` is the commit that corrected it, if one did; ``is_point`` if it was true at no time.
+    """
+
+    step: Learned
+    until: Learned | None
+    left: float
+    width: float
+    top: float
+    height: float
+    is_point: bool
+
+
+class Tick(NamedTuple):
+    """An instant on the axis; ``kind`` says on which pages it has a label: ``all``, ``wide`` or ``none``.
+
+    ``anchor`` says which part of the label lies at the instant: its ``start``, its ``middle`` or its ``end``.
+    """
+
+    at: float
+    time: int
+    kind: str
+    anchor: str
+
+
+class Row(NamedTuple):
+    """A commit, and whether there is room for its label."""
+
+    top: float
+    seq: int
+    time: int
+    is_labelled: bool
+
+
+class Picture(NamedTuple):
+    """All that is drawn. ``asked`` is where the valid time lies that is asked about."""
+
+    boxes: tuple[Box, ...]
+    ticks: tuple[Tick, ...]
+    rows: tuple[Row, ...]
+    asked: float
+    height: float
+
+
+def picture(steps: Sequence[Learned], asked: int) -> Picture:
+    """The geometry of the steps, which are in log order."""
+    rows = _rows(steps)
+    height = (rows[-1].top if rows else 0.0) + LAST_ROW
+    ends = {end for step in steps for end in (step.valid.start, step.valid.end) if is_finite(end)}
+    columns = spread([*ends, asked])
+    tops = {row.seq: row.top for row in rows}
+    later: dict[int, Learned] = {}
+    boxes: list[Box] = []
+    for step in reversed(steps):
+        until = later.get(step.number)
+        left = columns.get(step.valid.start, 0.0)
+        right = columns.get(step.valid.end, 100.0)
+        bottom = height if until is None else tops[until.seq]
+        is_point = step.valid.start == step.valid.end
+        boxes.append(
+            Box(step, until, left, 0.0 if is_point else right - left, tops[step.seq], bottom - tops[step.seq], is_point)
+        )
+        later[step.number] = step
+    return Picture(tuple(boxes[::-1]), _ticks({end: columns[end] for end in ends}), rows, columns[asked], height)
+
+
+def is_finite(instant: int) -> bool:
+    """False for the ends of an interval that has none there."""
+    return instant < FOREVER and format_time(instant) != "always"
+
+
+def spread(instants: Iterable[int]) -> Mapping[int, float]:
+    """Where instants lie, in percent: in order, distinct, and else in proportion to the time between them."""
+    ordered = sorted(set(instants))
+    gaps = max(1, len(ordered) - 1)
+    least = min(_LEAST_GAP, _GAPS / gaps)
+    spare = (_RIGHT - _LEFT) - least * gaps
+    whole = max(1, ordered[-1] - ordered[0])
+    return {each: _LEFT + least * place + spare * (each - ordered[0]) / whole for place, each in enumerate(ordered)}
+
+
+def _rows(steps: Sequence[Learned]) -> tuple[Row, ...]:
+    commits = list(dict.fromkeys((step.seq, step.ingested_at) for step in steps))
+    height = min(ROW_MOST, max(ROW_LEAST, ROWS_HEIGHT / max(1, len(commits))))
+    rows: list[Row] = []
+    free = 0.0
+    for place, (seq, time) in enumerate(commits):
+        top = place * height
+        rows.append(Row(top, seq, time, top >= free))
+        if top >= free:
+            free = top + _LABEL_APART
+    return tuple(rows)
+
+
+def anchor(at: float, width: float) -> str:
+    """Which part of a label lies at its place, so that all of it is on the page. Both are in percent."""
+    return "start" if at < width / 2 else "end" if at > 100 - width / 2 else "middle"
+
+
+def _ticks(columns: Mapping[int, float]) -> tuple[Tick, ...]:
+    """Labels where there is room: the first, the last, and what lies far enough from those that have one."""
+    places = sorted(columns.items(), key=lambda found: found[1])
+    ticks = {time: Tick(at, time, "none", anchor(at, _WIDE)) for time, at in places}
+    for kind, width in (("all", _NARROW), ("wide", _WIDE)):
+        for time, at in (*places[:1], *places[-1:], *places):
+            placed = Tick(at, time, kind, anchor(at, width))
+            taken = (tick for tick in ticks.values() if tick.kind != "none")
+            if ticks[time].kind == "none" and not any(_overlap(placed, tick, width) for tick in taken):
+                ticks[time] = placed
+    return tuple(ticks.values())
+
+
+def _overlap(one: Tick, other: Tick, width: float) -> bool:
+    first, second = sorted(_begins(tick, width) for tick in (one, other))
+    return first + width > second
+
+
+def _begins(tick: Tick, width: float) -> float:
+    return tick.at - {"start": 0.0, "middle": width / 2, "end": width}[tick.anchor]
+
+
+MAX_VERSIONS: Final = 1_000
+"""How many versions a page shows; a browser opens it at once. Of more, the newest."""
+MAX_TEXT: Final = 4_000
+"""How many characters of a text the table shows."""
+_COLOURS: Final = 6
+_EXCERPT: Final = 90
+_ASKED: Final = 58.0
+"""What the label of the time that is asked about takes of the width of a narrow page, in percent."""
+_DIGIT: Final = 7
+_LEAST_LABEL: Final = 80
+"""Pixels of a character in the labels of rows, and of the column that these stand in, at least."""
+
+
+class Rectangle(NamedTuple):
+    """A rectangle with its words: ``label`` inside it, ``lines`` when it is pointed at or has the focus."""
+
+    box: Box
+    colour: int
+    is_current: bool
+    label: str
+    lines: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """A version as the table has it."""
+
+    version: Version
+    colour: int
+    text: str
+    is_cut: bool
+    steps: list[Learned]
+
+
+def render(view: View, name: str, ref: str, versions: Sequence[Version], learned: Sequence[Learned]) -> str:
+    """The page as text; ``name`` is what the world is called, versions and steps are in their order."""
+    shown = versions[-MAX_VERSIONS:]
+    texts = {version.number: _words(version) for version in shown}
+    steps = [step for step in learned if step.number in texts]
+    drawn = picture(steps, view.valid)
+    by_version: dict[int, list[Learned]] = defaultdict(list)
+    for step in steps:
+        by_version[step.number].append(step)
+    holds = next((each for each in shown if _holds(each.valid, view.valid)), None)
+    return rendered(
+        "timeline.html.j2",
+        name=name,
+        ref=ref,
+        view=view,
+        picture=drawn,
+        rectangles=[_rectangle(box, texts[box.step.number]) for box in drawn.boxes],
+        table=[
+            Told(each, each.number % _COLOURS, each.content[:MAX_TEXT], len(each.content) > MAX_TEXT, found)
+            for each in shown
+            for found in (by_version[each.number],)
+        ],
+        left_out=len(versions) - len(shown),
+        steps=len(steps),
+        holds=None if holds is None else texts[holds.number],
+        day=_day,
+        span=span,
+        exactly=_exactly,
+        asked_anchor=anchor(drawn.asked, _ASKED),
+        labels_width=max(map(_label_width, drawn.rows), default=0),
+    )
+
+
+def span(valid: Valid) -> str:
+    """A validity in words."""
+    if valid.start == valid.end:
+        return "at no time"
+    begins, ends = _moment(valid.start), _moment(valid.end)
+    if begins == "always":
+        return "always" if ends == "forever" else f"until {ends}"
+    return f"from {begins} on" if ends == "forever" else f"from {begins} until {ends}"
+
+
+def _exactly(valid: Valid) -> str:
+    """A validity with all digits, for whoever points at it."""
+    return f"{format_time(valid.start)} to {format_time(valid.end)}"
+
+
+def _label_width(row: Row) -> int:
+    return max(_LEAST_LABEL, _DIGIT * len(f"commit {row.seq} "))
+
+
+def _rectangle(box: Box, text: str) -> Rectangle:
+    step, until = box.step, box.until
+    ended = "and still held" if until is None else f"until corrected {_moment(until.ingested_at)}, commit {until.seq}"
+    return Rectangle(
+        box,
+        step.number % _COLOURS,
+        until is None,
+        visible(text),
+        (
+            visible(f"Version {step.number}: {text}"),
+            f"true {span(step.valid)}",
+            visible(f"known since {_moment(step.ingested_at)}, commit {step.seq}, from {step.author},"),
+            ended,
+        ),
+    )
+
+
+def _words(version: Version) -> str:
+    """What a version says, on one line."""
+    text = "(erased)" if version.erased else " ".join((version.content or version.name).split())
+    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1].rstrip() + "…"
+
+
+def _holds(valid: Valid, at: int) -> bool:
+    return valid.start <= at < valid.end
+
+
+def _moment(micros: int) -> str:
+    """A time to the second; a day if that is its first one."""
+    text = format_time(micros)[:19].replace("T", " ").removesuffix("Z")
+    return text.removesuffix(" 00:00:00")
+
+
+def _day(micros: int) -> str:
+    """The day of a time, for an axis."""
+    return format_time(micros)[:10]
