@@ -15,7 +15,7 @@ from tests.faults import forge
 from tests.faults.remote import Remote
 from tests.running import DAY, Here, Small
 from tests.test_upgrade import age
-from worlddb import ManualClock, PlainHandler, Symptom, diagnosing
+from worlddb import ManualClock, PlainHandler, Symptom, offline
 from worlddb.log.model.clock import pause
 from worlddb.log.store import lock, shared_environment
 from worlddb.log.store.environment import Environment
@@ -100,7 +100,7 @@ def test_the_command_ends_with_1_if_something_is_wrong_and_explains_it(
     store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(diagnosing, "SystemClock", lambda: LATER)
+    monkeypatch.setattr(offline, "SystemClock", lambda: LATER)
     run = Here(capsys, store)
     assert run("doctor").code == 0
     assert run.json("doctor")["ok"] is True

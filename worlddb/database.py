@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec.structs import replace
 
-from worlddb.batch import Batch
 from worlddb.embedding import AUTO, Embeds, models_of
 from worlddb.erasing import Erasing
 from worlddb.interchange import Interchange
@@ -36,9 +35,8 @@ from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
 from worlddb.reconciler.pipeline import Progress, Task, Writer, create_store, execute
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.replaying import Replaying
-from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, open_environment
-from worlddb.vectors import VectorReader
-from worlddb.writing import Writing
+from worlddb.store import DEFAULT_TIMEOUT_SECONDS, VectorReader, folder_of, has_begun, open_environment
+from worlddb.writing import Batch, Writing
 
 DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
 _DAY: Final = 86_400_000_000

@@ -18,7 +18,7 @@ from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.models import Models, embedder_named
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
 from worlddb.reconciler.pipeline import Writer
-from worlddb.vectors import VectorReader
+from worlddb.store import VectorReader
 
 AUTO: Final = "auto"
 """As an embedder: the one that belongs to the space in use, among those that this release ships."""

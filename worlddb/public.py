@@ -1,10 +1,6 @@
 """Everything public, each name from the room that has it; users import it from :mod:`worlddb`."""
 
-from worlddb.batch import Batch
-from worlddb.calling import Pending
-from worlddb.comparing import diff
 from worlddb.database import Database, open
-from worlddb.diagnosing import diagnose
 from worlddb.interchange import check_bundle
 from worlddb.keeping import Rebuilt, Step, Verified
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
@@ -51,6 +47,7 @@ from worlddb.log.model.limits import (
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundle_contents import Bundle
+from worlddb.offline import diagnose, diff, restore, upgrade
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
@@ -121,8 +118,7 @@ from worlddb.reconciler.replay.replay import Replayed
 from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds
 from worlddb.reconciler.similarity.verdict import Considered, Contender, Tiebreaker
-from worlddb.restoring import restore
-from worlddb.upgrading import upgrade
+from worlddb.writing import Batch, Pending
 
 __all__ = [
     "CHANGE_KINDS",

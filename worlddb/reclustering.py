@@ -12,7 +12,7 @@ from worlddb.reconciler.background.worker import Background
 from worlddb.reconciler.embedding.spaces import space_in_use
 from worlddb.reconciler.pipeline import Writer
 from worlddb.reconciler.similarity.verdict import Tiebreaker
-from worlddb.vectors import VectorReader
+from worlddb.store import VectorReader
 
 if TYPE_CHECKING:
     pass

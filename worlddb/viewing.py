@@ -21,7 +21,7 @@ from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import Place
 from worlddb.query.view.view import View
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.vectors import VectorReader
+from worlddb.store import VectorReader
 
 
 class Viewing:

@@ -1,15 +1,135 @@
-"""The write calls about worlds, edges, identities and moments: for an open store, and for a batch."""
+"""The write calls about worlds, edges, identities and moments: for an open store, and for a batch.
+
+What every write call needs: references as commands have them, and somebody who executes the command.
+
+The write calls that say what holds from now on: edge types, the resolver's thresholds, and which space answers.
+
+Many commands as one commit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from worlddb.calling import Pending
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.query.references import as_ref
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.setting import Setting
+from worlddb.reconciler.commands.outcome import Receipt
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.reconciler.similarity.thresholds import Thresholds
+
+
+class Pending(NamedTuple):
+    """The reference that a command of an unfinished batch will have."""
+
+    batch: int
+    position: int
+
+
+class Calling:
+    """Takes commands; what comes of them depends on whether it is an open store or a batch."""
+
+    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
+        raise InputError("This object takes no commands", "Use worlddb.open(path)")
+
+    def _ref(self, ref: Any) -> cmd.Ref:
+        if isinstance(ref, Pending):
+            raise InputError("A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards")
+        return as_ref(ref)
+
+
+class Setting(Calling):
+    """Settings as commands: single ones, or of a batch."""
+
+    _ontology: Ontology
+
+    def register(
+        self,
+        edge_type: EdgeHandler | str,
+        *,
+        world: Any = None,
+        functional: bool = False,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Let an edge type hold for a world (default: the whole store) and all that it contains, from now on.
+
+        Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
+        of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
+        Of several registrations the one nearest to an edge's home holds. What is registered already is no event; other
+        code takes the place of what was registered for the same world. The reference of the receipt is the world's.
+        """
+        told = self._ontology.described(edge_type)
+        command = cmd.Register(
+            type=told.type,
+            handler_version=told.handler_version,
+            digest=told.digest,
+            digest_of=told.digest_of,
+            rewrites=told.rewrites,
+            functional=functional,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def unregister(
+        self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
+        """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
+
+    def tune(
+        self,
+        thresholds: Thresholds,
+        *,
+        world: Any = None,
+        type: str = "",
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Set the resolver's thresholds for a world (default: the whole store) and all that it contains, from now on.
+
+        They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
+        one world those of the candidate's type; where none are set, those that the store was opened with. What is set
+        already is no event. The reference of the receipt is the world's.
+        """
+        if not isinstance(thresholds, Thresholds):
+            raise InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
+        command = cmd.Tune(
+            fuzzy=thresholds.fuzzy,
+            phonetic=thresholds.phonetic,
+            embedding=thresholds.embedding,
+            margin=thresholds.margin,
+            most=thresholds.most,
+            type=type,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take back what was set for a type (default: for every type) in a world (default: the whole store)."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Untune(type=type, world=where, why=why)], idempotency_key)
+
+    def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Let another embedding space answer: one that has vectors for all that the present one has them for.
+
+        ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
+        receipt's ``ref`` is the chain hash of the commit that opened the space.
+        """
+        return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
+
+    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Give an embedding space up that does not answer any more: its index is deleted, and it takes no vectors.
+
+        Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
+        """
+        return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
 
 
 class Writing(Setting):
@@ -258,3 +378,53 @@ def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
     if not isinstance(values, Sequence):
         raise InputError(f"{what} is {type(values).__name__}, not a list of texts", f"Give {what}=[...]")
     return tuple(values)
+
+
+Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
+
+
+class Batch(Writing):
+    """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
+
+    def __init__(self, execute: Execute, ontology: Ontology, idempotency_key: str | None) -> None:
+        self._receipt: Receipt | None = None
+        self._commit = execute
+        self._ontology = ontology
+        self._idempotency_key = idempotency_key
+        self._commands: list[cmd.Command] = []
+        self._ended = False
+
+    def __enter__(self) -> Batch:
+        if self._ended:
+            raise InputError("This batch has ended", "Begin another with db.batch()")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self._ended = True
+        if kind is None:
+            self._receipt = self._commit(self._commands, self._idempotency_key)
+            self._receipt.raise_if_refused()
+
+    @property
+    def receipt(self) -> Receipt:
+        """What the batch did; there once its block has ended."""
+        if self._receipt is None:
+            raise InputError("The batch has not been committed", "Ask for the receipt after its with block has ended")
+        return self._receipt
+
+    def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Pending:
+        if self._ended:
+            raise InputError("This batch has ended, so the command would not be written", "Begin another")
+        if idempotency_key is not None:
+            raise InputError("An idempotency key was given inside a batch", "Give it to db.batch()")
+        self._commands.extend(commands)
+        return Pending(id(self), len(self._commands) - 1)
+
+    def _ref(self, ref: Any) -> cmd.Ref:
+        if type(ref) is bytes:
+            return ref
+        if isinstance(ref, Pending):
+            if ref.batch != id(self):
+                raise InputError("A pending reference of another batch was used", "Use that batch's receipt.refs")
+            return ref.position
+        return as_ref(ref)

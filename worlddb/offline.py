@@ -1,0 +1,215 @@
+"""Stores and bundles compared with each other, and stores with themselves at another moment; nothing is written.
+
+What is wrong with a store or an installation, and what to do about it.
+
+Making a store again of a backup.
+
+Bringing a store that an older release wrote up to date, in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from worlddb.database import Database, open
+from worlddb.keeping import backup_into
+from worlddb.log.model.clock import Clock, SystemClock
+from worlddb.log.model.errors import InputError, NotAStore, PlaceTaken, UnknownReference
+from worlddb.log.model.times import TimeLike
+from worlddb.log.store.bundle_contents import Contents, read_contents
+from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
+from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.storage.schema import LAYOUT
+from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
+from worlddb.query.diff import diff as diff_readers
+from worlddb.query.references import as_ref
+from worlddb.reconciler.backup import backups
+from worlddb.reconciler.diagnostics.examination import examine, examine_installation
+from worlddb.reconciler.diagnostics.symptom import Diagnosis
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.registry import Ontology, given_handlers
+from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, is_regular_file, open_environment
+
+
+def diff(
+    a: str | Path,
+    b: str | Path | None = None,
+    *,
+    world: Any = None,
+    at_a: TimeLike | None = None,
+    at_b: TimeLike | None = None,
+    seq_a: int | None = None,
+    seq_b: int | None = None,
+    by: str | None = None,
+    deep: bool | None = None,
+) -> Difference:
+    """What differs between two stores, or two moments of one: which worlds, and which events made them differ.
+
+    Either side may be a bundle, which is checked first. Its world is then compared with the same world of the other
+    side, and with nothing around it; for that, ``by``, ``deep`` and a moment of the bundle cannot be asked for.
+
+    Args:
+        a, b: a store's directory or a bundle. Without ``b``, ``a`` is compared with itself at another moment.
+        world: only this world and what it contains.
+        at_a, at_b: the moment of either side, an ingest time (default: now); or its commit, ``seq_a`` and ``seq_b``.
+        by: how worlds of stores without a common history are matched: ``path`` (of names) or ``key`` (provenance as
+            importers write it, then names). By default worlds are matched by their lineages and compared by hashes.
+        deep: compare the stored bytes too. By default that is done if nothing else differs; ``False`` never does it.
+
+    Raises:
+        InvalidBundle: a bundle does not hold, or the file is none.
+        UnknownReference: neither side has ``world``, or one does not have the bundle's world.
+        InputError: nothing had been committed by then, or what was asked for does not go together.
+    """
+    files = [is_regular_file(folder_of(side)) for side in (a, a if b is None else b)]
+    if any(files):
+        _check_asked(files, [(at_a, seq_a), (at_b, seq_b)], b is None, by, deep)
+        with _given(a, at_a, seq_a) as left, _given(a if b is None else b, at_b, seq_b) as right:
+            return diff_bundles(left, right, None if world is None else as_ref(world))
+    with open(a, create=False) as one, open(a if b is None else b, create=False) as other:
+        asked = Asked(
+            world=None if world is None else _ref_in_either(one, other, world),
+            by=by,
+            seq_a=None if at_a is None and seq_a is None else one.view(ingested=at_a, seq=seq_a).seq,
+            seq_b=None if at_b is None and seq_b is None else other.view(ingested=at_b, seq=seq_b).seq,
+            # A store's bytes are those of itself.
+            deep=False if one.path.resolve() == other.path.resolve() else deep,
+        )
+        return diff_readers(one._reader, other._reader, asked)
+
+
+@contextmanager
+def _given(path: str | Path, at: TimeLike | None, seq: int | None) -> Iterator[Contents | StoreMoment]:
+    """A bundle, checked and read, or a store at a moment."""
+    if Path(path).is_file():
+        yield read_contents(folder_of(path))[1]
+        return
+    with open(path, create=False) as db:
+        yield StoreMoment(db._reader, db._reader.store_id, db.view(ingested=at, seq=seq).seq)
+
+
+def _check_asked(
+    files: list[bool], moments: list[tuple[Any, Any]], alone: bool, by: str | None, deep: bool | None
+) -> None:
+    """A bundle holds one moment of one world and no log: refuse what asks for more."""
+    if alone:
+        raise InputError("A bundle holds one moment, and there is nothing to compare it with", "Name another side")
+    for label, is_file, moment in zip("ab", files, moments, strict=True):
+        if is_file and moment != (None, None):
+            raise InputError(
+                f"{label} is a bundle, which holds one moment", "Leave the moment out, or give that of the store"
+            )
+    if by is not None or deep:
+        raise InputError(
+            "A bundle is compared by the ids and hashes in it, all of which are computed anew"
+            f" ({'by' if by is not None else 'deep'} was asked for)",
+            "Leave that out; or import the bundle into a store of its own, and compare that",
+        )
+
+
+def _ref_in_either(left: Database, right: Database, world: Any) -> str:
+    """The full reference of a world that either store knows."""
+    try:
+        return left.full_ref(world)
+    except UnknownReference:
+        return right.full_ref(world)
+
+
+def diagnose(
+    path: str | Path | None = None,
+    *,
+    deep: bool = False,
+    edge_types: Iterable[EdgeHandler] = (),
+    clock: Clock | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Diagnosis:
+    """Look for whatever is wrong with the installation and, with ``path``, with a store, and explain it.
+
+    Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With
+    ``deep`` every row of the tables is compared with what the log says, in a scratch store in the system's temporary
+    directory. ``edge_types`` are the handlers that this process has.
+
+    Raises:
+        InputError: the path is none; one of ``edge_types`` is no handler.
+    """
+    if path is None:
+        return examine_installation()
+    folder = folder_of(path)
+    ontology = Ontology(DEFAULT_ONTOLOGY)
+    for handler in given_handlers(edge_types):
+        ontology.add(handler)
+    return examine(folder, ontology, clock or SystemClock(), deep=deep, progress=progress)
+
+
+_RESTORER = "restore"
+
+
+def restore(
+    backup: str | Path,
+    into: str | Path,
+    *,
+    erasures_of: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> backups.Restored:
+    """Make a store again of a backup, in an empty or new directory; every commit and text is checked on the way.
+
+    What ``erasures_of``, an original that still exists, has erased since the backup was made is left out. Nothing is
+    made of what is no backup. What breaks off later leaves a directory that refuses to be written to: delete it and
+    begin again.
+
+    Raises:
+        NotAStore: there is no backup in the directory.
+        PlaceTaken: the new directory is not empty.
+        BackupMismatch: the directory holds a store that is no backup, or the original is another store.
+        DamagedStore: a commit of the backup is not what was written.
+    """
+    source, target = folder_of(backup), folder_of(into)
+    refuse_inside(source, target)
+    with ExitStack() as opened:
+        ours = _open(opened, source)
+        original = None if erasures_of is None else _open(opened, folder_of(erasures_of))
+        if target.is_dir() and any(target.iterdir()):
+            raise PlaceTaken(f"{target} is not empty", "Name an empty or a new directory")
+        made = backups.restore(ours, lambda: _open(opened, target, create=True), original, progress)
+    note_copy(target, Copy(BACKUP, str(source.resolve()), made.seq, made.seq))
+    return made
+
+
+def _open(opened: ExitStack, folder: Path, *, create: bool = False) -> Environment:
+    env = open_environment(folder, author=_RESTORER, create=create, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+    return opened.enter_context(closing(env))
+
+
+_UPGRADER = "upgrade"
+
+
+def upgrade(
+    path: str | Path, *, backup: str | Path | None = None, progress: Callable[[int, int], None] | None = None
+) -> backups.Upgraded:
+    """Bring a store that an older release wrote up to date, in its place; a store that is so already is left alone.
+
+    First a backup is made in the directory ``backup`` (default: beside the store, its name with ``.before-upgrade-N``,
+    where N is the layout that the tables get), every commit and text checked on the way. Then the tables are derived
+    from the log in one transaction. What breaks off is gone on with by the next call, and the backup not made again.
+
+    Raises:
+        NotAStore: there is no store at the path, or ``backup`` holds something else.
+        NewerFormat: a newer release wrote it.
+        BackupMismatch: ``backup`` holds a store, or a backup of another one.
+        HypotheticalStore: the store is hypothetical; make it again instead.
+        DamagedStore: a commit is not what was written.
+    """
+    folder = folder_of(path)
+    whole = folder.resolve()
+    into = whole.with_name(f"{whole.name}.before-upgrade-{LAYOUT}") if backup is None else folder_of(backup)
+    with closing(
+        open_environment(folder, author=_UPGRADER, create=False, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+    ) as env:
+        if not has_begun(env):
+            raise NotAStore(f"There is no store at {folder}", "Check the path")
+        return backups.upgrade(env, partial(backup_into, env, into, _UPGRADER, progress), str(into), progress)
