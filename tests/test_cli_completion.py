@@ -63,7 +63,7 @@ def test_every_command_is_completed_and_each_of_them_has_its_own_options(script:
         (("at", "2026-03-01", "chi"), {"children"}),
         (("at", "2026-03-01", "ret"), set()),
     ],
-    ids=" ".join,
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else None,
 )
 def test_choices_are_completed(words: tuple[str, ...], offered: set[str], script: Path) -> None:
     assert completed(script, "worlddb", *words) == offered

@@ -107,7 +107,7 @@ def test_an_import_goes_into_a_world_that_is_named(run, small, tmp_path):
     [
         ("no-such-file.jsonl", None, "input"),
         ("broken.jsonl", b'{"speaker": "Ann", "text": 7}\n', "malformed_file"),
-        ("cut.jsonl.gz", gzip.compress(b'{"speaker": "Ann", "text": "a"}\n' * 99)[:40], "malformed_file"),
+        ("cut.jsonl.gz", gzip.compress(b'{"speaker": "Ann", "text": "a"}\n' * 99, mtime=0)[:40], "malformed_file"),
         ("empty.jsonl", b"", "malformed_file"),
         ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00", "malformed_file"),
     ],

@@ -206,7 +206,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """
 
     start: Start = Start()
-    query_steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = ()
     at: At | None = None
     superseded: bool = False
 

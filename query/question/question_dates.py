@@ -1,7 +1,7 @@
 """Times that a question names, relative ("two weeks ago", "last spring") or absolute ("in March"), in English.
 
 Pure: the same question asked at the same time names the same times. What is recognised as a time without being
-understood is told as such (:mod:`worlddb.query.question.question_dates`). Seasons are those of the northern hemisphere, by whole months.
+understood is told as such (:func:`vague_times`). Seasons are those of the northern hemisphere, by whole months.
 
 Words that name a time which is not understood: it hangs on an event ("the week after Easter"), or it is vague.
 
@@ -48,7 +48,8 @@ _VAGUE_FORMS: Final = tuple(
         r"|(?:\d{1,2}th|\w+teenth|twentieth|twenty-first) century)\b",
         rf"\b(?:the )?(?:beginning|start|middle|end) of (?:the |this |last |next )?{_VAGUE_UNIT}\b",
         # What is asked of the future is not about when something was said or began.
-        rf"\b(?:tomorrow|next (?:(?:few|couple of|two|three) )?(?:{_VAGUE_UNIT}|spring|summer|autumn|fall|winter|\w+day))\b",
+        r"\b(?:tomorrow|next (?:(?:few|couple of|two|three) )?"
+        rf"(?:{_VAGUE_UNIT}|spring|summer|autumn|fall|winter|\w+day))\b",
     )
 )
 _SAID_AGO: Final = re.compile(r"\bago\b", re.I)

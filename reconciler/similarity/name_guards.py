@@ -1,6 +1,6 @@
 """What keeps two names apart however close their letters are. A guard that holds is named in the answer.
 
-Numbers, generations and negations are marks of the form (see :mod:`worlddb.projections.tables.names.canonical`); what only
+Numbers, generations and negations are marks of the form (``projections/tables/names/canonical.py``); what only
 shows when two names are laid side by side is here.
 
 Given names and what they are called for short: Sam for Samuel, Mel for Melanie.

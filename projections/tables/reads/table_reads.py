@@ -1,6 +1,6 @@
 """What reads may ask of the tables.
 
-:class:`~worlddb.projections.tables.storage.rows.Tables` answers for the whole store, and the query room's confined tables
+``Tables`` (``storage/rows.py``) answers for the whole store, and the query room's confined tables
 answer for one world. A new read is added here first, so that the type checker asks what it shows inside a world.
 """
 

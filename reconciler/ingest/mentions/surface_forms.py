@@ -8,8 +8,8 @@ What may be the end of something longer (a fraction, ``1 200``, ``5:30``) is lef
 
 Dates that a text names in full enough to mean one day, month or year wherever it is read.
 
-"yesterday" and "last May" are left to the question (``query/question/question_dates.py``), since what they mean depends on when they were
-said. The form is ISO 8601's: 2023-11-21, 2023-11, 2023; a day without a year is --11-21.
+"yesterday" and "last May" are left to the question, since what they mean depends on when they
+were said. The form is ISO 8601's: 2023-11-21, 2023-11, 2023; a day without a year is --11-21.
 """
 
 from __future__ import annotations
