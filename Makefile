@@ -52,7 +52,7 @@ soak: $(STAMP)
 conformance: $(STAMP)
 	@npm install --prefix .venv/npm --no-audit --no-fund --loglevel error \
 		node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16
-	@$(PY) -m pytest -m "soak or not soak" -rs tests/test_mcp_conformance.py
+	@$(PY) -m pytest -m "soak or not soak" -rs tests/tools/mcp/test_mcp_conformance.py
 
 check: $(STAMP)
 	@$(PY) -m ruff format --check .

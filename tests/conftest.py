@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.faults import forge
-from tests.faults.memory import folder_in_memory
-from tests.faults.script import Run
-from tests.running import Here, Small, small_store
+from tests.support.faults import forge
+from tests.support.faults.memory import folder_in_memory
+from tests.support.faults.script import Run
+from tests.support.running import Here, Small, small_store
 
 # What compares engine and model is no test file by its name, and should say what differed all the same.
-pytest.register_assert_rewrite("tests.model", "tests.simulation")
+pytest.register_assert_rewrite("tests.support.model", "tests.support.simulation")
 
 PLAIN_SEED = 1
 STEERING = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "WORLDDB_STORE", "WORLDDB_TRACEBACK")

@@ -3,7 +3,7 @@
 Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`Standing`). Whatever
 needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong value) is
 left, untouched, to :mod:`.decide`. Both ways come to the same events, references and rows, drawn from the same
-randomness: ``tests/test_plain.py`` compares them byte by byte.
+randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
 """
 
 from __future__ import annotations

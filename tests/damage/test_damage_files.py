@@ -1,0 +1,221 @@
+"""Files cut short, emptied, deleted and overwritten: a typed error, or as if nothing had happened; never a crash."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lmdb
+import pytest
+
+import worlddb
+from tests.support.faults import forge
+from tests.support.faults.answers import answers
+from tests.support.faults.children import Acknowledged, call
+from tests.support.faults.jobs import open_truncated, overwrite_pages, write_without_files, write_without_room
+from worlddb.log.store.environment import Environment
+
+HEAD_KEY = b"\x01head"
+PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
+
+
+def test_a_data_file_cut_short_anywhere_is_a_typed_error_and_never_the_end_of_the_process(
+    whole: Path, tmp_path: Path, seed: int
+) -> None:
+    size = (whole / "data.mdb").stat().st_size
+    rng = random.Random(seed)
+    lengths = sorted({0, 1, 100, 4095, 4096, 5000, 8191, 8192, 8193, 12288, size // 2, size - 4096, size - 1})
+    lengths += sorted(rng.sample(range(size), 12))
+    outcomes = Acknowledged(tmp_path / "outcomes")
+    assert call(open_truncated, whole, tmp_path / "stores", lengths, outcomes.file) == 0
+    found = dict(line.split() for line in outcomes.lines())
+    assert len(found) == len(set(lengths))
+    assert set(found.values()) <= {"damaged_store", "harmless"}
+    # LMDB may keep unused pages at the end of the file; without them, the store is whole.
+    assert all(outcome == "damaged_store" for length, outcome in found.items() if int(length) < size // 2)
+
+
+def test_a_file_without_the_unused_pages_at_its_end_is_whole(tmp_path: Path) -> None:
+    """LMDB does not write pages that a transaction took and gave back, so its page count may go beyond the file."""
+    store = tmp_path / "store"
+    with worlddb.open(store, author="x") as db:
+        receipt = db.create("Fact", "kept")
+    env = Environment(store, author="x", timeout_seconds=1)
+
+    def take_and_give_back(txn: lmdb.Transaction) -> None:
+        for size in (3_000_000, 4_000_000):
+            txn.put(b"\x01other", b"x" * size)
+            txn.put(b"\x01another", b"x" * size)
+            txn.delete(b"\x01other")
+            txn.delete(b"\x01another")
+
+    def is_short() -> bool:
+        return (store / "data.mdb").stat().st_size < (env._shared.env.info()["last_pgno"] + 1) * 4096
+
+    for _ in range(10):
+        env.write(take_and_give_back)
+        if is_short():
+            break
+    assert is_short()
+    env.close()
+    with worlddb.open(store, author="x") as db:
+        assert db.view().get(receipt) is not None
+        assert db.verify(deep=True).ok
+
+
+def test_a_page_that_was_overwritten_is_found_wherever_it_lies_and_never_the_end_of_the_process(
+    whole: Path, tmp_path: Path
+) -> None:
+    outcomes = Acknowledged(tmp_path / "outcomes")
+    assert call(overwrite_pages, whole, tmp_path / "stores", outcomes.file) == 0
+    lines = [line.split() for line in outcomes.lines()]
+    assert len(lines) == 3 * (whole / "data.mdb").stat().st_size // 4096
+    found = {(page, what) for page, what, outcome in lines if outcome != "harmless"}
+    assert {outcome for _, _, outcome in lines} <= {"harmless", "found", "damaged_store", "not_a_store"}
+    # Pages that are in use are missed, whatever stands in their place; the others are LMDB's free ones.
+    in_use = {page for page, _ in found} - {"0", "1"}
+    assert len(in_use) >= 10
+    assert {(page, what) for page in in_use for what in ("zeros", "neighbour", "noise")} <= found
+
+
+def test_reads_that_give_less_than_was_asked_for_are_no_damage(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system may give a part of what it has, and the rest at the next call."""
+    pread = os.pread
+    short: list[bool] = []
+
+    def give_less(descriptor: int, count: int, at: int) -> bytes:
+        found = pread(descriptor, min(count, 100), at)
+        short.append(len(found) < count)
+        return found
+
+    monkeypatch.setattr("os.pread", give_less)
+    with worlddb.open(store, author="x") as db:
+        assert db.verify(deep=True).ok
+        erased = db.create("Note", "short lived")
+        db.erase(erased, reason="request 1")
+        assert db.verify(deep=True).ok
+    assert any(short)
+
+
+def test_a_store_on_a_file_system_that_is_read_only_is_a_typed_error_and_whole_afterwards(tmp_path: Path) -> None:
+    """Mounted in a name space of its own, which a user may not be allowed to make."""
+    program = [sys.executable, "-m", "tests.support.faults.read_only", str(tmp_path)]
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", *program],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    if "unshare failed" in done.stderr or "cannot be mounted" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-100:]}")
+    assert (done.returncode, done.stdout.split()) == (0, ["mounted", "told", "told", "written"]), done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 8192, b"garbage " * 4096])
+def test_a_data_file_that_is_empty_or_something_else_is_a_typed_error(content: bytes, store: Path) -> None:
+    (store / "data.mdb").write_bytes(content)
+    with pytest.raises(worlddb.DamagedStore):
+        worlddb.open(store, author="x")
+    assert (store / "data.mdb").read_bytes() == content
+    if content:
+        (store / "writer.json").unlink()
+        with pytest.raises(worlddb.NotAStore):
+            worlddb.open(store, author="x")
+        assert (store / "data.mdb").read_bytes() == content
+
+
+def test_an_lmdb_file_of_another_program_is_not_a_store_and_stays_as_it_is(tmp_path: Path) -> None:
+    with lmdb.open(str(tmp_path / "other"), map_size=1 << 20) as env, env.begin(write=True) as txn:
+        txn.put(b"theirs", b"precious")
+    before = (tmp_path / "other" / "data.mdb").read_bytes()
+    with pytest.raises(worlddb.NotAStore):
+        worlddb.open(tmp_path / "other", author="x")
+    assert (tmp_path / "other" / "data.mdb").read_bytes() == before
+
+
+@pytest.mark.parametrize("which", ["all", "progress", "nodes"])
+def test_tables_deleted_behind_the_engine_come_back_without_a_word(which: str, whole: Path, store: Path) -> None:
+    with worlddb.open(whole, author="x") as db:
+        at = db.head().ingested_at
+        expected = [answers(db.view(seq=seq, valid=at)) for seq in (4, 12, db.head().seq)]
+    tables = {"all": range(forge.FIRST_TABLE, 0x100), "progress": [forge.FIRST_TABLE]}.get(
+        which, [forge.FIRST_TABLE, forge.FIRST_TABLE + 1]
+    )
+    assert forge.delete(store, lambda key: key[0] in tables)
+    with worlddb.open(store, author="x") as db:
+        assert [answers(db.view(seq=seq, valid=at)) for seq in (4, 12, db.head().seq)] == expected
+        assert db.verify(deep=True).ok
+
+
+def test_tables_deleted_under_an_open_handle_come_back_for_reads_and_for_writes(store: Path) -> None:
+    with worlddb.open(store, author="x") as db:
+        at = db.head().ingested_at
+        expected = answers(db.view(valid=at))
+        clear = [key for key, _ in every_pair(db) if key[0] >= forge.FIRST_TABLE]
+        db._env.write(lambda txn: [txn.delete(key) for key in clear])
+        assert answers(db.view(valid=at)) == expected
+        db._env.write(lambda txn: [txn.delete(key) for key in clear])
+        assert db.create("Entity", "after").seq == db.head().seq
+        assert db.verify(deep=True).ok
+
+
+def every_pair(db: worlddb.Database) -> list[tuple[bytes, bytes]]:
+    with db._env.read() as txn:
+        return [(bytes(key), bytes(value)) for key, value in txn.cursor()]
+
+
+@pytest.mark.parametrize("damage", ["deleted", "emptied", "torn", "a file"])
+def test_an_index_that_is_deleted_or_torn_while_open_changes_no_answer(damage: str, store: Path) -> None:
+    text = store / "indexes" / "text"
+    with worlddb.open(store, author="x") as db, worlddb.open(store, author="y") as other:
+        assert db.catch_up()
+        expected = [answers(each.view(valid="2027-01-01"), exact=False) for each in (db, other)]
+        assert expected[0] == expected[1] and any(expected[0]["recall"].values())
+        if damage == "torn":
+            for file in text.iterdir():
+                file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+        else:
+            shutil.rmtree(text)
+            if damage == "emptied":
+                text.mkdir()
+            if damage == "a file":
+                text.write_text("not a folder")
+        assert answers(db.view(valid="2027-01-01"), exact=False) == expected[0]
+        db.create("Fact", "a fact of its own", content="that the office has moved")
+        assert db.view().recall("office has moved").hits[0].name == "a fact of its own"
+        assert db.catch_up()
+        assert other.view().recall("office has moved").hits[0].name == "a fact of its own"
+        assert db.verify(deep=True).ok
+
+
+def test_lock_files_deleted_between_opens_are_made_again(store: Path) -> None:
+    for number in range(3):
+        with worlddb.open(store, author="x") as db:
+            assert db.create("Fact", f"number {number}")
+            assert db.verify(deep=True).ok
+        for name in ("lock.mdb", "writer.lock", "writer.json"):
+            (store / name).unlink(missing_ok=True)
+
+
+def test_a_directory_in_which_no_lock_can_be_taken_can_be_read_and_says_why_it_cannot_be_written(store: Path) -> None:
+    (store / "writer.lock").mkdir()
+    with worlddb.open(store, author="x") as db:
+        assert len(list(db.view().children())) >= 2
+        with pytest.raises(worlddb.UnavailableError, match="cannot be locked for writing"):
+            db.create("Fact", "never")
+        (store / "writer.lock").rmdir()
+        assert db.create("Fact", "now")
+
+
+def test_a_full_disk_is_a_typed_error_and_loses_nothing(tmp_path: Path) -> None:
+    assert call(write_without_room, tmp_path / "store", 65536) == 0
+
+
+def test_a_process_without_free_file_handles_gets_a_typed_error_and_goes_on_later(tmp_path: Path) -> None:
+    assert call(write_without_files, tmp_path / "store") == 0

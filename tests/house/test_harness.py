@@ -1,0 +1,63 @@
+"""The harness can see: a failing test fails and names its seed; soak tests wait until they are asked for."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
+
+SUITE = """
+import pytest
+from hypothesis import given, settings, strategies as st
+
+def test_plain_seed(seed):
+    print("drew the seed", seed)
+
+@given(st.integers())
+def test_plain_examples(value):
+    print("drew", value)
+
+@given(st.integers())
+def test_canary(value):
+    assert value < 100
+
+@pytest.mark.soak
+def test_soak():
+    assert settings.get_current_profile_name() == "soak"
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(CONFTEST.read_text("utf-8"))
+    pytester.makeini(f"[pytest]\nmarkers = soak: long\npythonpath = {shlex.quote(str(CONFTEST.parents[1]))}\n")
+    pytester.makepyfile(test_suite=SUITE)
+    return pytester
+
+
+def test_a_failure_names_the_seed_that_replays_it_and_soak_tests_are_counted_as_left_out(
+    suite: pytest.Pytester,
+) -> None:
+    result = suite.runpytest_subprocess("--seed", "5")
+    result.assert_outcomes(passed=2, failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["root seed: 5 *", "*test_canary*", "*root seed*", "5: replay with --seed 5"])
+
+
+def test_a_soak_run_has_a_fresh_seed_and_only_the_soak_tests(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_subprocess("-m", "soak")
+    result.assert_outcomes(passed=1, deselected=3)
+    result.stdout.fnmatch_lines(["root seed: *"])
+
+
+def test_random_values_and_examples_follow_the_seed_and_nothing_else(suite: pytest.Pytester) -> None:
+    def drawn(*arguments: str) -> list[str]:
+        lines = suite.runpytest_subprocess("-s", "-k", "plain", *arguments).outlines
+        return [line[line.index("drew") :] for line in lines if "drew" in line]
+
+    plain = drawn()
+    assert len(plain) > 50
+    assert plain == drawn()
+    assert drawn("--seed", "5") == drawn("--seed", "5") != plain

@@ -1,0 +1,160 @@
+"""Two hundred seeds of a simulated life find nothing, a seed is the same run every time, and what is broken is seen.
+
+Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the plain model.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.support.simulation.config import CHORES, COMMANDS, FAULTS, drawn
+from tests.support.simulation.points import Ended
+from tests.support.simulation.run import SeedFailed, simulate
+from tests.support.tidy.tree import ROOT
+from worlddb.log.model import events as ev
+from worlddb.log.store.environment import Environment
+from worlddb.projections.tables.apply import apply
+from worlddb.reconciler import pipeline
+from worlddb.reconciler.transaction.context import Context
+from worlddb.store import StoreReader
+
+SEEDS = 200
+SEEDS_TO_CATCH = 50
+"""Within how many seeds each canary has to be caught."""
+
+
+def simulated(first: int, count: int) -> Counter[str]:
+    """What so many seeds did, all of which found nothing."""
+    seen: Counter[str] = Counter()
+    for number in range(first, first + count):
+        result = simulate(number)
+        seen.update(result.seen)
+        seen["commits"] += result.seq
+    return seen
+
+
+def test_two_hundred_seeds_find_no_answer_that_the_model_does_not_give(root_seed: int) -> None:
+    seen = simulated(root_seed, SEEDS)
+    assert seen["commits"] > 10 * SEEDS and seen["looks"] > 10 * SEEDS, seen
+    met = ("asked again", "retry", "refused in a batch", "words found", "erase", "texts gone")
+    rare = (*FAULTS, *CHORES, *met, "proposed by another look")
+    assert not [name for name in rare if seen[name] < 10], seen
+    for point in ("locked", "begun", "LmdbLog.append", "Tables.flush", "applied", "committed"):
+        assert min(seen[f"{fault} at {point}"] for fault in FAULTS[:4]) > 5, seen
+
+
+@pytest.mark.soak
+def test_any_number_of_seeds_finds_nothing(
+    request: pytest.FixtureRequest, root_seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One seed if it was given, which is how a failure is looked at again; otherwise ``--seeds N`` from a fresh one."""
+    count = 1 if request.config.getoption("--seed") is not None else request.config.getoption("--seeds")
+    seen = simulated(root_seed, count)
+    with capsys.disabled():
+        stops = seen["the machine stops"] + seen["a process dies"]
+        print(f"\n{count} seeds from {root_seed}: {seen['commits']} commits, {stops} crashes, {seen['looks']} looks")
+
+
+def test_every_seed_draws_another_mix_and_nothing_is_left_out_by_all() -> None:
+    mixes = [drawn(random.Random(seed)) for seed in range(SEEDS)]
+    assert len({str(mix) for mix in mixes}) == SEEDS
+    assert {name for mix in mixes for name in mix.commands} == set(COMMANDS)
+    assert {name for mix in mixes for name in mix.faults} == set(FAULTS)
+    assert {name for mix in mixes for name in mix.chores} == set(CHORES)
+    assert any(len(mix.faults) == 0 for mix in mixes) and any(len(mix.commands) < len(COMMANDS) - 3 for mix in mixes)
+
+
+def test_a_seed_ends_in_the_same_hash_every_time_and_does_the_same_on_the_way(root_seed: int) -> None:
+    """In this process, and in others in which sets and dictionaries of texts are in another order."""
+    for number in range(root_seed, root_seed + 4):
+        assert simulate(number) == simulate(number)
+    script = f"import tests.support.simulation.run as run\nprint([run.simulate({root_seed} + n)[:5] for n in range(4)])"
+    ends = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": order},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=True,
+        ).stdout
+        for order in ("1", "2")
+    }
+    assert ends == {f"{[simulate(root_seed + number)[:5] for number in range(4)]}\n"}
+
+
+def test_a_seed_that_fails_says_which_it_is_and_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*CANARIES["a retry that is lost"])
+    told = r"(?s)seed \d+: .*make soak SEED=\d+ TESTS=tests/laws/test_simulation.py"
+    with pytest.raises(SeedFailed, match=told) as failed:
+        simulated(1, SEEDS_TO_CATCH)
+    number = str(failed.value).partition(":")[0].removeprefix("seed ")
+    with pytest.raises(SeedFailed) as again:
+        simulate(int(number))
+    assert str(again.value).partition("again: ")[2] == str(failed.value).partition("again: ")[2]
+
+
+# Canaries: each of these is broken on purpose, here and nowhere else.
+
+
+def _moves_ends(ctx: Context, node: int, at: int, *, by: bytes = b"") -> bool:
+    """Validity ends where the last word has it, be it earlier or later (law 8 says: only ever earlier)."""
+    row = ctx.tables.node(node)
+    newest = ctx.tables.version(node, row.versions)
+    end = max(newest.valid_from, at)
+    if end == newest.valid_to:
+        return False
+    ctx.draft.emit(ev.Closed(row.lineage, row.versions, end, by))
+    return True
+
+
+def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
+    """A process that ends in the middle of a write leaves what it had written by then (law 3 says: nothing)."""
+    env._shared.enter()
+    try:
+        txn = env._shared.begin(write=True)
+        try:
+            env.step("begun")
+            result = work(txn)
+            env.step("applied")
+        except Ended:
+            txn.commit()
+            raise
+        except BaseException:
+            txn.abort()
+            raise
+        txn.commit()
+    finally:
+        env._shared.leave()
+    env.step("committed")
+    return result
+
+
+def _where_it_ended_at_first(reader: StoreReader) -> int:
+    """Where the log ended when the handle was first asked."""
+    with reader.snapshot() as snapshot:
+        return int(reader.__dict__.setdefault("first head", snapshot.log.head().seq))
+
+
+CANARIES: dict[str, tuple[Any, str, Any]] = {
+    "an end of validity that moves later": (Context, "close", _moves_ends),
+    "a retry that is lost": (pipeline, "key_digest", lambda secret, key: b""),
+    "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
+    "a read that is stale": (StoreReader, "head", _where_it_ended_at_first),
+    "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),
+}
+
+
+@pytest.mark.parametrize("broken", CANARIES)
+def test_canary_the_simulation_sees(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*CANARIES[broken])
+    with pytest.raises(SeedFailed):
+        simulated(1, SEEDS_TO_CATCH)

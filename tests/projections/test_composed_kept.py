@@ -1,0 +1,189 @@
+"""Composed embeddings on the disk: the next process goes on from there, and nothing rests on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import worlddb
+from tests.query.reads.test_isolation_vectors import LetterCounts
+from worlddb import Database
+from worlddb.projections.indexes import composed_vectors
+from worlddb.projections.indexes.composition import Composition
+from worlddb.projections.indexes.fields import Marker
+
+KEPT = Path("indexes") / "composed-1-attention"
+WORLDS = 6
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The worlds that were composed, in all compositions."""
+    found: list[int] = []
+    pooled = Composition._pooled
+
+    def counting(self: Any, tables: Any, anchors: Any, node: int, members: Any) -> Any:
+        found.append(node)
+        return pooled(self, tables, anchors, node, members)
+
+    monkeypatch.setattr(Composition, "_pooled", counting)
+    monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", 3)
+    return found
+
+
+def opened(folder: Path) -> Database:
+    return worlddb.open(folder, embedder=LetterCounts(), clock=worlddb.ManualClock())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    with opened(folder) as db:
+        for number in range(WORLDS):
+            world = db.create("Topic", f"world {number}", content="abc"[number % 3 :], valid_from=0)
+            for letter in "abcde"[number % 5 :]:
+                db.create("Fact", f"{number}{letter}", content=letter * (number + 1), world=world, valid_from=0)
+        db.create("Topic", "nothing in it has a vector", valid_from=0)
+        db.create("Note", "later", content="bbb", world=world, valid_from="2031-01-01")
+        db.embed()
+    return folder
+
+
+def asked(db: Database, *, valid: str = "2030-01-01") -> list[tuple[str, float]]:
+    found = db.view(valid=valid).query(text="abc", composed="attention", k=WORLDS).run()
+    return [(ref, found.scores[ref]) for ref in found.refs]
+
+
+def bits(db: Database, *, valid: str = "2030-01-01") -> dict[int, bytes]:
+    """The effective vectors that the handle holds."""
+    asked(db, valid=valid)
+    held = db._reader._composed[1, "attention"]._composition
+    assert held is not None
+    return {node: b"" if vector is None else vector.tobytes() for node, vector in held.effective.items()}
+
+
+def anew(store: Path, *, valid: str = "2030-01-01") -> dict[int, bytes]:
+    """The same, by a handle that finds nothing on the disk."""
+    with opened(store) as db:
+        db._reader.forget_composed()
+        return bits(db, valid=valid)
+
+
+def test_another_process_goes_on_from_what_was_kept(store: Path, counted: list[int]) -> None:
+    with opened(store) as db:
+        first = bits(db)
+    assert (store / KEPT / "composed.npz").exists()
+    assert len(counted) == WORLDS
+    counted.clear()
+    with opened(store) as db:
+        assert bits(db) == first
+        assert counted == []
+        world = db.view().find(name="world 2")[0]
+        db.create("Fact", "one more", content="ddd", world=world, valid_from=0)
+        db.embed()
+        changed = bits(db)
+        assert changed != first and len(counted) == 1
+        # A note begins in 2031: that changes its world by itself.
+        assert bits(db, valid="2032-01-01") != changed
+    assert anew(store, valid="2032-01-01") == bits(opened(store), valid="2032-01-01")
+
+
+def test_what_is_kept_of_a_later_time_is_not_used_for_an_earlier_one(store: Path, counted: list[int]) -> None:
+    with opened(store) as db:
+        bits(db, valid="2032-01-01")
+    counted.clear()
+    with opened(store) as db:
+        found = bits(db)
+        assert len(counted) == WORLDS
+    assert found == anew(store)
+
+
+@pytest.mark.parametrize("damage", ["gone", "torn", "empty", "other", "format", "dimension", "store", "history"])
+def test_what_cannot_be_read_or_is_of_something_else_is_composed_anew(
+    store: Path, counted: list[int], damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(store) as db:
+        first = bits(db)
+    file = store / KEPT / "composed.npz"
+    held = file.read_bytes()
+    kept = composed_vectors.load(store / KEPT, LetterCounts.dimension)
+    assert kept is not None
+    if damage == "gone":
+        file.unlink()
+    elif damage in ("torn", "empty", "other"):
+        file.write_bytes({"torn": held[: len(held) // 2], "empty": b"", "other": b"{}" * 100}[damage])
+    elif damage == "format":
+        with monkeypatch.context() as patched:
+            patched.setattr(composed_vectors, "FORMAT", 99)
+            composed_vectors.write(store / KEPT, kept, LetterCounts.dimension)
+    elif damage == "dimension":
+        short = {node: None if vector is None else vector[:4] for node, vector in kept.effective.items()}
+        composed_vectors.write(store / KEPT, kept._replace(effective=short), 4)
+    else:
+        other: dict[str, Any] = {"store_id": b"s" * 16} if damage == "store" else {"chain": b"c" * 32}
+        composed_vectors.write(
+            store / KEPT, kept._replace(marker=replace(kept.marker, **other)), LetterCounts.dimension
+        )
+    counted.clear()
+    with opened(store) as db:
+        assert bits(db) == first
+    assert len(counted) == WORLDS
+
+
+def test_an_erasure_deletes_what_was_kept_and_nobody_writes_it_again(store: Path, tmp_path: Path) -> None:
+    with opened(store) as other, opened(store) as db:
+        bits(db)
+        held = other._reader.composed(1, LetterCounts.dimension, "attention")
+        bits(other)
+        assert (store / KEPT).exists()
+        db.erase(db.view().find(name="1b")[0], reason="request 3")
+        assert not (store / KEPT).exists()
+        held._kept = -1_000
+        held.keep()
+        assert not (store / KEPT / "composed.npz").exists()
+        after = bits(other)
+        assert after == bits(db)
+    assert after == anew(store)
+
+
+def test_a_rebuild_of_the_vectors_and_the_end_of_a_space_delete_what_was_kept(store: Path) -> None:
+    with opened(store) as db:
+        bits(db)
+        db.rebuild("vectors")
+        assert not (store / KEPT).exists()
+        bits(db)
+        assert (store / KEPT).exists()
+        db.reembed(worlddb.CallableEmbedder(lambda texts: [[1.0, 2.0] for _ in texts], "ones"))
+        db.drop_space("default")
+        assert not (store / KEPT).exists()
+
+
+def test_what_cannot_be_written_is_answered_all_the_same(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(composed_vectors, "write", full)
+    with opened(store) as db:
+        assert len(asked(db)) == WORLDS
+    assert not (store / KEPT / "composed.npz").exists()
+
+
+def test_little_that_was_composed_is_not_written(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composed_vectors, "WORTH_KEEPING", WORLDS + 1)
+    with opened(store) as db:
+        assert len(asked(db)) == WORLDS
+    assert not (store / KEPT).exists()
+
+
+def test_a_world_in_which_nothing_has_a_vector_is_kept_as_such(tmp_path: Path) -> None:
+    kept = composed_vectors.Kept(
+        Marker(b"s" * 16, 7, b"c" * 32), 5, {3: None, 1: np.ones(8, dtype=np.float32)}, [(9, 3)]
+    )
+    composed_vectors.write(tmp_path / "k", kept, 8)
+    found = composed_vectors.load(tmp_path / "k", 8)
+    assert found is not None and found.effective[3] is None and found.effective[1] is not None
+    assert (found.marker, found.moment, found.turns) == (kept.marker, kept.moment, kept.turns)

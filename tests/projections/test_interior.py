@@ -1,0 +1,101 @@
+"""What is found of a world by its home and by pairs is what a look at every row of the store would find."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.support.model.stores import new_store, worlds
+from worlddb import DamagedStore, Database
+from worlddb.log.model import events as ev
+from worlddb.projections.tables.reads.home_edges import edges_at_home
+from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.schema import EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
+
+STEPS = 120
+
+
+def lived(db: Database, source: random.Random) -> None:
+    """A history in which edges come, go and move with their worlds, and pairs are proposed, decided and undone."""
+    refs = worlds(db, 6)
+    edges: list[str] = []
+    for step in range(STEPS):
+        one, other = source.sample(refs, 2)
+        chance = source.random()
+        if chance < 0.3:
+            edges.append(db.link(one, source.choice(["refers_to", "implies"]), other).ref)
+        elif chance < 0.45 and edges:
+            db.unlink(edges.pop(source.randrange(len(edges))))
+        elif chance < 0.6:
+            inside = db.view().containers(one)
+            if inside != [other]:
+                db.move(one, other, out_of=inside[0])
+        elif chance < 0.7:
+            refs.append(db.create("Thing", f"made {step}", world=one, resolve=False).ref)
+        elif chance < 0.85:
+            db.link(one, "same_as", other)
+        elif waiting := db.proposals():
+            decided = source.choice(waiting).ref
+            source.choice([db.accept, db.reject])(decided)
+            if source.random() < 0.5 and db.view().proposal(decided).status == "accepted":
+                db.undo(decided)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_edges_by_their_home_and_proposals_by_their_sides_are_those_of_the_whole_store(number: int, seed: int) -> None:
+    source = random.Random(f"{seed} {number}")
+    with new_store() as db:
+        lived(db, source)
+        with db._env.read() as txn:
+            tables = Tables(txn)
+            every = [
+                (EdgePlace._make(EDGE_KEY.unpack(key)), EdgeRow._make(EDGE.unpack(value)))
+                for key, value in tables.out.scan(b"")
+            ]
+            assert len(list(tables.retracted.scan(b""))) > 3
+            count = tables.progress().next_node
+            for home in range(count):
+                assert sorted(edges_at_home(tables, home)) == sorted(each for each in every if each[1].home == home)
+            proposals = dict(tables.all_proposals())
+            assert len(proposals) > 5
+            order = [found.proposal for found in sorted(tables.staged())]
+            assert order == [ref for ref in staged_in_log(db) if ref in proposals] and len(order) == len(proposals)
+            for some in ([], [0], *(sorted(source.sample(range(count), count // 2)) for _ in range(20)), range(count)):
+                inside = {ref for ref, row in proposals.items() if row.source in some and row.target in some}
+                assert {found.proposal for found in tables.staged(some)} == inside
+                latest = {sides(tables, ref): ref for ref in order if ref in inside}
+                assert {(one, other): ref for one, other, ref in latest_among(tables, some)} == latest
+                assert all(latest_about(tables, *pair[::-1]) == ref for pair, ref in latest.items())
+
+
+def sides(tables: Tables, proposal: bytes) -> tuple[int, int]:
+    """The pair that a proposal is about, the lower node first."""
+    row = tables.proposal(proposal)
+    assert row is not None
+    return min(row.source, row.target), max(row.source, row.target)
+
+
+def staged_in_log(db: Database) -> list[bytes]:
+    return [bytes.fromhex(entry.refs[0]) for entry in db.log() if entry.event == ev.Proposed.__struct_config__.tag]
+
+
+@pytest.mark.parametrize("change", ["edges", "out", "home"])
+def test_an_interior_that_names_what_the_tables_do_not_have_is_damage(change: str) -> None:
+    with new_store() as db:
+        one, other = worlds(db, 2)
+        edge = bytes.fromhex(str(db.link(one, "refers_to", other).ref))
+        # The rows are changed in a transaction that writes nothing.
+        with db._env.read() as txn:
+            tables = Tables(txn)
+            place = tables.place_of(edge)
+            assert place is not None
+            if change == "edges":
+                tables.edges.put(edge, None)
+            elif change == "out":
+                tables.out.put(EDGE_KEY.pack(*place), None)
+            else:
+                tables.put_edge(place, tables.edge(place)._replace(home=place.source))
+            with pytest.raises(DamagedStore):
+                list(edges_at_home(tables, ROOT_NODE))

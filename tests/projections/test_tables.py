@@ -1,0 +1,257 @@
+"""Tables: the overlay against a sorted dictionary, and rows that come back as they were packed."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import lmdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.query.reads.test_isolation_vectors import LetterCounts
+from tests.support.model.ontology import Tagged
+from tests.support.model.stores import new_store, worlds
+from worlddb import Thresholds
+from worlddb.log.model.times import ALWAYS, FOREVER
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
+from worlddb.projections.tables.storage import schema
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.projections.tables.storage.scan import among
+from worlddb.projections.tables.storage.write_buffer import Table
+
+MAX_LMDB_KEY_BYTES = 511
+GROUP = 2
+FIRST = b"\x60"
+
+keys = st.builds(
+    bytes.__add__, st.sampled_from([b"aa", b"ab", b"b\xff", b"\xff\xff"]), st.binary(max_size=2).map(lambda b: b[:2])
+)
+values = st.binary(min_size=1, max_size=3)
+prefixes = st.sampled_from([b"", b"a", b"aa", b"ab", b"b\xff", b"\xff", b"\xff\xff", b"aa\x00"])
+puts = st.tuples(st.just("put"), keys, st.none() | values)
+steps = st.lists(
+    st.one_of(
+        puts,
+        puts,
+        puts,
+        st.tuples(st.just("flush"), st.none(), st.none()),
+        st.tuples(st.just("commit"), st.none(), st.none()),
+        st.tuples(st.just("clear"), st.none(), st.none()),
+    ),
+    max_size=25,
+)
+
+
+@contextmanager
+def environment() -> Iterator[lmdb.Environment]:
+    """An LMDB file whose neighbouring tables are not empty, so that a scan that runs over is seen."""
+    with (
+        tempfile.TemporaryDirectory(prefix="worlddb-test-") as folder,
+        lmdb.open(folder, map_size=1 << 22, sync=False) as env,
+    ):
+        with env.begin(write=True) as txn:
+            txn.put(b"\x5f\xff\xff", b"before")
+            txn.put(b"\x61", b"after")
+        yield env
+
+
+def scanned(
+    entries: dict[bytes, bytes], prefix: bytes, start: bytes | None, reverse: bool
+) -> list[tuple[bytes, bytes]]:
+    found = [
+        (key, value)
+        for key, value in entries.items()
+        if key.startswith(prefix) and (start is None or (key <= start if reverse else key >= start))
+    ]
+    return sorted(found, reverse=reverse)
+
+
+@given(steps=steps, grouped=st.booleans(), prefix=prefixes, start=st.none() | keys, rest=st.binary(max_size=1))
+def test_a_table_reads_as_a_sorted_dictionary_would_whatever_is_in_memory_and_what_on_disk(
+    steps: list[tuple[str, Any, Any]], grouped: bool, prefix: bytes, start: bytes | None, rest: bytes
+) -> None:
+    # A start lies in the prefix: where else would a scan of the prefix begin?
+    start = None if start is None else prefix + rest
+    entries: dict[bytes, bytes] = {}
+    with environment() as env:
+        txn = env.begin(write=True)
+        table = Table(txn, FIRST, GROUP if grouped else 0)
+        for what, key, value in steps:
+            if what == "put":
+                table.put(key, value)
+                entries.pop(key, None) if value is None else entries.update({key: value})
+            elif what == "clear":
+                table.clear()
+                entries.clear()
+            else:
+                table.flush()
+                if what == "commit":
+                    txn.commit()
+                    txn = env.begin(write=True)
+                    table = Table(txn, FIRST, GROUP if grouped else 0)
+            for reverse in (False, True):
+                assert list(table.scan(prefix, start, reverse=reverse)) == scanned(entries, prefix, start, reverse)
+                assert list(table.scan(b"", reverse=reverse)) == scanned(entries, b"", None, reverse)
+            if start is not None:
+                assert table.last(prefix, start) == next(iter(scanned(entries, prefix, start, True)), None)
+            assert all(table.get(known) == found for known, found in entries.items())
+            assert key is None or table.get(key) == entries.get(key)
+        txn.abort()
+        with env.begin() as reading:
+            assert (reading.get(b"\x5f\xff\xff"), reading.get(b"\x61")) == (b"before", b"after")
+
+
+@given(before=st.dictionaries(keys, values, max_size=8), pairs=st.dictionaries(keys, values, max_size=8))
+def test_many_new_pairs_at_once_are_the_same_as_one_after_the_other(
+    before: dict[bytes, bytes], pairs: dict[bytes, bytes]
+) -> None:
+    with environment() as env, env.begin(write=True) as txn:
+        table = Table(txn, FIRST, GROUP)
+        for key, value in before.items():
+            table.put(key, value)
+        table.flush()
+        table.put_new(list(pairs), pairs.values())
+        assert dict(table.scan(b"")) == before | pairs
+        for prefix in (b"aa", b"ab", b"b\xff"):
+            assert list(table.scan(prefix)) == scanned(before | pairs, prefix, None, False)
+        table.flush()
+        assert dict(table.scan(b"")) == before | pairs
+
+
+nodes = st.lists(st.integers(0, 12), unique=True).map(sorted)
+
+
+@given(stored=st.sets(st.tuples(st.sampled_from([b"aa", b"ab"]), st.integers(0, 12), st.integers(0, 2))), asked=nodes)
+def test_the_rows_of_some_worlds_are_those_of_all_without_the_others(
+    stored: set[tuple[bytes, int, int]], asked: list[int]
+) -> None:
+    with environment() as env, env.begin(write=True) as txn:
+        table = Table(txn, FIRST, GROUP)
+        for number, (prefix, node, more) in enumerate(sorted(stored)):
+            table.put(prefix + schema.U64.pack(node) + bytes([more]), b"v")
+            if number % 3 == 0:
+                table.flush()
+        expected = sorted(
+            (prefix + schema.U64.pack(node) + bytes([more]), b"v")
+            for prefix, node, more in stored
+            if prefix == b"aa" and node in asked
+        )
+        assert list(among(table, b"aa", asked)) == expected
+
+
+u16, u32, u64 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
+i32, i64 = st.integers(-(2**31), 2**31 - 1), st.integers(ALWAYS, FOREVER)
+
+
+def raw(size: int) -> st.SearchStrategy[bytes]:
+    return st.binary(min_size=size, max_size=size)
+
+
+ROWS: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
+    (schema.NODE, schema.NodeRow, st.tuples(raw(16), u64, i64, u32, u32, u64, raw(32))),
+    (schema.VERSION, schema.VersionRow, st.tuples(raw(32), u64, i64, i64, u64, i32, i32, raw(16), raw(8))),
+    (schema.EDGE, schema.EdgeRow, st.tuples(raw(32), u64, u64, u32, u32, u64, u64, i64, i64, u64, i32, u16)),
+    (schema.EDGE_PLACE, schema.EdgePlace, st.tuples(u64, u16, u64)),
+    (schema.ALIAS, schema.AliasRow, st.tuples(raw(16), u64, u64, i32, u32)),
+    (schema.PROGRESS, schema.Progress, st.tuples(u64, u64, u64, u16)),
+    (
+        schema.PROPOSAL,
+        schema.ProposalRow,
+        st.tuples(
+            *(u64, u64, u32, u32, u64, u64, i64, i32, raw(16), u16, st.integers(0, 3), u64),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("packing", "row", "drawn"), ROWS, ids=[row.__name__ for _, row, _ in ROWS])
+def test_a_row_comes_back_as_it_was_packed(packing: Any, row: Any, drawn: st.SearchStrategy[Any]) -> None:
+    @given(fields=drawn)
+    def comes_back(fields: tuple[Any, ...]) -> None:
+        stored = packing.pack(*row._make(fields))
+        assert len(stored) == packing.size
+        assert row._make(packing.unpack(stored)) == fields
+
+    comes_back()
+
+
+def test_tables_keep_their_first_bytes_and_their_names_and_every_key_fits() -> None:
+    assert (schema.TABLES[0], schema.TABLES[18], schema.FIRST_TABLE_BYTE) == ("progress", "keys", 0x40)
+    assert schema.TABLES[19:21] == ("bookmarks", "log_tree")
+    assert schema.TABLES[21:23] == ("erasures", "forbidden")
+    assert schema.TABLES[23:26] == ("registrations", "spaces", "vectors")
+    assert schema.TABLES[26:31] == ("forms", "blocks", "tunings", "space_changes", "holders")
+    assert schema.TABLES[31:] == ("retracted",)
+    assert set(schema.PREFIX_BYTES) <= set(schema.TABLES)
+    with new_store() as db:
+        one, other = worlds(db, 2)
+        db.alias(one, "x" * 16_000)
+        db.link(one, "implies", other, key="k" * 4_000, properties={"p": 1})
+        db.unlink(db.link(one, "refers_to", other))
+        db.accept(db.link(one, "same_as", other))
+        db.retire(other, idempotency_key="i" * 4_000)
+        db.bookmark("b" * 16_000)
+        db.register(Tagged("t" * 256, 1))
+        db.link(one, "t" * 256, other)
+        db.erase(db.create("Thing", "brief"), reason="r", forbid=True)
+        db.create("Fact", "with a text", content="to embed")
+        db.embed()
+        db.tune(Thresholds(), type="t" * 256)
+        db.reembed(LetterCounts())
+        db.drop_space("default")
+        with db._env.read() as txn:
+            sizes = {name: [len(key) for key, _ in table.scan(b"")] for name, table in Tables(txn).by_name().items()}
+    assert {name for name, found in sizes.items() if not found} == set()
+    named = [max(sizes.pop(name)) for name in ("edge_types", "registrations", "tunings")]
+    assert max(named) == 2 + 256 + 8 + 8 < MAX_LMDB_KEY_BYTES
+    assert max(max(found) for found in sizes.values()) < 64
+
+
+def test_edge_types_have_the_codes_of_the_format_and_custom_ones_get_the_next() -> None:
+    assert sorted(schema.EDGE_TYPE_CODES.values()) == list(range(1, 12))
+    assert (schema.EDGE_TYPE_CODES["contains"], schema.EDGE_TYPE_CODES["precedes"]) == (1, 11)
+    with environment() as env, env.begin(write=True) as txn:
+        tables = Tables(txn)
+        assert tables.type_code("admires") is None
+        given_codes = [tables.give_type_code(name) for name in ("admires", "fears", "admires", "implies")]
+        assert given_codes == [256, 257, 256, schema.EDGE_TYPE_CODES["implies"]]
+        assert [tables.type_name(code) for code in (256, 257, 1)] == ["admires", "fears", "contains"]
+
+
+@given(name=st.text(max_size=12))
+def test_names_are_compared_without_case_spacing_and_compatibility_forms(name: str) -> None:
+    plain = normalised(name)
+    assert normalised(plain) == plain
+    assert normalised(f"  {name}\t") == plain
+    assert name_digest(name) == name_digest(plain)
+    assert (name_digest(name) == NO_NAME) == (plain == "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("Ada", "ADA"), ("Straße", "STRASSE"), ("Ａｄａ", "ada"), ("Å", "å"), ("Å", "A\u030a"), ("a  b", "A\u3000B")),
+        *(("ﬁsh", "FISH"), ("Σίσυφος", "ΣΊΣΥΦΟΣ"), ("ｶﾞ", "ガ")),
+    ],
+)
+def test_these_are_one_name(one: str, other: str) -> None:
+    assert normalised(one) == normalised(other)
+
+
+def test_types_are_compared_exactly() -> None:
+    assert type_digest("Person") != type_digest("person") != type_digest("person ")
+    assert name_digest("type") != type_digest("type")
+
+
+def test_every_python_makes_the_same_of_every_letter():
+    """Each has a Unicode of its own. The digest is Python 3.11's, from before letters of later ones were left alone."""
+    found = hashlib.sha256()
+    for first in range(0, 0x110000, 256):
+        letters = (chr(code) for code in range(first, first + 256) if not 0xD800 <= code < 0xE000)
+        found.update(normalised(" ".join(f"A{letter}\u0307\u0323" for letter in letters)).encode())
+    assert found.hexdigest() == "cd0f3c91b5dd09f763ab112df9083ba517b258810342694112e478d7adbb86d3"

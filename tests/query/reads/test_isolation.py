@@ -1,0 +1,261 @@
+"""Law 7: a query inside a world returns nothing from outside, and a confined view does not say that there is more.
+
+Each structure is checked through every read path of every confined view, against the model without what lies outside.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.support.isolation.inside import scoped, views
+from tests.support.isolation.structures import Structure, containers_first
+from tests.support.model.stores import new_store, worlds
+from worlddb.projections.tables.reads.asof import Moment, edge_known
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow, ProposalRow
+from worlddb.query.graph_query.traversal import Ground
+from worlddb.query.history import journal
+from worlddb.query.lanes.text_lane import ExactTextLane
+from worlddb.query.reads import store_facts
+from worlddb.query.reads.window import Window
+from worlddb.query.snapshot import containment
+from worlddb.query.snapshot.valid_period import Choice
+from worlddb.query.snapshot.visible import ConfinedTables, Sight, _Seen
+
+PLAIN_STRUCTURES = 100
+PLAIN_VIEWS = 4
+"""Of each structure; the long run looks through all of them."""
+SOAK_STRUCTURES = 2_000
+CANARY_STRUCTURES = 12
+"""Within how many structures a leak has to be found."""
+
+
+def check(folder: Path, seed: int, seen: Counter[str], *, thorough: bool) -> None:
+    """One structure: all confined views, narrower ones inside them, and scopes of one that is not confined."""
+    structure = Structure(folder, seed)
+    try:
+        rng = random.Random(seed)
+        chosen = list(views(structure, containers_first(structure)))
+        for number, found in enumerate(chosen if thorough else rng.sample(chosen, min(PLAIN_VIEWS, len(chosen)))):
+            found.everything(recall=thorough or number == 0, strangers=4 if thorough else 2)
+            seen["views"] += 1
+            seen["hidden worlds"] += len(found.whole.worlds) - len(found.inside)
+            seen["hidden edges"] += len(found.whole.edges) - len(found.state.edges)
+            seen["hidden proposals"] += len(found.whole.proposals) - len(found.state.proposals)
+            seen["edges"] += len(found.state.edges)
+            seen["proposals"] += len(found.state.proposals)
+            seen["events"] += found.shown_events
+            if number % 3 == 0:
+                found.narrowed(rng.choice(sorted(found.inside))).everything(recall=False, strangers=2)
+        scoped(structure)
+    finally:
+        structure.close()
+
+
+def run(folder: Path, seed: int, structures: int, *, thorough: bool) -> Counter[str]:
+    """So many structures; the seed of the one that leaks is told."""
+    seen: Counter[str] = Counter()
+    seeds = random.Random(seed)
+    for _ in range(structures):
+        drawn = seeds.randrange(2**32)
+        store = folder / f"structure-{drawn}"
+        try:
+            check(store, drawn, seen, thorough=thorough)
+        except BaseException as error:
+            error.add_note(f"structure {drawn}: repeat it with check(folder, {drawn}, Counter(), thorough=True)")
+            raise
+        shutil.rmtree(store)
+    return seen
+
+
+def assert_not_trivial(seen: Counter[str], structures: int) -> None:
+    for what in ("views", "hidden worlds", "hidden edges", "edges", "events"):
+        assert seen[what] >= 3 * structures, seen
+    for what in ("hidden proposals", "proposals"):
+        assert seen[what] >= structures // 2, seen
+
+
+def test_nothing_from_outside_is_seen_through_a_confined_view_by_any_read(tmp_path: Path, seed: int) -> None:
+    assert_not_trivial(run(tmp_path, seed, PLAIN_STRUCTURES, thorough=False), PLAIN_STRUCTURES)
+
+
+@pytest.mark.soak
+def test_nothing_is_seen_from_outside_in_two_thousand_structures(
+    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = run(tmp_path, seed, SOAK_STRUCTURES, thorough=True)
+    assert_not_trivial(seen, SOAK_STRUCTURES)
+    with capsys.disabled():
+        print(f"\n{SOAK_STRUCTURES} structures, no leak: {dict(seen)}")
+
+
+def test_a_moment_that_was_named_for_the_whole_store_is_not_seen_from_inside_a_world() -> None:
+    with new_store() as db:
+        (tenant,) = worlds(db, 1)
+        db.bookmark("before the merger with Globex")
+        assert [found.name for found in db.view().bookmarks()] == ["before the merger with Globex"]
+        assert db.view(world=tenant).bookmarks() == []
+        assert "bookmarked" in {entry.event for entry in db.view().log()}
+        assert "bookmarked" not in {entry.event for entry in db.view(world=tenant).log()}
+
+
+def test_an_erasure_is_told_inside_without_where_else_the_text_stood() -> None:
+    with new_store() as db:
+        tenant, other = worlds(db, 2)
+        note = db.create("Note", "note", content="the same words", world=tenant).ref
+        copy = db.create("Note", "copy", content="the same words", world=other).ref
+        db.link(copy, "refers_to", note, why="about the note")
+        db.erase(copy, reason="request 7", everywhere=True)
+        (told,) = [entry for entry in db.view(world=tenant).log() if entry.event == "erased"]
+        assert told.refs == (note,)
+        assert (told.data["blobs"], told.data["everywhere"]) == ([], False)
+        seen = db.view(world=tenant).get(note)
+        assert seen is not None and seen.erased and seen.content == ""
+        assert db.view(world=tenant).recall("same words").hits == ()
+
+
+def test_a_view_confined_to_the_root_is_not_confined() -> None:
+    with new_store() as db:
+        (made,) = worlds(db, 1)
+        root = db.view().containers(made)[0]
+        assert db.view(world=root).world is None
+        assert db.view(world=root).find() == db.view().find()
+
+
+def test_a_view_says_what_it_is_confined_to_and_keeps_its_moment_when_it_is_narrowed() -> None:
+    with new_store() as db:
+        (outer,) = worlds(db, 1)
+        inner = db.create("Topic", "inner", world=outer).ref
+        db.create("Topic", "later", world=inner)
+        view = db.view(seq=3, world=outer)
+        narrowed = view.confined(inner)
+        assert (narrowed.seq, narrowed.valid, narrowed.ingested) == (view.seq, view.valid, view.ingested)
+        assert narrowed.world == inner and str(narrowed).endswith(f"inside {inner[:12]}")
+        assert list(narrowed.children()) == []
+        with pytest.raises(worlddb.UnknownReference):
+            narrowed.confined(outer)
+
+
+LOOKED_THROUGH = {
+    *("blame", "bookmarks", "children", "confined", "conflicts", "containers", "counts", "edge", "edge_types", "edges"),
+    *(
+        "equivalence_class",
+        "export_identity",
+        "find",
+        "get",
+        "hash",
+        "history",
+        "log",
+        "proposal",
+        "proposals",
+        "composed",
+        "query",
+        "recall",
+        "reference_of",
+        "run",
+        "timeline",
+        "tunings",
+    ),
+}
+"""Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
+
+``edge_types`` is asked in ``tests/reconciler/edge_types/test_registration_confined.py``, ``tunings`` in ``tests/reconciler/entity_resolution/test_tuning.py``."""
+
+
+def test_every_read_of_a_view_is_looked_through() -> None:
+    assert {name for name in dir(worlddb.View) if callable(getattr(worlddb.View, name)) and name[0] != "_"} == (
+        LOOKED_THROUGH
+    )
+
+
+# -- the canary: what leaks on purpose is caught
+
+
+def _home_is_ignored(self: ConfinedTables, place: EdgePlace, row: EdgeRow) -> bool:
+    return self._sees(place.source) and self._sees(row.target)
+
+
+def _target_is_ignored(self: ConfinedTables, place: EdgePlace, row: EdgeRow) -> bool:
+    return self._sees(place.source) and self._sees(row.home)
+
+
+def _source_is_ignored(self: ConfinedTables, place: EdgePlace, row: EdgeRow) -> bool:
+    return self._sees(row.target) and self._sees(row.home)
+
+
+def _one_side_will_do(self: ConfinedTables, row: ProposalRow) -> bool:
+    return self._sees(row.source) or self._sees(row.target)
+
+
+def _prefixes_are_shared(self: _Seen, prefix: bytes) -> Any:
+    return self._table.scan(prefix)
+
+
+def _names_are_shared(self: ConfinedTables, digest: bytes, *, nodes: Any = None) -> Any:
+    return self._tables.named(digest)
+
+
+def _proposals_are_shared(self: ConfinedTables, nodes: Any = None) -> Any:
+    return self._tables.staged()
+
+
+def _statistics_are_shared(self: Window, snapshot: Sight, choice: Choice) -> ExactTextLane:
+    return ExactTextLane(Sight(snapshot._snapshot, self.place._replace(top=ROOT_NODE)), choice)
+
+
+def _events_are_shared(tables: Any, events: Any) -> Any:
+    return [event for event in events if journal.named_by(event)]
+
+
+def _everybody_is_counted(snapshot: Sight) -> dict[str, int]:
+    return store_facts.counts(snapshot._snapshot)
+
+
+def _unlinked_still_contains(tables: Any, node: int, moment: Moment) -> list[int]:
+    return [place.source for place, row in tables.incoming(node, CONTAINS_CODE) if row.seq <= moment.seq]
+
+
+def _closed_still_contains(tables: Any, node: int, moment: Moment) -> list[int]:
+    return [place.source for place, row in tables.incoming(node, CONTAINS_CODE) if edge_known(row, moment.seq)]
+
+
+def _every_edge_crosses(self: Ground, place: EdgePlace, row: EdgeRow) -> bool:
+    return True
+
+
+def _only_the_moment_counts(self: Window, moment: Moment) -> Window:
+    return Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec)
+
+
+LEAKS: dict[str, tuple[Any, str, Any]] = {
+    "an edge from a home outside": (ConfinedTables, "_shows", _home_is_ignored),
+    "an edge to a world outside": (ConfinedTables, "_shows", _target_is_ignored),
+    "an edge from a world outside": (ConfinedTables, "_shows", _source_is_ignored),
+    "a proposal about a world outside": (ConfinedTables, "_joins", _one_side_will_do),
+    "that others have proposals": (ConfinedTables, "staged", _proposals_are_shared),
+    "prefixes of ids outside": (_Seen, "scan", _prefixes_are_shared),
+    "names outside": (ConfinedTables, "named", _names_are_shared),
+    "how rare a word is outside": (Window, "exact_lane", _statistics_are_shared),
+    "events outside": (journal, "_shown", _events_are_shared),
+    "how many there are": (store_facts, "counts_at", _everybody_is_counted),
+    "what was moved out": (containment, "containers_at", _unlinked_still_contains),
+    "a step out of a world that no refers_to took": (Ground, "_crosses", _every_edge_crosses),
+    "what was inside at an earlier moment": (Window, "at", _only_the_moment_counts),
+    "what is no longer contained": (containment, "containers_at", _closed_still_contains),
+}
+
+
+@pytest.mark.parametrize("leak", sorted(LEAKS))
+def test_a_view_that_leaks_on_purpose_is_caught(
+    leak: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, leaking = LEAKS[leak]
+    monkeypatch.setattr(owner, name, leaking)
+    with pytest.raises((AssertionError, pytest.fail.Exception, worlddb.WorldDBError)):
+        run(tmp_path, seed, CANARY_STRUCTURES, thorough=True)

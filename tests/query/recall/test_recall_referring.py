@@ -1,0 +1,68 @@
+"""Whom a question names, where more refers to them than tells anything: the latest is proposed where little else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.model.stores import new_store
+from worlddb import Database, Recall, Turn
+from worlddb.query.recall.ranking import MAX_REFERRING
+
+MANY = MAX_REFERRING + 30
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with new_store() as store:
+        turns = [Turn(text=f"remark {number}", speaker="Sarah" if number % 2 else "Omar") for number in range(2 * MANY)]
+        store.ingest(turns, conversation="meeting", at="2025-03-01")
+        yield store
+
+
+def said(found: Recall) -> list[int]:
+    return sorted(int(hit.content.rpartition(" ")[2]) for hit in found.hits)
+
+
+def test_the_latest_that_refers_to_somebody_is_found_by_the_name_alone(db: Database) -> None:
+    for exact in (False, True):
+        found = db.view().recall("Sarah", lanes=["entity"], k=5, exact=exact)
+        assert said(found) == [number for number in range(2 * MANY) if number % 2][-5:]
+        assert all("entity" in hit.lanes for hit in found.hits)
+    both = db.view().recall("Sarah and Omar", lanes=["entity"], k=6)
+    assert said(both) == list(range(2 * MANY))[-6:]
+
+
+def test_an_alias_that_no_text_has_finds_the_latest_beside_what_words_find(db: Database) -> None:
+    (sarah,) = db.view().find(name="Sarah")
+    db.alias(sarah, "Quartermaster")
+    assert db.view().recall("Quartermaster", lanes=["text"]).hits == ()
+    found = db.view().recall("Quartermaster", lanes=["text", "entity"], k=3)
+    assert said(found) == [number for number in range(2 * MANY) if number % 2][-3:]
+
+
+def test_a_past_view_and_a_confined_one_have_the_latest_of_theirs(db: Database, tmp_path: Path) -> None:
+    then = db.head().seq
+    before = said(db.view().recall("Sarah", lanes=["entity"], k=4, exact=True))
+    (sarah,) = db.view().find(name="Sarah")
+    elsewhere = db.create("Topic", "Elsewhere").ref
+    for number in range(900, 903):
+        note = db.create("Note", "", content=f"note {number}", world=elsewhere)
+        db.link(note, "refers_to", sarah.ref)
+    assert said(db.view().recall("Sarah", lanes=["entity"], k=4))[-3:] == [900, 901, 902]
+    assert said(db.view(seq=then).recall("Sarah", lanes=["entity"], k=4, exact=True)) == before
+    (meeting,) = db.view().find(type="Conversation")
+    for view in (db.view(world=meeting.ref), db.view()):
+        assert said(view.recall("Sarah", lanes=["entity"], k=4, world=meeting.ref)) == before
+    db.replay(tmp_path / "then", seq=then)
+    with worlddb.open(tmp_path / "then") as replayed:
+        assert said(replayed.view().recall("Sarah", lanes=["entity"], k=4, exact=True)) == before
+
+
+def test_where_the_other_lanes_propose_enough_nothing_is_added(db: Database) -> None:
+    db.embed()
+    found = db.view().recall("What did Sarah remark?", k=10)
+    assert len(found.hits) == 10 and all({"text", "vector"} & hit.lanes.keys() for hit in found.hits)

@@ -1,0 +1,190 @@
+"""Times that a question names: which are understood, from when it is asked, and which are only recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from tests.support.running import Here
+from worlddb import Database, ManualClock
+from worlddb.query.question.question_dates import Span, nearness, spans, times
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", clock=ManualClock(worlddb.parse_time("2024-06-01T12:00:00Z"))) as opened:
+        opened.create("Fact", "dog", content="My dog Rex is ill since the weekend", valid_from="2024-03-02")
+        opened.create("Fact", "bank", content="Interest rates are rising again", valid_from="2024-04-02")
+        opened.embed()
+        yield opened
+
+
+DAY = 86_400_000_000
+ASKED_AT = worlddb.parse_time("2023-05-30T22:36:00Z")
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("What did I do yesterday?", "2023-05-29", "2023-05-30"),
+        ("What did I buy two weeks ago?", "2023-05-13", "2023-05-20"),
+        ("Which film did I see last month?", "2023-04-01", "2023-05-01"),
+        ("What happened in March?", "2023-03-01", "2023-04-01"),
+        ("What happened in July?", "2022-07-01", "2022-08-01"),
+        ("Where was I on May 3rd, 2021?", "2021-05-03", "2021-05-04"),
+        ("Where was I on 3 may?", "2023-05-03", "2023-05-04"),
+        ("Where was I on march 3?", "2023-03-03", "2023-03-04"),
+        ("Where was I 3rd may?", "2023-05-03", "2023-05-04"),
+        ("Who called last Friday?", "2023-05-26", "2023-05-27"),
+        ("What did I do last week?", "2023-05-22", "2023-05-29"),
+        ("What did I do last year?", "2022-01-01", "2023-01-01"),
+        ("What did we decide last quarter?", "2023-01-01", "2023-04-01"),
+        ("What did we ship in Q3 2022?", "2022-07-01", "2022-10-01"),
+        ("Where was I in March of last year?", "2022-03-01", "2022-04-01"),
+        ("Where was I in March of 2021?", "2021-03-01", "2021-04-01"),
+        ("Who came last night?", "2023-05-29", "2023-05-30"),
+        ("Who came the day before yesterday?", "2023-05-28", "2023-05-29"),
+        ("What did Maria share on 16 June, 2022?", "2022-06-16", "2022-06-17"),
+        ("What did I buy three weeks and two days ago?", "2023-05-07", "2023-05-08"),
+        ("What did I buy half a year ago?", "2022-08-31", "2023-02-27"),
+        ("What did I buy a year and a half ago?", "2021-08-31", "2022-02-27"),
+        ("What did I buy two and a half years ago?", "2020-08-30", "2021-02-26"),
+        ("What did I buy twenty days ago?", "2023-05-10", "2023-05-11"),
+        ("What did I buy a fortnight ago?", "2023-05-13", "2023-05-20"),
+        ("What did I ride from July to October?", "2022-07-01", "2022-11-01"),
+        ("What did I ride from November to February?", "2022-11-01", "2023-03-01"),
+        ("What did I ride between March and May 2021?", "2021-03-01", "2021-06-01"),
+        ("What did I ride between November 2020 and February?", "2020-11-01", "2021-03-01"),
+        ("Where was I from 3 May to 10 May?", "2023-05-03", "2023-05-11"),
+        ("Where was I between 2022-05-03 and 2022-06-01?", "2022-05-03", "2022-06-02"),
+        ("What happened since January?", "2023-01-01", "2023-05-30"),
+        ("What happened since 2021?", "2021-01-01", "2023-05-30"),
+        ("What happened since last week?", "2023-05-22", "2023-05-30"),
+        ("What happened since 3 May?", "2023-05-03", "2023-05-30"),
+    ],
+)
+def test_a_time_in_words_is_understood_from_when_it_is_said(question: str, first: str, last: str) -> None:
+    (found,) = spans(question, ASKED_AT)
+    assert abs(found.start - worlddb.parse_time(first)) <= DAY
+    assert abs(found.end - worlddb.parse_time(last)) <= DAY
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "first", "last"),
+    [
+        ("What held last spring?", "2023-05-30", "2022-03-01", "2022-06-01"),
+        ("What held last spring?", "2023-06-01", "2023-03-01", "2023-06-01"),
+        ("What held this spring?", "2023-05-30", "2023-03-01", "2023-06-01"),
+        ("What held in spring?", "2023-05-30", "2023-03-01", "2023-06-01"),
+        ("What held in the spring?", "2023-02-28", "2022-03-01", "2022-06-01"),
+        ("Where were we in summer 2021?", "2023-05-30", "2021-06-01", "2021-09-01"),
+        ("Where were we in the early fall of 2021?", "2023-05-30", "2021-09-01", "2021-12-01"),
+        ("What did I plant in autumn of last year?", "2023-05-30", "2022-09-01", "2022-12-01"),
+        ("What flooded this winter?", "2023-01-30", "2022-12-01", "2023-03-01"),
+        ("What flooded this winter?", "2023-12-20", "2023-12-01", "2024-03-01"),
+        ("What flooded last winter?", "2023-12-20", "2022-12-01", "2023-03-01"),
+        ("What flooded in the winter of 2021?", "2023-12-20", "2021-12-01", "2022-03-01"),
+    ],
+)
+def test_a_season_is_three_months_of_the_north(question: str, asked: str, first: str, last: str) -> None:
+    found = times(question, worlddb.parse_time(asked))
+    assert found == ((Span(worlddb.parse_time(first), worlddb.parse_time(last)),), ())
+
+
+@pytest.mark.parametrize(
+    ("question", "unread"),
+    [
+        ("What did I do the week after Easter?", ("the week after Easter",)),
+        ("What did I do two days before my birthday?", ("two days before my birthday",)),
+        ("Who came at Christmas and on Halloween?", ("at Christmas", "on Halloween")),
+        ("What did I do recently, and quite a while ago?", ("recently", "quite a while ago")),
+        ("What did I paint forty years ago?", ("forty years ago",)),
+        ("Where was I on February 31st?", ("February 31st",)),
+        ("What is planned for next week, and tomorrow?", ("next week", "tomorrow")),
+        ("What did he say in the nineties?", ("in the nineties",)),
+        ("recently " * 9, ("recently",)),
+        ("How many days before the trip did I pack, and how long ago?", ()),
+        ("How many weeks ago did I begin?", ()),
+        ("What did I do the day after yesterday?", ()),
+        ("I bought a Christmas tree and a spring roll, and a week of rest", ()),
+    ],
+)
+def test_words_that_name_a_time_without_being_understood_are_told(question: str, unread: tuple[str, ...]) -> None:
+    assert times(question, ASKED_AT).unread == unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ago ",
+        "the day before the ",
+        "in march of 2022 ",
+        "last spring ",
+        "a",
+        "next ",
+        "the week after Easter ",
+        "’s",
+        "'",
+    ],
+)
+def test_a_question_of_any_length_is_read_in_time_in_proportion_to_it(text: str) -> None:
+    started = process_time()
+    times(text * (100_000 // len(text)), ASKED_AT)
+    assert process_time() - started < 5
+
+
+def test_an_answer_says_which_times_counted_and_which_did_not(db: Database) -> None:
+    view = db.view()
+    found = view.recall("What happened last spring?", asked="2024-12-01")
+    assert found.times == (worlddb.Valid(worlddb.parse_time("2024-03-01"), worlddb.parse_time("2024-06-01")),)
+    assert (found.unread, found.note) == ((), "")
+    assert all(hit.scores["when"] == pytest.approx(0.2) for hit in found)
+    vague = view.recall("What happened the week after Easter, or last spring?", asked="2024-12-01")
+    assert (len(vague.times), vague.unread) == (1, ("the week after Easter",))
+    assert 'not understood as a time, and not counted: "the week after Easter"' in vague.note
+    uncounted: list[dict[str, Any]] = [{"lanes": ["text"]}, {"lanes": ["vector"]}, {"fusion": "rrf"}]
+    for options in uncounted:
+        alone = view.recall("What happened to my dog last spring?", asked="2024-12-01", **options)
+        assert alone.times == () and "the time that the question names was not counted" in alone.note
+    assert view.recall("What happened to my dog?", lanes=["text"]).note == ""
+
+
+@pytest.mark.parametrize("question", ["Who is Sarah?", "in a while", "on February 31st", "last", "0 days", ""])
+def test_no_time_in_words_is_no_time(question: str) -> None:
+    assert spans(question, ASKED_AT) == ()
+
+
+@given(st.text(max_size=200), st.integers(-(2**55), 2**55))
+def test_whatever_is_asked_whenever_names_times_or_none(question: str, asked: int) -> None:
+    for span in spans(f"{question} 999 years ago, last month, on june 31", asked):
+        assert span.start <= span.end
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**9), st.integers(-(10**10), 10**10))
+def test_nearness_is_one_inside_and_falls_outside(start: int, length: int, at: int) -> None:
+    named = (Span(start, start + length),)
+    assert 0 <= nearness(named, at) <= 1
+    assert nearness(named, start) == 1
+    assert nearness(named, start - 10**12) < nearness(named, start - 10**11) < 1
+    assert nearness((), at) == 0
+
+
+def test_the_command_line_takes_when_a_question_is_asked_and_shows_what_it_is_ranked_by(
+    db: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Here(capsys, db.path)
+    told = run.json("recall", "Who was ill in March?", "--asked", "2024-04-02")
+    assert [span["from"][:7] for span in told["times"]] == ["2024-03"]
+    earlier = run.json("recall", "Who was ill in March?", "--asked", "2024-02-02")
+    assert [span["from"][:7] for span in earlier["times"]] == ["2023-03"]
+    shown = run("recall", "Who was ill in March?", "--asked", "2024-04-02", "--explain").out
+    assert "evidence" in shown and "when +0.200" in shown and "times in the question: 2024-03-01" in shown
+    refused = run("recall", "Who was ill in March?", "--asked", "yesterday")
+    assert refused.error == "invalid_time"

@@ -1,0 +1,303 @@
+"""A bundle checks itself: whatever is changed, cut off, forged or left out, it is refused, and the frame is named."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+import zstandard
+
+import worlddb
+from tests.house.test_docs import text_of
+from tests.house.test_docs_facts import quoted, rows, section
+from tests.support.bundling import Told, frames_of, tiny_bundle, told_store, written
+from worlddb import InputError, InvalidBundle, NewerFormat, WorldDBError
+from worlddb.log.model import bundle as fr
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Body, Secret
+from worlddb.log.model.bundle_values import identity_of
+from worlddb.log.model.hashing import blob_id
+from worlddb.log.store import bundle_file
+from worlddb.log.store.bundle_contents import Bundle, CheckedFrames
+from worlddb.log.store.bundle_file import BundleReader
+
+Frames = list[fr.AnyFrame]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
+    folder = tmp_path_factory.mktemp("bundle")
+    told = told_store(folder / "store")
+    with worlddb.open(folder / "store") as db:
+        db.export(told.team, folder / "team.bundle")
+        db.export(told.team, folder / "bare.bundle", proof=False)
+    return folder, told
+
+
+@pytest.fixture
+def frames(made: tuple[Path, Told]) -> Frames:
+    """Without a proof, so that the other checks are alone; ``test_bundle_proof.py`` has those of the proof."""
+    return frames_of(made[0] / "bare.bundle")
+
+
+def refused(path: Path) -> InvalidBundle:
+    with pytest.raises(InvalidBundle) as caught:
+        worlddb.check_bundle(path)
+    assert caught.value.remedy
+    return caught.value
+
+
+def checked(whole: bytes) -> Bundle:
+    """As ``check_bundle``, without a file."""
+    return CheckedFrames(BundleReader(io.BytesIO(whole), "in memory")).bundle()
+
+
+def test_a_bundle_states_what_it_holds_and_is_the_same_bytes_every_time(made, tmp_path):
+    folder, told = made
+    with worlddb.open(folder / "store") as db:
+        stated = worlddb.check_bundle(folder / "team.bundle")
+        assert (stated.world, stated.world_hash) == (told.team, db.view().hash(told.team))
+        assert (stated.store_id, stated.seq) == (db.head().store_id, db.head().seq)
+        assert stated.worlds == 1 + len(db.view().find(world=told.team, include_superseded=True))
+        assert stated.size == (folder / "team.bundle").stat().st_size
+        assert db.export(told.team, tmp_path / "again.bundle") == stated
+        assert (tmp_path / "again.bundle").read_bytes() == (folder / "team.bundle").read_bytes()
+        packed = db.export(told.team, tmp_path / "packed.zst")
+    assert packed == stated == worlddb.check_bundle(tmp_path / "packed.zst")
+    assert (tmp_path / "packed.zst").stat().st_size < stated.size
+
+
+def test_every_earlier_moment_can_be_exported_and_has_the_hash_of_then(made, tmp_path):
+    folder, told = made
+    with worlddb.open(folder / "store") as db:
+        for seq in range(1, db.head().seq):
+            assert db.export(None, tmp_path / f"{seq}.bundle", seq=seq).world_hash == db.view(seq=seq).hash()
+        for seq in range(10, db.head().seq):
+            assert db.export(told.inner, tmp_path / f"inner-{seq}", seq=seq).world_hash == db.view(seq=seq).hash(
+                told.inner
+            )
+
+
+def test_a_file_that_is_there_is_not_overwritten_unless_that_was_asked_for(made, tmp_path):
+    folder, told = made
+    there = tmp_path / "there"
+    there.write_text("precious")
+    with worlddb.open(folder / "store") as db:
+        with pytest.raises(InputError, match="exists already"):
+            db.export(told.inner, there)
+        assert there.read_text() == "precious"
+        db.export(told.inner, there, overwrite=True)
+        with pytest.raises(WorldDBError):
+            db.export(told.inner, tmp_path / "no" / "such" / "folder")
+    assert worlddb.check_bundle(there).world == told.inner
+    assert [entry.name for entry in tmp_path.iterdir()] == ["there"]
+
+
+def test_every_changed_byte_is_refused(tmp_path):
+    whole = tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
+    draw = random.Random(1)
+    for at in range(len(whole)):
+        forged = bytearray(whole)
+        forged[at] ^= draw.randrange(1, 256)
+        with pytest.raises((InvalidBundle, NewerFormat)):
+            checked(bytes(forged))
+
+
+def test_a_compressed_bundle_that_is_cut_anywhere_is_told_as_cut_short(tmp_path):
+    whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
+    cut = tmp_path / "cut.zst"
+    for length in (9, 20, len(whole) // 2, len(whole) - 10):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(InvalidBundle, match="cut short"):
+            worlddb.check_bundle(cut)
+
+
+def test_a_changed_byte_of_a_compressed_bundle_is_refused_or_changes_nothing_that_was_compressed(tmp_path):
+    whole = tiny_bundle(tmp_path, "tiny.zst").read_bytes()
+    changed = tmp_path / "changed.zst"
+    stated = worlddb.check_bundle(tmp_path / "tiny.zst")
+    draw = random.Random(2)
+    harmless = 0
+    for at in range(len(whole)):
+        forged = bytearray(whole)
+        forged[at] ^= draw.randrange(1, 256)
+        changed.write_bytes(forged)
+        try:
+            assert worlddb.check_bundle(changed) == stated
+            harmless += 1
+        except (InvalidBundle, NewerFormat):
+            continue
+    assert harmless < 10, "a few bits of the compression's own header are all that may change"
+
+
+def test_a_truncated_bundle_is_refused_at_every_length(tmp_path):
+    whole = tiny_bundle(tmp_path, "tiny.bundle").read_bytes()
+    for length in range(len(whole)):
+        with pytest.raises(InvalidBundle):
+            checked(whole[:length])
+    with pytest.raises(InvalidBundle, match="something follows"):
+        checked(whole + b"\x00")
+    assert checked(whole) == worlddb.check_bundle(tmp_path / "tiny.bundle")
+
+
+def test_a_bundle_is_refused_without_any_of_the_frames_that_its_hashes_cover(made, tmp_path):
+    """An alias, an end, a retraction or an undecided proposal may be left out by a forger: that is what the bundle's
+    own hash is for."""
+    frames = frames_of(made[0] / "bare.bundle")
+    uncovered = (fr.AliasFrame, fr.EndedFrame, fr.RetractedFrame)
+    left_out = 0
+    for at, frame in enumerate(frames):
+        pending = isinstance(frame, fr.ProposalFrame) and [name for name, _, _ in frame.decisions] != ["accepted"]
+        if not pending and not isinstance(frame, uncovered):
+            refused(written(tmp_path / "cut.bundle", frames[:at] + frames[at + 1 :]))
+            left_out += 1
+    assert left_out > 60
+
+
+def replace(frames: Frames, kind: type, change: Callable[..., fr.AnyFrame], which: int = 0) -> Frames:
+    """The frames with the ``which``-th of a kind changed."""
+    at = [number for number, frame in enumerate(frames) if isinstance(frame, kind)][which]
+    return [*frames[:at], change(frames[at]), *frames[at + 1 :]]
+
+
+def with_values(**values: object) -> Callable[..., fr.AnyFrame]:
+    return lambda frame: msgspec.structs.replace(frame, **values)
+
+
+def another_text(frame: fr.BlobFrame) -> fr.BlobFrame:
+    blob = codec.decode_blob(frame.stored, 0)
+    assert isinstance(blob, Body)
+    return fr.BlobFrame(codec.encode(msgspec.structs.replace(blob, content=blob.content + "!")))
+
+
+def undone(frame: fr.ProposalFrame) -> fr.AnyFrame:
+    return msgspec.structs.replace(frame, decisions=[*frame.decisions, *frame.decisions])
+
+
+FORGERIES: dict[str, tuple[type, Callable[..., fr.AnyFrame], str]] = {
+    "another text under the same id": (fr.BlobFrame, another_text, "is missing"),
+    "another world hash at the top": (fr.Heading, with_values(world_hash=bytes(32)), "does not have the hash"),
+    "another world": (fr.Heading, with_values(world=bytes(16)), "does not have the hash"),
+    "a world hash of its own": (fr.WorldFrame, with_values(world_hash=bytes(32)), "states another hash"),
+    "another time of creation": (fr.WorldFrame, with_values(t_create=1), "states another hash"),
+    "an edge of another nonce": (fr.EdgeFrame, with_values(nonce=bytes(16)), "the id of what it says"),
+    "an edge to another version": (fr.EdgeFrame, with_values(target_body=bytes(32)), "which it is not"),
+    "an edge of another ordinal": (fr.EdgeFrame, with_values(target_version=7), "as version 7"),
+    "an edge of another type": (fr.EdgeFrame, with_values(type="implies"), "the id of what it says"),
+    "a proposal of another nonce": (fr.ProposalFrame, with_values(nonce=bytes(16)), "the id of what it says"),
+    "a proposal nobody accepted": (fr.ProposalFrame, with_values(decisions=[]), "nobody accepted"),
+    "a proposal undone twice": (fr.ProposalFrame, undone, "cannot have been"),
+    "a validity that ends too early": (fr.VersionFrame, with_values(valid_to=-(2**62)), "a time is"),
+    "a validity that was reopened": (fr.VersionFrame, with_values(born_to=0, valid_from=0), "later than it was"),
+    "a version without a text": (fr.VersionFrame, with_values(body=bytes(32)), "is missing"),
+    "details as a text": (fr.VersionFrame, lambda f: with_values(details=f.body)(f), "of another kind"),
+    "a commit that is not there": (fr.VersionFrame, with_values(seq=4711), "commit 4711 is missing"),
+    "an alias that is not there": (fr.AliasFrame, with_values(position=9), "no alias 9"),
+    "an outside world with no versions": (fr.OutsideFrame, with_values(versions=[]), "has no version"),
+    "another outside world": (fr.OutsideFrame, with_values(lineage=bytes(16)), "no edge leads there"),
+    "a count of its own": (fr.EndFrame, with_values(worlds=1), "it counts"),
+    "half an id": (fr.WorldFrame, with_values(lineage=b"half"), "has 4 bytes, not 16"),
+    "a list cut short": (fr.RetractedFrame, with_values(edges=b"short"), "cut short"),
+    "an author without a name": (fr.CommitFrame, with_values(author=""), "an author is empty"),
+    "a store's secret": (fr.BlobFrame, lambda f: fr.BlobFrame(codec.encode(Secret(bytes(16), b""))), "neither"),
+    "bytes that are no blob": (fr.BlobFrame, with_values(stored=b"\x93\x01"), "neither a body nor details"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forger_who_computes_all_frame_hashes_again_is_found(forgery, frames, tmp_path):
+    kind, change, told = FORGERIES[forgery]
+    error = refused(written(tmp_path / "forged.bundle", replace(frames, kind, change), counted=kind is not fr.EndFrame))
+    assert told in error.message, error.message
+    assert error.details["frame"] >= 1
+    assert f"frame {error.details['frame']}" in error.message
+
+
+def test_a_cycle_of_containment_cannot_be_written(frames, tmp_path):
+    """A container stands behind its members, so one of the memberships of a cycle must lead to what has not come."""
+    groups: list[Frames] = []
+    for frame in frames:
+        if isinstance(frame, fr.WorldFrame | fr.Heading | fr.EndFrame):
+            groups.append([])
+        groups[-1].append(frame)
+    turned = [groups[0], *groups[-2:0:-1], groups[-1]]
+    error = refused(written(tmp_path / "turned.bundle", [frame for group in turned for frame in group]))
+    assert "missing" in error.message or "cycle" in error.message
+    contains = next(f for f in frames if isinstance(f, fr.EdgeFrame) and f.type == "contains")
+    itself = msgspec.structs.replace(contains, target=contains.source, target_body=contains.source_body)
+    itself = msgspec.structs.replace(itself, edge=identity_of(itself, "contains", itself.source))
+    error = refused(written(tmp_path / "itself.bundle", replace(frames, fr.EdgeFrame, lambda _: itself, 0)))
+    assert "cycle" in error.message or "another world" in error.message
+
+
+def test_what_nothing_names_may_not_come_along(frames, tmp_path):
+    stray = Body(bytes(16), "Note", "stray", "nobody asked for it")
+    with_stray = [frames[0], fr.BlobFrame(codec.encode(stray)), *frames[1:]]
+    error = refused(written(tmp_path / "stray.bundle", with_stray))
+    assert "a blob that nothing names" in error.message
+    alone = [fr.WorldFrame(bytes(16), bytes(32), 0, 0)]
+    assert "has no version" in refused(written(tmp_path / "alone.bundle", [*frames[:-1], *alone, frames[-1]])).message
+    assert refused(written(tmp_path / "two.bundle", [frames[0], *frames])).details["frame"] == 2
+    assert refused(written(tmp_path / "none.bundle", frames[1:])).details["frame"] == 1
+    assert blob_id(codec.encode(stray)).hex()[:12] in error.message
+
+
+def test_lengths_nesting_and_amounts_have_bounds(made, frames, tmp_path, monkeypatch):
+    bad = tmp_path / "bad.bundle"
+    bad.write_bytes(fr.MAGIC + b"\xff\xff\xff\xff" + b"x" * 100)
+    assert "above the limit" in refused(bad).message
+    deep = b"\x92\xa4blob" + b"\x91" * 200_000
+    bad.write_bytes(fr.MAGIC + len(deep).to_bytes(4, "big") + deep + bytes(32))
+    assert "hash" in refused(bad).message
+    nested = b"\x96\xa7details\xc4\x10" + bytes(16) + b"\x90\xa0\x81\xa1a" + b"\x91" * 200_000 + b"\xc0\x80"
+    assert refused(written(bad, [frames[0], fr.BlobFrame(nested)])).details["frame"] == 2
+    bomb = tmp_path / "bomb.zst"
+    bomb.write_bytes(zstandard.compress(fr.MAGIC + bytes(300_000_000)))
+    assert bomb.stat().st_size < 100_000
+    assert refused(bomb).details["frame"] == 1
+    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_BYTES", 1_000)
+    assert "more than 1,000 bytes" in refused(made[0] / "team.bundle").message
+    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_BYTES", 10**9)
+    monkeypatch.setattr(bundle_file, "MAX_BUNDLE_FRAMES", 9)
+    assert "more than 9 frames" in refused(made[0] / "team.bundle").message
+    with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.LimitExceeded):
+        db.export(made[1].team, tmp_path / "large.bundle")
+    assert not (tmp_path / "large.bundle").exists()
+
+
+def test_a_file_that_is_no_bundle_is_told_from_one(made, tmp_path):
+    for name, content in {
+        "talk.jsonl": b'{"speaker": "Ann", "text": "hello"}\n',
+        "empty": b"",
+        "zip": b"PK\x03\x04",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        error = refused(tmp_path / name)
+        assert "is not a bundle" in error.message
+        assert "worlddb ingest" in error.remedy
+    (tmp_path / "newer").write_bytes((made[0] / "team.bundle").read_bytes().replace(b"bundle 1\n", b"bundle 2\n", 1))
+    with pytest.raises(NewerFormat, match="format 2"):
+        worlddb.check_bundle(tmp_path / "newer")
+    for path in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(InputError):
+            worlddb.check_bundle(path)
+
+
+def test_an_export_of_a_damaged_store_leaves_no_bundle(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("worlddb.log.model.codec.blob_id", lambda stored: bytes(32))
+    with worlddb.open(made[0] / "store") as db, pytest.raises(worlddb.DamagedStore):
+        db.export(made[1].team, tmp_path / "damaged.bundle")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_fields_of_every_frame_are_on_the_page_about_bundles():
+    listed = rows(section(text_of("docs/bundles.md"), "## The file, byte by byte"))
+    told = {quoted(row[0])[0]: tuple(quoted(row[1])) for row in listed}
+    kinds = get_args(fr.AnyFrame)
+    assert told == {str(kind.__struct_config__.tag): kind.__struct_fields__ for kind in kinds}
+    assert set(kinds) == set(fr.Frame.__subclasses__())

@@ -1,0 +1,302 @@
+"""Directories, formats and processes that a store cannot be opened or used in: typed errors, and nothing touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import msgspec
+import pytest
+
+import worlddb
+from tests.support.model.stores import DAY, day
+from worlddb import (
+    ClockJump,
+    Database,
+    InputError,
+    ManualClock,
+    NewerFormat,
+    NotAStore,
+    PlaceTaken,
+    SeededEntropy,
+    StoreClosed,
+    UnavailableError,
+)
+from worlddb.log.model.clock import RELEASED_AT
+from worlddb.log.model.limits import MAX_AUTHOR_BYTES
+from worlddb.log.store.shared_environment import DATA_FILE
+
+
+def opened(path: Path | str, **options: Any) -> Database:
+    return worlddb.open(path, clock=ManualClock(), entropy=SeededEntropy(1), **options)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder; LMDB's table of readers is nobody's data."""
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name != "lock.mdb")
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A closed store with one world in it."""
+    with opened(tmp_path / "store") as db:
+        db.create("Thing", "t")
+    return tmp_path / "store"
+
+
+# -- what is no store
+
+
+def test_a_directory_with_other_things_in_it_is_not_a_store_and_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader", "utf-8")
+    before = contents(tmp_path)
+    for create in (True, False):
+        with pytest.raises(NotAStore):
+            opened(tmp_path, create=create)
+    assert contents(tmp_path) == before
+
+
+def test_a_file_is_not_a_store_and_neither_is_anything_below_it(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"bytes")
+    with pytest.raises(NotAStore):
+        opened(file)
+    with pytest.raises(worlddb.WorldDBError):
+        opened(file / "below")
+    assert file.read_bytes() == b"bytes"
+
+
+def test_a_missing_directory_is_made_only_if_that_is_wanted(tmp_path: Path) -> None:
+    with pytest.raises(NotAStore):
+        opened(tmp_path / "missing", create=False)
+    assert list(tmp_path.iterdir()) == []
+    opened(tmp_path / "a" / "deep" / "one").close()
+    assert (tmp_path / "a" / "deep" / "one" / DATA_FILE).exists()
+
+
+def test_an_empty_directory_becomes_a_store_only_if_that_is_wanted(tmp_path: Path) -> None:
+    with pytest.raises(NotAStore):
+        opened(tmp_path, create=False)
+    assert list(tmp_path.iterdir()) == []
+    opened(tmp_path).close()
+    opened(tmp_path, create=False).close()
+
+
+@pytest.mark.parametrize("pairs", [{b"key": b"value"}, {b"\x01format": b"\xc1"}, {b"\x01format": b"\x92\xa5other\x01"}])
+def test_an_lmdb_file_of_another_program_is_not_a_store_and_keeps_its_pairs(
+    tmp_path: Path, pairs: dict[bytes, bytes], store: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with lmdb.open(str(other), map_size=1 << 20) as env, env.begin(write=True) as txn:
+        for key, value in pairs.items():
+            txn.put(key, value)
+    for create in (True, False):
+        with pytest.raises(NotAStore):
+            opened(other, create=create)
+    with opened(store) as db, pytest.raises(NotAStore):
+        db.replay(other)
+    with lmdb.open(str(other), map_size=1 << 20) as env, env.begin() as txn, txn.cursor() as cursor:
+        assert dict(cursor.iternext()) == pairs
+
+
+@pytest.mark.parametrize("data", [b"no LMDB at all" * 1000, b"\x00" * 16384], ids=["garbage", "zeros"])
+def test_a_data_file_that_is_not_lmdbs_is_a_typed_error(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / DATA_FILE).write_bytes(data)
+    with pytest.raises(worlddb.StoreError):
+        opened(tmp_path)
+    assert (tmp_path / DATA_FILE).read_bytes() == data
+
+
+def test_a_replay_goes_into_a_new_directory_and_into_nothing_else(tmp_path: Path, store: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("dear reader", "utf-8")
+    other = tmp_path / "other"
+    opened(other).close()
+    with opened(store) as db:
+        for into in (tmp_path / "full", tmp_path / "full" / "letter.txt"):
+            with pytest.raises(NotAStore):
+                db.replay(into)
+        for into in (store, other):
+            with pytest.raises(PlaceTaken, match="already holds a store"):
+                db.replay(into)
+        assert db.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("path", [None, 5, b"bytes", ["store"], object()], ids=lambda path: type(path).__name__)
+def test_a_path_that_is_none_is_refused(path: Any) -> None:
+    with pytest.raises(InputError):
+        opened(path)
+
+
+@pytest.mark.parametrize("path", ["zero\x00byte", "x" * 5000, "half \ud83d"], ids=["zero", "long", "surrogate"])
+def test_a_path_that_the_system_cannot_hold_is_a_typed_error(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for create in (True, False):
+        with pytest.raises(worlddb.WorldDBError):
+            opened(path, create=create)
+    with pytest.raises(worlddb.WorldDBError):
+        worlddb.diff(path, path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"author": ""}, {"author": None}, {"author": "a" * (MAX_AUTHOR_BYTES + 1)}, {"author": "\ud800"}),
+        *({"timeout_seconds": value} for value in ("1", None, -1, float("nan"), float("inf"), True)),
+        *({"max_clock_jump_days": value} for value in ("1", None, -1, float("nan"), float("inf"))),
+    ],
+    ids=repr,
+)
+def test_an_option_of_no_use_is_refused_before_anything_is_made(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        opened(tmp_path / "store", **options)
+    assert not (tmp_path / "store").exists()
+
+
+# -- newer formats
+
+
+def set_format(store: Path, version: int) -> None:
+    with lmdb.open(str(store), map_size=1 << 24) as env, env.begin(write=True) as txn:
+        txn.put(b"\x01format", msgspec.msgpack.encode(("worlddb", version)))
+
+
+def test_a_store_of_a_newer_format_is_not_opened_and_not_touched(store: Path) -> None:
+    set_format(store, 2)
+    before = contents(store)
+    with pytest.raises(NewerFormat) as error:
+        opened(store)
+    assert "Upgrade" in error.value.remedy
+    assert contents(store) == before
+    set_format(store, 1)
+    opened(store).close()
+
+
+def test_a_store_that_becomes_newer_while_it_is_open_takes_no_write_from_this_release(store: Path) -> None:
+    script = "import lmdb, msgspec, sys; env = lmdb.open(sys.argv[1], map_size=1 << 24); txn = env.begin(write=True)\n"
+    script += "txn.put(b'\\x01format', msgspec.msgpack.encode(('worlddb', 2))); txn.commit(); env.close()"
+    with opened(store) as db:
+        head = db.head()
+        subprocess.run([sys.executable, "-c", script, str(store)], check=True)
+        for write in (
+            lambda: db.create("Thing", "late"),
+            lambda: db.ingest([{"text": "late"}]),
+            lambda: db.rebuild("tables"),
+        ):
+            with pytest.raises(NewerFormat):
+                write()
+        assert db.head() == head
+
+
+# -- handles
+
+
+def test_two_handles_on_one_path_in_one_process_are_one_store(store: Path) -> None:
+    with opened(store) as one, opened(str(store) + "/./") as other:
+        ref = one.create("Thing", "from one").ref
+        assert other.view().get(ref) is not None
+        assert other.revise(ref, content="from the other").seq == one.head().seq
+        one.close()
+        assert other.view().get(ref).content == "from the other"  # type: ignore[union-attr]
+    with opened(store) as again:
+        assert again.view().get(ref) is not None
+
+
+def test_a_closed_handle_says_that_it_was_closed(store: Path) -> None:
+    db = opened(store)
+    view = db.view()
+    (child,) = view.children()
+    tx = db.batch()
+    tx.__enter__()
+    tx.create("Thing", "too late")
+    db.close()
+    db.close()
+    calls = [
+        *(lambda: db.create("Thing", "t"), lambda: db.retire(child), lambda: db.ingest([{"text": "t"}])),
+        *(db.view, db.head, db.stats, db.verify, db.rebuild, db.catch_up, db.proposals, lambda: list(db.log())),
+        *(lambda: db.replay(store.parent / "copy"), lambda: tx.__exit__(None)),
+        *(lambda: view.get(child), lambda: list(view.children()), lambda: view.find(name="t"), view.hash),
+        *(lambda: view.recall("t"), lambda: view.recall("t", exact=True), lambda: view.history(child)),
+        *(lambda: view.edges(child), view.proposals, lambda: view.equivalence_class(child)),
+    ]
+    for call in calls:
+        with pytest.raises(StoreClosed):
+            call()
+    assert not (store.parent / "copy").exists()
+    with opened(store) as again:
+        assert again.head().seq == 2
+
+
+def test_a_clock_far_ahead_makes_no_store(tmp_path: Path) -> None:
+    clock = ManualClock(RELEASED_AT + 80 * 365 * DAY)
+    with pytest.raises(ClockJump):
+        worlddb.open(tmp_path / "store", clock=clock)
+    clock.value = day(0)
+    with worlddb.open(tmp_path / "store", clock=clock) as db:
+        assert db.head().ingested_at == day(0)
+    clock.value = RELEASED_AT + 80 * 365 * DAY
+    with worlddb.open(tmp_path / "store", clock=clock, max_clock_jump_days=81 * 365) as db:
+        assert db.create("Thing", "on purpose").ingest_time == clock.value
+
+
+# -- processes
+
+FORK = """
+import os, sys, warnings
+import worlddb
+warnings.simplefilter("ignore")
+path = sys.argv[1]
+db = worlddb.open(path)
+view = db.view()
+ref = db.create("Thing", "before the fork").ref
+tx = db.batch()
+tx.__enter__()
+tx.create("Thing", "never")
+child = os.fork()
+if child == 0:
+    calls = [lambda: db.create("Thing", "t"), lambda: db.revise(ref, content="c"), db.view, db.head, db.verify,
+             lambda: view.get(ref), lambda: list(view.children()), lambda: view.recall("fork"), db.stats,
+             lambda: db.rebuild(), lambda: tx.__exit__(None, None, None), lambda: db.ingest([{"text": "t"}])]
+    failed = 0
+    for number, call in enumerate(calls):
+        try:
+            call()
+        except worlddb.ForkedProcess as error:
+            failed += "before a fork" in error.message
+        except BaseException as error:
+            print(number, repr(error), flush=True)
+    db.close()
+    try:
+        worlddb.open(path)
+    except worlddb.ForkedProcess as error:
+        failed += bool(error.remedy)
+    os._exit(0 if failed == len(calls) + 1 else 3)
+_, status = os.waitpid(child, 0)
+print("child", os.waitstatus_to_exitcode(status))
+db.create("Thing", "after the fork")
+assert [world.name for world in db.view().children()] == ["before the fork", "after the fork"]
+assert db.verify(deep=True).ok
+db.close()
+print("parent 0")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_handle_from_before_a_fork_is_refused_in_the_child_and_works_on_in_the_parent(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FORK, str(tmp_path / "store")], capture_output=True, text=True, timeout=180, check=False
+    )
+    assert (run.stdout.splitlines(), run.returncode) == (["child 0", "parent 0"], 0), run.stdout + run.stderr
+
+
+def test_the_errors_here_are_chosen_by_what_the_caller_should_do() -> None:
+    assert issubclass(StoreClosed, UnavailableError) and issubclass(NotAStore, worlddb.StoreError)
+    assert (NotAStore.exit_code, NewerFormat.exit_code, StoreClosed.exit_code) == (2, 4, 5)

@@ -1,0 +1,195 @@
+"""A batch whose plain commands are decided in one go comes to what it comes to one by one, byte for byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlddb
+from bench._workload import Loader, Mix, open_seeded
+from tests.support.model.stores import day, new_store
+from worlddb import Database, Receipt
+from worlddb.projections.tables.storage.transaction import MAX_KNOWN, Known, Memory, Standing
+from worlddb.reconciler import pipeline
+from worlddb.reconciler.commands import commands as cmd
+from worlddb.reconciler.decisions import bulk
+
+FAR = 2**60
+"""So many commands no batch has: all of them are decided one by one."""
+
+ENDS = ("Committed", "Refused", "UnknownReference")
+MOST_ROUNDS = 10
+
+TYPES = (
+    *("refers_to", "contains", "supersedes", "same_as", "contradicts", "implies"),
+    *("derived_from", "instance_of", "subtype_of", "causes", "precedes", "unknown_type"),
+)
+times = st.sampled_from([None, None, None, day(0), day(3), day(-4)])
+texts = st.sampled_from(["", "", "", "so it was said"])
+refs = st.tuples(st.sampled_from(["here", "before", "before", "prefix", "edge"]), st.integers(0, 30))
+creates = st.fixed_dictionaries(
+    {"type": st.sampled_from(["Entity", "Turn"]), "name": st.sampled_from(["Ada", "Ben", "Ada Lane", "12", " "])},
+    optional={
+        "content": texts,
+        "aliases": st.sampled_from([(), ("Addie",), ("Ben", "B.")]),
+        "world": refs,
+        "key": st.sampled_from([None, "k1", "k2", "k3"]),
+        "valid_from": times,
+        "valid_to": times,
+        "source": st.sampled_from([{}, {"line": 4}]),
+        "why": texts,
+        "resolve": st.sampled_from([True, False, "exact", "all"]),
+    },
+)
+links = st.fixed_dictionaries(
+    {"source_ref": refs, "type": st.sampled_from(TYPES), "target_ref": refs},
+    optional={
+        "home": st.none() | refs,
+        "key": st.sampled_from([None, None, "e1"]),
+        "properties": st.sampled_from([{}, {"confidence": 0.5}]),
+        "valid_from": times,
+        "valid_to": times,
+        "why": texts,
+    },
+)
+steps = st.one_of(
+    st.tuples(st.just(cmd.Create), creates),
+    st.tuples(st.just(cmd.Link), links),
+    st.tuples(st.just(cmd.Link), links),
+    st.tuples(
+        st.just(cmd.Revise), st.fixed_dictionaries({"ref": refs, "content": st.just("other"), "valid_from": times})
+    ),
+    st.tuples(st.just(cmd.Retire), st.fixed_dictionaries({"ref": refs})),
+    st.tuples(st.just(cmd.Unlink), st.fixed_dictionaries({"edge": refs})),
+    st.tuples(st.just(cmd.Move), st.fixed_dictionaries({"refs": refs.map(lambda ref: (ref,)), "to": refs})),
+)
+batches = st.lists(st.lists(steps, min_size=1, max_size=12), min_size=1, max_size=6)
+
+
+def test_what_is_decided_in_one_go_is_what_would_be_decided_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, root_seed: int
+) -> None:
+    """How much of it is decided in one go hangs on the examples; further ones are drawn until it is enough."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=120)
+    @given(requests=batches, functional=st.booleans())
+    def compare(requests: list[list[tuple[type[cmd.Command], dict[str, Any]]]], functional: bool) -> None:
+        answers, pairs = [], []
+        for least in (pipeline.PLAIN_BATCH, FAR):
+            with monkeypatch.context() as patched, new_store() as db:
+                patched.setattr(pipeline, "PLAIN_BATCH", least)
+                if functional:
+                    db.register("causes", functional=True)
+                known: list[str] = [db.create("Topic", "all", key="k1").ref, db.create("Entity", "Ada").ref]
+                answers.append([_answer(db, request, known) for request in requests])
+                with db._env.read() as txn:
+                    pairs.append(list(txn.cursor()))
+        assert answers[0] == answers[1]
+        assert pairs[0] == pairs[1]
+        seen.update(
+            str(answer.outcome.__class__.__name__ if isinstance(answer, Receipt) else answer[0])
+            for answer in answers[0]
+        )
+
+    decided = _count_decided(monkeypatch)
+    for number in range(MOST_ROUNDS):
+        hypothesis.seed(root_seed + number)(compare)()
+        if min(*(seen[each] for each in ENDS), decided["link"], decided["create"]) > 20:
+            return
+    raise AssertionError((seen, decided))
+
+
+def _answer(db: Database, request: list[tuple[type[cmd.Command], dict[str, Any]]], known: list[str]) -> Any:
+    """The receipt of a batch, or what was raised; ``known`` grows by what was written."""
+    commands: list[cmd.Command] = []
+    for kind, fields in request:
+        position = len(commands)
+        told: dict[str, Any] = dict(fields)
+        for name in _REFS.intersection(fields):
+            told[name] = _told(fields[name], known, position)
+        commands.append(kind(**told))
+    try:
+        receipt = pipeline.execute(db._writer, commands)
+    except worlddb.WorldDBError as error:
+        return type(error).__name__, str(error), repr(error.details)
+    known.extend(receipt.requested)
+    return receipt
+
+
+_REFS = {"source_ref", "target_ref", "home", "world", "ref", "refs", "to", "edge"}
+
+
+def _told(ref: Any, known: list[str], position: int) -> cmd.Ref | tuple[cmd.Ref, ...] | None:
+    if ref is None:
+        return None
+    if isinstance(ref[0], tuple):
+        return tuple(_told(each, known, position) for each in ref)  # type: ignore[misc]
+    what, number = ref
+    if what == "here" and position:
+        return int(number % (position + 1))
+    wanted = [one for one in known if (len(one) == 64) == (what == "edge")] or known
+    chosen = wanted[number % len(wanted)]
+    return chosen[:10] if what == "prefix" else bytes.fromhex(chosen)
+
+
+def _count_decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many commands of each kind were decided in one go."""
+    counted: Counter[str] = Counter()
+    decide = bulk.PlainDecider.decide
+
+    def counting(decider: bulk.PlainDecider, command: cmd.Command) -> bool:
+        found = decide(decider, command)
+        counted[command.CODE] += found
+        return found
+
+    monkeypatch.setattr(bulk.PlainDecider, "decide", counting)
+    return counted
+
+
+def test_a_load_in_batches_is_the_same_store_decided_one_by_one(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = _count_decided(monkeypatch)
+    found = []
+    for least in (pipeline.PLAIN_BATCH, FAR):
+        monkeypatch.setattr(pipeline, "PLAIN_BATCH", least)
+        with open_seeded(tmp_path / str(least), 7) as db:
+            loader = Loader(db)
+            for operations in Mix(7, 150, 600).batches(100):
+                loader.commit(operations)
+            with db._env.read() as txn:
+                found.append(list(txn.cursor()))
+    assert found[0] == found[1]
+    assert decided["create"] > 100 and decided["link"] > 500
+
+
+def test_what_a_writer_knows_is_forgotten_when_somebody_else_has_committed(tmp_path: Any) -> None:
+    with open_seeded(tmp_path / "store", 1) as one, open_seeded(tmp_path / "store", 2) as other:
+        with one.batch() as tx:
+            tx.create("Entity", "Ada", valid_from=day(0))
+            tx.create("Entity", "Ben", valid_from=day(0))
+        ada, ben = tx.receipt.refs
+        other.revise(ada, content="revised elsewhere", valid_from=day(5))
+        with one.batch() as tx:
+            tx.link(ada, "refers_to", ben)
+            tx.link(ben, "refers_to", ada)
+        edges = {edge.source: edge for edge in one.view(valid=day(6)).edges(ada, direction="both", type="refers_to")}
+        assert edges[ada].valid.start == day(5)
+        assert one.verify(deep=True).ok
+
+
+def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -> None:
+    memory, known = Memory(), Known()
+    for number in range(MAX_KNOWN + 3):
+        lineage = number.to_bytes(16, "big")
+        known.standings[lineage] = Standing(number, lineage, 1, b"")
+    memory.keep(known, b"chain")
+    kept = memory.take(b"chain")
+    assert len(kept.standings) == MAX_KNOWN and (2).to_bytes(16, "big") not in kept.standings
+    assert not memory.take(b"chain").standings, "what was taken is kept again by the commit that took it"
+    memory.keep(kept, b"chain")
+    assert not memory.take(b"another").standings

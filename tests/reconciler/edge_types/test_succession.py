@@ -1,0 +1,256 @@
+"""What takes whose place: of corrections in any order, dated back or ahead, exactly one holds at any time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.model.stores import day, new_store
+from worlddb import FOREVER, Database, Note, Valid, View
+
+DAYS = range(12)
+corrections = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, DAYS[-1] - 1), st.sampled_from(["supersedes", "revise"])), max_size=8
+)
+
+
+def fact(db: Database, name: str, begins: int) -> str:
+    return str(db.create("Fact", name, valid_from=day(begins), resolve=False).ref)
+
+
+def when(db: Database, ref: str) -> Valid:
+    return db.view().history(ref)[-1].valid
+
+
+def holding(db: Database, seq: int) -> dict[int, list[str]]:
+    """What holds on each day, as a commit knew it."""
+    return {number: [world.ref for world in db.view(seq=seq, valid=day(number)).find(type="Fact")] for number in DAYS}
+
+
+@settings(max_examples=60)
+@given(first=st.integers(0, 8), given=corrections)
+def test_of_statements_that_correct_one_another_exactly_one_holds_at_any_time(
+    first: int, given: list[tuple[int, int, str]]
+) -> None:
+    """A correction has the place of what it corrects, from its own beginning until another one takes that place."""
+    with new_store() as db:
+        refs = [fact(db, "first", first)]
+        expected = {number: [refs[0]] if number >= first else [] for number in DAYS}
+        known = {db.head().seq: expected}
+        for pick, begins, how in given:
+            standing = [ref for ref in refs if [ref] in expected.values()]
+            target = standing[pick % len(standing)]
+            ends = max(number for number in DAYS if expected[number] == [target]) + 1
+            if begins >= ends:
+                continue
+            last = ends == len(DAYS)
+            newer = target
+            if how == "revise" and last:
+                assert db.revise(target, content=f"from {begins}", valid_from=day(begins))
+            else:
+                newer = fact(db, "correction", begins)
+                refs.append(newer)
+                assert db.link(newer, "supersedes", target)
+            expected = expected | {number: [newer] for number in range(begins, ends)}
+            known[db.head().seq] = expected
+        for seq, then in known.items():
+            assert holding(db, seq) == then, "as of every commit, also of those that were corrected since"
+
+
+def test_what_the_corrected_statement_had_replaced_ends_where_the_correction_begins() -> None:
+    with new_store() as db:
+        berlin, porto, lisbon = fact(db, "Berlin", 1), fact(db, "Porto", 6), fact(db, "Lisbon", 3)
+        assert db.link(porto, "supersedes", berlin)
+        receipt = db.link(lisbon, "supersedes", porto)
+        assert [(note.code, note.refs) for note in receipt.notes] == [
+            ("never_valid", (porto,)),
+            ("ends_earlier", (berlin,)),
+        ]
+        assert when(db, berlin) == Valid(day(1), day(3))
+        assert when(db, lisbon) == Valid(day(3), FOREVER)
+        before = db.view(seq=receipt.seq - 1)
+        assert before.history(berlin)[0].valid == Valid(day(1), day(6)), "what was known then stays known so"
+        assert [entry.event for entry in db.log(receipt.seq)] == ["closed", "ended", "closed", "linked"]
+
+
+def test_a_revision_that_begins_before_its_world_did_ends_what_that_had_replaced_there() -> None:
+    with new_store() as db:
+        old, new = fact(db, "old", 1), fact(db, "new", 6)
+        assert db.link(new, "supersedes", old)
+        receipt = db.revise(new, content="since earlier", valid_from=day(3))
+        assert [(note.code, note.refs) for note in receipt.notes] == [
+            ("later_never_valid", (new,)),
+            ("ends_earlier", (old,)),
+        ]
+        assert when(db, old) == Valid(day(1), day(3))
+
+
+def test_a_revision_that_holds_at_no_time_ends_nothing_else() -> None:
+    with new_store() as db:
+        old, new = fact(db, "old", 1), fact(db, "new", 6)
+        assert db.link(new, "supersedes", old)
+        assert db.revise(new, content="never", valid_from=day(3), valid_to=day(3))
+        assert when(db, old) == Valid(day(1), day(6))
+
+
+@pytest.mark.parametrize("how", ["unlinked", "closed before it held"])
+def test_what_a_statement_is_no_longer_said_to_have_replaced_keeps_its_end(how: str) -> None:
+    with new_store() as db:
+        old, wrong, right = fact(db, "old", 1), fact(db, "wrong", 6), fact(db, "right", 3)
+        edge = db.link(wrong, "supersedes", old).ref
+        assert db.unlink(edge) if how == "unlinked" else db.retire(edge, at=day(6))
+        assert db.link(right, "supersedes", wrong)
+        assert when(db, old) == Valid(day(1), day(6))
+
+
+def test_a_correction_within_the_time_of_what_it_corrects_moves_no_other_end() -> None:
+    """Two that were said to hold beside each other for a while go on doing so."""
+    with new_store() as db:
+        old, new, newer = fact(db, "old", 1), fact(db, "new", 4), fact(db, "newer", 5)
+        assert db.link(new, "supersedes", old, valid_from=day(8))
+        receipt = db.link(newer, "supersedes", new)
+        assert receipt.notes == ()
+        assert when(db, old) == Valid(day(1), day(8))
+
+
+def test_the_order_in_which_a_backdated_chain_is_told_does_not_matter() -> None:
+    with new_store() as db:
+        old, wrong, right = fact(db, "old", 1), fact(db, "wrong", 6), fact(db, "right", 3)
+        assert db.link(right, "supersedes", wrong)
+        assert db.link(wrong, "supersedes", old)
+        assert when(db, old) == Valid(day(1), day(3))
+        closed = next(entry for entry in db.log(db.head().seq) if entry.event == "closed")
+        assert closed.data["by"] == right
+
+
+def test_a_correction_of_what_is_to_be_replaced_holds_until_then_and_so_do_those_of_it() -> None:
+    with new_store() as db:
+        engineer, chief = fact(db, "engineer", 1), fact(db, "chief", 9)
+        assert db.link(chief, "supersedes", engineer, why="announced")
+        manager = fact(db, "manager", 4)
+        receipt = db.link(manager, "supersedes", engineer)
+        assert [(note.code, note.refs) for note in receipt.notes] == [("until_successor", (manager, chief))]
+        assert when(db, manager) == Valid(day(4), day(9))
+        assert "until" in str(receipt.notes[0]) and chief[:12] in str(receipt.notes[0])
+        (follows,) = db.view(valid=day(10)).edges(manager, type="supersedes", direction="in")
+        assert (follows.source, follows.valid.start) == (chief, day(9))
+        director = fact(db, "director", 6)
+        assert db.link(director, "supersedes", manager)
+        assert when(db, director) == Valid(day(6), day(9))
+        assert when(db, chief) == Valid(day(9), FOREVER)
+
+
+@pytest.mark.parametrize("told", [((1, 0), (3, 2), (2, 0)), ((3, 2), (1, 0), (2, 0))])
+def test_what_took_the_place_of_a_correction_before_that_began_holds_until_the_next_one_too(
+    told: tuple[tuple[int, int], ...],
+) -> None:
+    """Two held from the next one's beginning on, and nobody was told: what follows was looked for after the beginning
+    of the correction, which was held at no time any more."""
+    with new_store() as db:
+        refs = old, follows, wrong, right = [fact(db, "fact", begins) for begins in (0, 5, 7, 4)]
+        notes = [note.code for newer, older in told for note in db.link(refs[newer], "supersedes", refs[older]).notes]
+        assert [when(db, ref) for ref in (old, right)] == [Valid(day(0), day(4)), Valid(day(4), day(5))]
+        assert when(db, follows) == Valid(day(5), FOREVER)
+        assert when(db, wrong) == Valid(day(7), day(7))
+        assert "until_successor" in notes
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_of_statements_that_are_joined_in_any_order_one_holds_at_any_time_or_a_note_says_which_had_ended(
+    data: st.DataObject,
+) -> None:
+    begins = data.draw(st.lists(st.integers(0, DAYS[-1] - 1), min_size=2, max_size=6))
+    corrected = [(newer, data.draw(st.integers(0, newer - 1))) for newer in range(1, len(begins))]
+    with new_store() as db:
+        refs = [fact(db, "fact", each) for each in begins]
+        told = set[str]()
+        for newer, older in data.draw(st.permutations(corrected)):
+            told |= {note.code for note in db.link(refs[newer], "supersedes", refs[older]).notes}
+        for number, held in holding(db, db.head().seq).items():
+            assert bool(held) == (number >= min(begins))
+            assert len(held) <= 1 or "already_closed" in told
+
+
+def test_a_successor_that_holds_at_no_time_bounds_nothing_and_leaves_it_to_its_own() -> None:
+    with new_store() as db:
+        old, planned, newer = fact(db, "old", 1), fact(db, "planned", 9), fact(db, "newer", 4)
+        assert db.link(planned, "supersedes", old)
+        assert db.retire(planned, at=day(2))
+        assert db.link(newer, "supersedes", old)
+        assert when(db, newer) == Valid(day(4), FOREVER)
+    with new_store() as db:
+        old, planned, instead, newer = (fact(db, "fact", begins) for begins in (1, 9, 7, 4))
+        assert db.link(planned, "supersedes", old) and db.link(instead, "supersedes", planned)
+        assert db.link(newer, "supersedes", old)
+        assert when(db, newer) == Valid(day(4), day(7))
+
+
+def test_a_statement_that_held_before_in_its_own_right_is_not_bounded_by_what_follows_another() -> None:
+    with new_store() as db:
+        old, planned, apart = fact(db, "old", 1), fact(db, "planned", 9), fact(db, "apart", 2)
+        assert db.link(planned, "supersedes", old)
+        receipt = db.link(apart, "supersedes", old, valid_from=day(4))
+        assert receipt.notes == ()
+        assert when(db, apart) == Valid(day(2), FOREVER)
+
+
+def test_one_that_is_replaced_by_two_at_the_same_time_bounds_neither() -> None:
+    with new_store() as db:
+        both, one, other = fact(db, "both", 1), fact(db, "one", 5), fact(db, "other", 5)
+        assert db.link(one, "supersedes", both) and db.link(other, "supersedes", both)
+        assert when(db, one) == when(db, other) == Valid(day(5), FOREVER)
+
+
+def test_a_plan_that_is_given_up_leaves_the_end_of_what_it_was_to_replace_and_says_so() -> None:
+    """Validity never opens again, so nothing would hold from then on, and nobody was told."""
+    with new_store() as db:
+        now, plan = fact(db, "now", 1), fact(db, "plan", 9)
+        assert db.link(plan, "supersedes", now)
+        receipt = db.retire(plan, at=day(2))
+        told = [(note.code, note.refs) for note in receipt.notes]
+        assert told == [("never_valid", (plan,)), ("ends_unreplaced", (now, plan))]
+        assert db.retire(plan, at=day(2)).notes[0].code == "already_closed"
+    with new_store() as db:
+        now, plan = fact(db, "now", 1), fact(db, "plan", 9)
+        assert db.link(plan, "supersedes", now)
+        assert db.retire(plan, at=day(10)).notes == (), "it had its time"
+
+
+def left(notes: tuple[Note, ...]) -> list[tuple[str, ...]]:
+    return [note.refs for note in notes if note.code == "conflict_left"]
+
+
+def conflicts(view: View, ref: str) -> tuple[str, ...]:
+    found = view.get(ref)
+    return () if found is None else found.conflicts
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_contradiction_that_ends_with_one_side_is_told_with_the_other_side(turned: bool) -> None:
+    with new_store() as db:
+        one, other, newer = fact(db, "one", 1), fact(db, "other", 1), fact(db, "newer", 5)
+        assert db.link(*((other, "contradicts", one) if turned else (one, "contradicts", other)))
+        receipt = db.link(newer, "supersedes", one)
+        assert left(receipt.notes) == [(one, other)]
+        assert conflicts(db.view(valid=day(4)), other) == (one,)
+        assert conflicts(db.view(valid=day(6)), other) == conflicts(db.view(valid=day(6)), newer) == ()
+
+
+def test_who_decides_a_contradiction_for_one_side_is_not_told_that_it_ended() -> None:
+    with new_store() as db:
+        one, other = fact(db, "one", 1), fact(db, "other", 1)
+        assert db.link(one, "contradicts", other)
+        assert left(db.link(other, "supersedes", one, valid_from=day(5)).notes) == []
+
+
+def test_retiring_one_side_is_told_too_and_what_was_over_before_is_not() -> None:
+    with new_store() as db:
+        one, other, third = fact(db, "one", 1), fact(db, "other", 1), fact(db, "third", 1)
+        assert db.link(one, "contradicts", other)
+        assert db.link(one, "contradicts", third, valid_to=day(4))
+        assert left(db.retire(one, at=day(5)).notes) == [(one, other)]
+        assert left(db.retire(one, at=day(4)).notes) == [(one, other)]
+        assert left(db.retire(one, at=day(3)).notes) == [(one, other), (one, third)]
+        assert left(db.retire(one, at=day(3)).notes) == []

@@ -1,0 +1,193 @@
+"""Restoring: a store again, whole, without what was erased since, and never half of one that takes writes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.reconciler.replay.test_backup import Interrupted, fill
+from tests.support.faults.traces import traces
+from tests.support.running import Here
+from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
+from worlddb.log.store import environment
+from worlddb.reconciler.backup import copying
+
+
+@pytest.fixture
+def backed(tmp_path: Path) -> tuple[Path, Path, list[str]]:
+    """A store with a backup of all but its last commits, one of which erases a world."""
+    with worlddb.open(tmp_path / "store", author="ada") as db:
+        refs = fill(db, "walrus", 4) + fill(db, "Perishable", 1)
+        db.create("Note", "once", idempotency_key="only once")
+        db.backup(tmp_path / "backup")
+        db.erase(refs[-1], reason="request 7", everywhere=True)
+    return tmp_path / "store", tmp_path / "backup", refs
+
+
+def state(db: Database) -> tuple[object, ...]:
+    return db.head(), [(world.name, world.content, world.erased) for world in db.view().children()]
+
+
+def test_a_restored_store_is_the_backup_and_goes_on_as_the_original_would(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    made = worlddb.restore(backed[1], tmp_path / "new")
+    assert (made.seq, made.erasures) == (7, 0)
+    with worlddb.open(tmp_path / "new") as db, worlddb.open(backed[1]) as copy:
+        assert state(db) == state(copy)
+        assert made.root == db.view().hash()
+        assert db.verify(deep=True).findings == ()
+        again = db.create("Note", "once", idempotency_key="only once")
+        assert again.seq == 7 == db.head().seq
+        assert db.create("Note", "more").seq == 8
+        erasure = db.erase(backed[2][0], reason="request 8")
+        assert f"backup at {backed[1]}" in db.erasure_receipt(erasure).not_reached
+
+
+def test_what_the_original_has_erased_since_does_not_come_back(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    store, backup, refs = backed
+    assert worlddb.restore(backup, tmp_path / "new", erasures_of=store).erasures == 1
+    assert traces(backup, ["Perishable"]) and traces(tmp_path / "new", ["Perishable"]) == []
+    with worlddb.open(tmp_path / "new") as db:
+        found = db.view().get(refs[-1])
+        assert found is not None and found.erased and found.erasure is not None
+        assert (found.name, found.erasure.reason) == ("", "request 7")
+        db.revise(refs[0], content="after")
+        db.revise(refs[0], content="and again")
+        assert db.verify(deep=True).findings == ()
+        db.backup(tmp_path / "its own")
+    assert worlddb.restore(tmp_path / "its own", tmp_path / "once more").erasures == 1
+    with worlddb.open(tmp_path / "once more") as db:
+        assert db.verify(deep=True).findings == ()
+
+
+def test_an_original_that_went_on_differently_is_asked_only_about_what_both_have(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    _, backup, refs = backed
+    worlddb.restore(backup, tmp_path / "twin")
+    worlddb.restore(backup, tmp_path / "new")
+    with worlddb.open(tmp_path / "twin") as twin, worlddb.open(tmp_path / "new") as db:
+        twin.erase(twin.create("Note", "only there"), reason="of its own")
+        twin.erase(refs[1], reason="of both")
+        db.create("Note", "only here", content="stays")
+        db.create("Note", "here too", content="stays as well")
+        db.backup(tmp_path / "backup of new")
+    assert worlddb.restore(tmp_path / "backup of new", tmp_path / "last", erasures_of=tmp_path / "twin").erasures == 2
+    with worlddb.open(tmp_path / "last") as db:
+        assert db.verify(deep=True).findings == ()
+        names = [world.name for world in db.view().children()]
+        assert names == ["walrus 0", "", "walrus 2", "walrus 3", "Perishable 0", "once", "only here", "here too"]
+
+
+def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    store, backup, _ = backed
+    with pytest.raises(BackupMismatch):
+        worlddb.restore(store, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    for full in (store, backup):
+        with pytest.raises(PlaceTaken):
+            worlddb.restore(backup, full)
+    with worlddb.open(tmp_path / "other"):
+        pass
+    with pytest.raises(BackupMismatch):
+        worlddb.restore(backup, tmp_path / "second", erasures_of=tmp_path / "other")
+    assert not (tmp_path / "second").exists()
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(BackupMismatch):
+        worlddb.restore(store, tmp_path / "nothing")
+    assert worlddb.restore(backup, tmp_path / "nothing").seq == 7
+
+
+def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "CHUNK_COMMITS", 2)
+    passed: list[str] = []
+
+    def step(name: str) -> None:
+        passed.append(name)
+        if passed.count("locked") == 4:
+            raise Interrupted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(environment, "_no_step", step)
+        with pytest.raises(Interrupted):
+            worlddb.restore(backed[1], tmp_path / "new")
+    with worlddb.open(tmp_path / "new") as db:
+        assert db.head().seq == 6 and db.verify(deep=True).ok
+        with pytest.raises(ReadOnlyBackup, match="broke off"):
+            db.create("Note", "x")
+        with pytest.raises(BackupMismatch):
+            worlddb.restore(tmp_path / "new", tmp_path / "newer")
+    with pytest.raises(PlaceTaken):
+        worlddb.restore(backed[1], tmp_path / "new")
+
+
+def test_a_backup_with_a_changed_text_is_not_restored(backed: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
+    file = backed[1] / "data.mdb"
+    stored = file.read_bytes()
+    assert b"walrus number 2" in stored
+    file.write_bytes(stored.replace(b"walrus number 2", b"walrus number 9"))
+    with pytest.raises(DamagedStore) as told:
+        worlddb.restore(backed[1], tmp_path / "new")
+    assert told.value.details["seq"] == 4
+
+
+def test_both_commands_say_where_the_copy_ends_and_its_root(
+    backed: tuple[Path, Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, backup, _ = backed
+    run = Here(capsys, store)
+    root = run.json("head")["root"]
+    assert run.json("backup", backup) == {"seq": 8, "root": root, "commits": 1, "into": str(backup)}
+    assert "it was up to date" in run("backup", backup).out
+    made = run.json("restore", backup, "--into", tmp_path / "new", "--erasures-from", store)
+    assert made == {"seq": 8, "root": root, "erasures": 0, "into": str(tmp_path / "new")}
+    there = Here(capsys, backup)
+    assert (there("bookmark", "x").code, there("bookmark", "x").error) == (4, "read_only_backup")
+    again = run("restore", backup, "--into", tmp_path / "new")
+    assert (again.code, again.error) == (2, "place_taken")
+    other = Here(capsys, tmp_path / "new")
+    other("bookmark", "mine")
+    parted = run("backup", tmp_path / "new")
+    assert (parted.code, parted.error) == (4, "backup_mismatch")
+
+
+def test_what_the_original_has_forbidden_since_stays_forbidden_in_every_copy_that_knows_of_it(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store") as db:
+        world = db.create("Note", "A", content="never again")
+        db.backup(tmp_path / "backup")
+        db.erase(world, reason="request 7", forbid=True)
+        db.replay(tmp_path / "then", seq=2)
+    worlddb.restore(tmp_path / "backup", tmp_path / "new", erasures_of=tmp_path / "store")
+    with worlddb.open(tmp_path / "then") as db:
+        db.replay(tmp_path / "copy of a copy", seq=2)
+    for name in ("new", "then", "copy of a copy"):
+        with worlddb.open(tmp_path / name) as db:
+            for call in (
+                lambda db: db.create("Note", "B", content="never again"),
+                lambda db: db.create("Note", "B", aliases=["never again"]),
+                lambda db: _in_a_batch(db, "never again"),
+            ):
+                assert not call(db), name
+            assert _in_a_batch(db, "something else")
+            assert db.rebuild("tables").rebuilt and not db.create("Note", "B", content="never again")
+            assert db.verify(deep=True).findings == ()
+    worlddb.restore(tmp_path / "backup", tmp_path / "without")
+    with worlddb.open(tmp_path / "without") as db:
+        assert db.create("Note", "B", content="never again"), "nothing says here that it was erased"
+
+
+def _in_a_batch(db: Database, content: str) -> worlddb.Receipt:
+    with suppress(worlddb.RefusedError), db.batch() as tx:
+        tx.create("Note", "one", resolve=False)
+        tx.create("Note", "other", content=content, resolve=False)
+    return tx.receipt

@@ -1,0 +1,168 @@
+"""Snapshots: a replay starts from the nearest one and comes to the same; a damaged one is made again; none outlives an
+erasure."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.faults.growth import Growth
+from tests.support.faults.traces import traces
+from tests.support.running import Here
+from worlddb import Database, InputError, ManualClock, ReadOnlyBackup
+from worlddb.log.model.codec import Header
+from worlddb.log.store import environment
+from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import apply_commit
+from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup.snapshots import SEAL_FILE, snapshots
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    clock = ManualClock()
+    with worlddb.open(tmp_path / "store", clock=clock) as opened:
+        Growth(opened, clock, 5).grow(60)
+        yield opened
+
+
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The commits that were derived anew."""
+    seen: list[int] = []
+
+    def counted(log: LmdbLog, tables: Tables, seq: int) -> Header:
+        seen.append(seq)
+        return apply_commit(log, tables, seq)
+
+    monkeypatch.setattr(copying, "apply_commit", counted)
+    return seen
+
+
+def holds(db: Database, folder: Path, seq: int) -> None:
+    """A replay to a commit that starts from whatever there is comes to the store as it was."""
+    made = db.replay(folder, seq=seq)
+    assert made.matches_recorded and made.root == db.view(seq=seq).hash()
+    with worlddb.open(folder, clock=ManualClock()) as then:
+        assert then.head().seq == seq
+        assert then.verify(deep=True).findings == ()
+        assert then.create("Note", "its own").seq == seq + 1
+
+
+def test_a_replay_derives_only_what_came_after_the_nearest_snapshot(
+    db: Database, tmp_path: Path, applied: list[int]
+) -> None:
+    head = db.head().seq
+    first = db.snapshot(seq=10)
+    assert (first.seq, first.root) == (10, db.view(seq=10).hash())
+    assert db.snapshot().seq == head
+    assert applied == list(range(1, head + 1)), "the second starts from the first"
+    assert snapshots(db.path) == [10, head]
+    for until, begins in ((9, 1), (10, 11), (head - 1, 11), (head, head + 1)):
+        applied.clear()
+        holds(db, tmp_path / f"until {until}", until)
+        assert applied == list(range(begins, until + 1))
+    assert db.verify(deep=True).findings == ()
+
+
+def flipped(place: Path) -> None:
+    stored = bytearray((place / "data.mdb").read_bytes())
+    for at in range(3 * 4096 + 700, len(stored), 1111):
+        stored[at] ^= 4
+    (place / "data.mdb").write_bytes(stored)
+
+
+def other_tables(place: Path) -> None:
+    env = environment.Environment(place, author="forger", timeout_seconds=1)
+    env.write(lambda txn: txn.put(b"\x45" + bytes(24), bytes(8)))
+    env.close()
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "bits": flipped,
+    "cut": lambda place: (place / "data.mdb").write_bytes((place / "data.mdb").read_bytes()[:9000]),
+    "emptied": lambda place: (place / "data.mdb").write_bytes(b""),
+    "without its data": lambda place: (place / "data.mdb").unlink(),
+    "without its seal": lambda place: (place / SEAL_FILE).unlink(),
+    "torn seal": lambda place: (place / SEAL_FILE).write_bytes(b'{"chain"'),
+    "another commit": lambda place: shutil.copytree(place.parent / "8", place, dirs_exist_ok=True),
+    "other tables": other_tables,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_snapshot_is_not_used_and_made_again(
+    damage: str, db: Database, tmp_path: Path, applied: list[int]
+) -> None:
+    for seq in (8, 20):
+        db.snapshot(seq=seq)
+    DAMAGE[damage](db.path / "snapshots" / "20")
+    applied.clear()
+    holds(db, tmp_path / "first", 25)
+    assert applied == list(range(9, 26))
+    applied.clear()
+    holds(db, tmp_path / "second", 25)
+    assert applied == list(range(21, 26))
+
+
+def test_a_snapshot_of_a_history_that_was_another_is_not_used(db: Database, tmp_path: Path, applied: list[int]) -> None:
+    db.backup(tmp_path / "backup")
+    worlddb.restore(tmp_path / "backup", tmp_path / "twin")
+    seq = db.create("Note", "here").seq
+    with worlddb.open(tmp_path / "twin") as twin:
+        assert twin.create("Note", "there").seq == seq
+        twin.snapshot()
+    shutil.copytree(tmp_path / "twin" / "snapshots", db.path / "snapshots")
+    applied.clear()
+    holds(db, tmp_path / "then", seq)
+    assert applied == list(range(1, seq + 1))
+
+
+@pytest.mark.parametrize(("commits", "at"), [(256, 2), (256, 4), (30, 6), (30, 8)])
+def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
+    commits: int, at: int, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = [db.create("Note", f"Perishable{n}", content=f"Perishable{n} goods").ref for n in range(2)]
+    db.snapshot()
+    db.create("Note", "later")
+    assert traces(db.path / "snapshots", ["Perishable0"])
+    db.erase(gone[0], reason="request")
+    assert snapshots(db.path) == [] and traces(db.path, ["Perishable0"]) == []
+    left = [at]
+
+    def step(name: str) -> None:
+        left[0] -= 1
+        if not left[0]:
+            db.erase(gone[1], reason="request")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(environment, "_no_step", step)
+        patched.setattr(copying, "CHUNK_COMMITS", commits)
+        made = db.snapshot(seq=db.head().seq)
+    assert left[0] <= 0 and snapshots(db.path) == [made.seq]
+    assert traces(db.path, ["Perishable1"]) == []
+    holds(db, tmp_path / "then", made.seq)
+
+
+def test_a_snapshot_cannot_be_written_to_and_none_is_made_of_what_is_not_there(db: Database) -> None:
+    db.snapshot(seq=5)
+    with worlddb.open(db.path / "snapshots" / "5") as kept, pytest.raises(ReadOnlyBackup, match="snapshot"):
+        kept.create("Note", "x")
+    with pytest.raises(InputError):
+        db.snapshot(seq=10_000)
+    with pytest.raises(InputError):
+        db.snapshot(seq=0)
+
+
+def test_the_command_takes_a_moment(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Here(capsys, db.path)
+    made = run.json("snapshot", "--at", "7")
+    assert (made["seq"], made["root"]) == (7, db.view(seq=7).hash())
+    assert made["bytes"] > 0
+    assert "commit 7" in run("snapshot", "--at", "7").out
+    assert run.json("snapshot")["seq"] == db.head().seq

@@ -1,0 +1,68 @@
+"""Processes of one function each, forked from a clean server that has nothing open and no threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+PATIENCE_SECONDS = 180.0
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["worlddb.public", "tests.support.faults.jobs", "tests.support.faults.remote"])
+
+
+class Acknowledged:
+    """A file to which a process appends lines that outlive it, however it ends."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __call__(self, line: str) -> None:
+        # One call of the system a line, so that lines of several processes do not mix.
+        fd = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(fd, f"{line}\n".encode())
+        finally:
+            os.close(fd)
+
+    def lines(self) -> list[str]:
+        """The lines that have ended: of one on two pages of the file, a first half is there before the rest."""
+        return self.file.read_text("utf-8").split("\n")[:-1] if self.file.exists() else []
+
+
+def start(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:
+    """Begin a process that calls ``function`` (of an importable module)."""
+    process = _CONTEXT.Process(target=function, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def ended(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
+    """Wait for a process's end; its exit code, negative for a signal."""
+    process.join(seconds)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise AssertionError(f"the process had not ended after {seconds:g} s")
+    return process.exitcode
+
+
+def call(function: Callable[..., None], *arguments: Any) -> int:
+    """Run a process to its end; its exit code."""
+    return ended(start(function, *arguments))
+
+
+def pipe() -> tuple[Connection, Connection]:
+    """Two connected ends, one of them to be handed to a process."""
+    return _CONTEXT.Pipe()
+
+
+def barrier(parties: int) -> Barrier:
+    """What processes wait at until all of them are there."""
+    return _CONTEXT.Barrier(parties, timeout=PATIENCE_SECONDS)

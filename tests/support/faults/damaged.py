@@ -1,0 +1,48 @@
+"""What can be done with a damaged store, and what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import worlddb
+from tests.support.faults.answers import answers
+
+
+def verified(store: Path, *, deep: bool = False) -> worlddb.Verified | worlddb.WorldDBError:
+    """What verification says of a store, or the typed error with which it could not even be opened."""
+    try:
+        with worlddb.open(store, author="x", create=False) as db:
+            return db.verify(deep=deep)
+    except worlddb.WorldDBError as error:
+        return error
+
+
+def named_seq(found: worlddb.Verified | worlddb.WorldDBError) -> int | None:
+    if isinstance(found, worlddb.Verified):
+        assert found.ok == (not found.findings) == (found.first_bad_seq is None)
+        return found.first_bad_seq
+    seq: int | None = found.details.get("seq")
+    return seq
+
+
+def use_everything(store: Path) -> None:
+    """Read and write a damaged store: every answer is an answer or a typed error."""
+    try:
+        opened = worlddb.open(store, author="x")
+    except worlddb.WorldDBError:
+        return
+    with opened as db:
+        uses: list[Callable[[], object]] = [
+            lambda: answers(db.view()),
+            lambda: list(db.log()),
+            lambda: db.create("Entity", "office"),
+            lambda: db.replay(store.with_name(f"{store.name}-replayed")),
+            db.rebuild,
+            db.stats,
+        ]
+        for use in uses:
+            try:
+                use()
+            except worlddb.WorldDBError:
+                pass

@@ -1,0 +1,186 @@
+"""One event of each type: its value, its bytes, and the hash of these. New types go at the end."""
+
+from __future__ import annotations
+
+from tests.support.golden.values import EDGE_ID, HASH, NONCE, ONE, TIME, TWO
+from worlddb.log.model import events as ev
+from worlddb.log.model.times import FOREVER
+
+EVENTS: dict[str, tuple[object, str, str]] = {
+    "store": (
+        ev.StoreCreated(ONE, TWO, 1, 2),
+        "95a573746f7265c410000102030405060708090a0b0c0d0e0fc410101112131415161718191a1b1c1d1e1f0102",
+        "d28a0634ad96ad4f398201a958997dd846ee4518f064e1a7cb456631d72d81f1",
+    ),
+    "created": (
+        ev.Created(ONE, 1, -1, TIME, FOREVER),
+        "97a763726561746564c410000102030405060708090a0b0c0d0e0f01ffcf000660be0ab5c000cf7fffffffffffffffc0",
+        "a01766eed1b38ead32baa8bbff19eb383bb9963e0353af5d481cb06e2ae12b99",
+    ),
+    "revised": (
+        ev.Revised(ONE, 1, 2, TIME, TIME + 1),
+        "96a772657669736564c410000102030405060708090a0b0c0d0e0f0102cf000660be0ab5c000cf000660be0ab5c001",
+        "c7a85e1147a27ae4f92176536656b24049d2812cbd48e84521c4fd8aadaba3ab",
+    ),
+    "closed": (
+        ev.Closed(ONE, 1, TIME, TWO),
+        (
+            "95a6636c6f736564c410000102030405060708090a0b0c0d0e0f01cf000660be0ab5c000c41010111213141516171819"
+            "1a1b1c1d1e1f"
+        ),
+        "787e8719f8277cdc896db94e6237700d2db1e109359bdfd7d6ae75c160f029e5",
+    ),
+    "ended": (
+        ev.Ended(ONE, TIME, -1, b""),
+        "95a5656e646564c410000102030405060708090a0b0c0d0e0fcf000660be0ab5c000ffc400",
+        "3b138d3a55b926c30a75bf548558c4cdcdccc985711332970f95103ec0d963c0",
+    ),
+    "named": (
+        ev.Named(ONE, 2, 0),
+        "94a56e616d6564c410000102030405060708090a0b0c0d0e0f0200",
+        "5b279cdf7ed37689c21c0148d610fa63a801f3c4b72859697877c75894754e10",
+    ),
+    "unnamed": (
+        ev.Unnamed(ONE, 1),
+        "93a7756e6e616d6564c410000102030405060708090a0b0c0d0e0f01",
+        "42fa3a500d709812b3c0e002f0e6fef91f407feeb73cfdfb70cb66236d5d2b51",
+    ),
+    "linked": (
+        ev.Linked(EDGE_ID, "refers_to", ONE, 1, TWO, 2, ONE, TIME, FOREVER, -1, NONCE, False, 1),
+        (
+            "9ea66c696e6b6564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa97265666572"
+            "735f746fc410000102030405060708090a0b0c0d0e0f01c410101112131415161718191a1b1c1d1e1f02c41000010203"
+            "0405060708090a0b0c0d0e0fcf000660be0ab5c000cf7fffffffffffffffffc410606162636465666768696a6b6c6d6e"
+            "6fc201"
+        ),
+        "14925deeb2693b86cc6ab62d0e083f50dec044cab94f0098c56dc7b7fd4576f7",
+    ),
+    "unlinked": (
+        ev.Unlinked(EDGE_ID),
+        "92a8756e6c696e6b6564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f",
+        "9ee96621860a2abd42c3d6d902432c907b5bc74a0d06e176380256dfa448c9ae",
+    ),
+    "edge_closed": (
+        ev.EdgeClosed(EDGE_ID, TIME),
+        (
+            "93ab656467655f636c6f736564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fcf"
+            "000660be0ab5c000"
+        ),
+        "ff1a7b29943e35b4c7a18e940a0cf342473da4a7cb971224e018acbe0ee30613",
+    ),
+    "proposed": (
+        ev.Proposed(EDGE_ID, ONE, 1, TWO, 2, ONE, TIME, 3, NONCE, 1),
+        (
+            "9ba870726f706f736564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fc4100001"
+            "02030405060708090a0b0c0d0e0f01c410101112131415161718191a1b1c1d1e1f02c410000102030405060708090a0b"
+            "0c0d0e0fcf000660be0ab5c00003c410606162636465666768696a6b6c6d6e6f01"
+        ),
+        "bf9df62fb149052e172baea16d51f01b5f93c2b2619c9bbaa5cafca1b0a8647a",
+    ),
+    "decided": (
+        ev.Decided(EDGE_ID, "accepted", -1),
+        ("94a764656369646564c420202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3fa86163636570746564ff"),
+        "221c2906835c719a1c55d446749685aa65ed346650f5d1cac8cf4245fb9b230d",
+    ),
+    "imported": (
+        ev.Imported(HASH, ONE, 7, TWO, EDGE_ID, 2, [3]),
+        (
+            "98a8696d706f72746564c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fc4100001"
+            "02030405060708090a0b0c0d0e0f07c410101112131415161718191a1b1c1d1e1fc420202122232425262728292a2b2c"
+            "2d2e2f303132333435363738393a3b3c3d3e3f029103"
+        ),
+        "428216be714b874ce4d72441965734f4b884e241cd5b7b3a0031e3e965246232",
+    ),
+    "filled": (
+        ev.Filled(ONE, 1, 2),
+        "94a666696c6c6564c410000102030405060708090a0b0c0d0e0f0102",
+        "2c90782a5aba11060c73fa90a52ec7fe3f5f89b7a2f5b81b4a0da3273c6d3950",
+    ),
+    "bookmarked": (
+        ev.Bookmarked(1, -1, 7),
+        "94aa626f6f6b6d61726b656401ff07",
+        "ab18e046561481a034bde10bf2ac8cb61444e83655db1333dc32a7b2d912c03d",
+    ),
+    "erased": (
+        ev.Erased(ONE, [(2, 1), (300, 7)], -1, True, [HASH]),
+        (
+            "96a6657261736564c410000102030405060708090a0b0c0d0e0f9292020192cd012c07ffc391c420404142434445464748"
+            "494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
+        ),
+        "7f808fc576b646b7409762d02bd1174b36f3239c011d5e004d36f58ef94ec888",
+    ),
+    "registered": (
+        ev.Registered(ONE, "employs", 2, HASH, "source", ["show_conflicts"], True, -1),
+        (
+            "99aa72656769737465726564c410000102030405060708090a0b0c0d0e0fa7656d706c6f797302c420404142434445464748494a"
+            "4b4c4d4e4f505152535455565758595a5b5c5d5e5fa6736f7572636591ae73686f775f636f6e666c69637473c3ff"
+        ),
+        "36d752877ba154499dbdeab06814c5041fa1fc980ce0ce92a652eca010caa7ef",
+    ),
+    "unregistered": (
+        ev.Unregistered(ONE, "employs", 3),
+        "94ac756e72656769737465726564c410000102030405060708090a0b0c0d0e0fa7656d706c6f797303",
+        "4d704daece42585942ba409e42bdbffba588d89607674ccfbd9d9db9f3c2f732",
+    ),
+    "space": (
+        ev.SpaceOpened(1, 256, 2),
+        "94a5737061636501cd010002",
+        "5199f228bba1b71684823438ef1ad9821d62ceb799a1eea790dcc3750470b8db",
+    ),
+    "embedded": (
+        ev.Embedded(1, ONE, 2, 3),
+        "95a8656d62656464656401c410000102030405060708090a0b0c0d0e0f0203",
+        "47558cf18b9c23a993b6f35e0ba46bf63ae87446a55924a5f62091f5dbb63a5a",
+    ),
+    "embedded_through": (
+        ev.EmbeddedThrough(1, 7),
+        "93b0656d6265646465645f7468726f7567680107",
+        "0f06a63baf95aae4850f020e247920efbb42b36e7af323b4bd038d1176aa4e95",
+    ),
+    "reclustered": (
+        ev.Reclustered(7),
+        "92ab7265636c7573746572656407",
+        "30f421a1b43a8ae2cea87105b7df63aa52e51a2c78dd5d76071fbca7217201a4",
+    ),
+    "supposed": (
+        ev.Supposed(ONE, HASH, 1),
+        (
+            "94a8737570706f736564c410000102030405060708090a0b0c0d0e0fc420404142434445464748494a4b4c4d4e4f505152535455"
+            "565758595a5b5c5d5e5f01"
+        ),
+        "e94a1b6623af5331bd358c72ea64b7d00286239d9887f27e9f767602404d02e6",
+    ),
+    "left_out": (
+        ev.LeftOut(HASH, "refused", 1),
+        ("94a86c6566745f6f7574c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5fa77265667573656401"),
+        "30a112d2faf0ff231f702cb32799e5bb225c980923a8990443206729e1829ab4",
+    ),
+    "taken_over": (
+        ev.TakenOver(HASH, 3, [1, 2]),
+        "94aa74616b656e5f6f766572c420404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f03920102",
+        "ad4d0486d37c72792e4678c346f18d58599ab7f9525eee315b2db57385c1b635",
+    ),
+    "tuned": (
+        ev.Tuned(ONE, "Person", 0.95, 0.9, 0.88, 0.02, 3, -1),
+        (
+            "99a574756e6564c410000102030405060708090a0b0c0d0e0fa6506572736f6ecb3fee666666666666cb3feccccccccc"
+            "cccdcb3fec28f5c28f5c29cb3f947ae147ae147b03ff"
+        ),
+        "775479e1db3dfb3104c42c75c7d1f20d7835376273247eb8c8295f859af14a28",
+    ),
+    "untuned": (
+        ev.Untuned(ONE, "Person", 3),
+        "94a7756e74756e6564c410000102030405060708090a0b0c0d0e0fa6506572736f6e03",
+        "6cd63ec33a6f3c3e6b27a278591bd36bc710dbd7e37a012595272a6144ba4c41",
+    ),
+    "space_chosen": (
+        ev.SpaceChosen(2, 1, -1),
+        "94ac73706163655f63686f73656e0201ff",
+        "c4527b867179eb4c50115b896d8a664055f2c16aefd81b7719b9830104e9146a",
+    ),
+    "space_dropped": (
+        ev.SpaceDropped(1, 1, 2),
+        "94ad73706163655f64726f70706564010102",
+        "e9b6fb9a020871234c566489c728fb5349b93399351aa2478462bee64e6a0b7a",
+    ),
+}

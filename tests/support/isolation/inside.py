@@ -1,0 +1,361 @@
+"""What a confined view must answer: what the model answers when everything outside is taken away from it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.support.isolation import queries
+from tests.support.isolation.structures import CONTENTS, NAMES, TYPE_NAMES, Structure
+from tests.support.model.compare import Compared, all_fields, fields
+from tests.support.model.ranking import newest_first
+from tests.support.model.reads import Reads
+from tests.support.model.state import ROOT, Edge, State
+from worlddb import AmbiguousReference, UnknownReference, View
+from worlddb.log.model.ids import short
+from worlddb.projections.indexes.fields import Marker, TextDocument
+from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.tables.names.canonical import normalised
+
+NOBODY = "00000000000000000000000000000bad"
+QUERIES = ("red boat", "green", "Ada blue")
+
+
+def reduced(state: State, inside: set[int]) -> State:
+    """The state without what lies outside: an edge needs its ends and its home, a proposal its two sides."""
+
+    def kept(edges: dict[int, Edge]) -> dict[int, Edge]:
+        return {
+            number: edge
+            for number, edge in edges.items()
+            if edge.source in inside and edge.target in inside and edge.home in inside
+        }
+
+    return State(
+        {number: world for number, world in state.worlds.items() if number in inside},
+        kept(state.edges),
+        kept(state.unlinked),
+        {
+            number: known
+            for number, known in state.proposals.items()
+            if known.source in inside and known.target in inside
+        },
+    )
+
+
+class Inside:
+    """One confined view, and what must be seen through it."""
+
+    def __init__(self, structure: Structure, top: int, seq: int, valid: int) -> None:
+        self.structure = structure
+        self.top = top
+        self.names = structure.names
+        self.whole = structure.states[seq]
+        self.inside = Reads(self.whole, valid, self.names).inside(top) | {top}
+        self.state = reduced(self.whole, self.inside)
+        self.reads = Reads(self.state, valid, self.names)
+        self.view = structure.db(1).view(seq=seq, valid=valid, world=self.names.refs[top])
+        self.compared = Compared(self.view, self.state, self.names, structure.hashes[seq])
+        self.shown_events = 0
+
+    def everything(self, *, recall: bool, strangers: int) -> None:
+        """Every read path; so many of the worlds outside are asked for by reference."""
+        assert self.view.world == self.names.refs[self.top]
+        for number in self.state.worlds:
+            self.compared.world(number)
+        for number in (*self.state.edges, *self.state.unlinked):
+            self.compared.edge(number)
+        self.compared.identities()
+        self.compared.lookups(self.top)
+        self.defaults()
+        self.prefixes()
+        self.called()
+        self.outside(strangers)
+        self.journal()
+        self.blames()
+        self.timelines()
+        self.identities()
+        self.unified()
+        queries.confined(self)
+        if recall:
+            self.recall()
+
+    def defaults(self) -> None:
+        """Reads that name no world are about the one that the view is confined to."""
+        view, reads, top = self.view, self.reads, self.top
+        assert view.hash() == self.compared.hashes[top]
+        assert all_fields(view.children()) == reads.children(top)
+        assert all_fields(view.find()) == reads.find(world=top)
+        assert all_fields(view.find(include_superseded=True)) == reads.find(world=top, include_superseded=True)
+        for name in NAMES:
+            assert all_fields(view.find(name=name)) == reads.find(name=name, world=top)
+        for type_name in TYPE_NAMES:
+            assert all_fields(view.find(type=type_name)) == reads.find(type=type_name, world=top)
+        assert view.containers(self.names.refs[top]) == []
+        assert {known.world for known in view.edge_types(include_ended=True)} == {self.names.refs[top]}
+        assert view.counts() == {
+            "worlds": len(self.state.worlds),
+            "edges": len(self.state.edges),
+            "proposals": len(self.state.proposals),
+        }
+
+    def blames(self) -> None:
+        """Where fields and edges came from: told of all edges inside, and naming nothing from outside."""
+        inside = {self.names.refs[number] for number in self.inside}
+        for number in self.state.worlds:
+            ref = self.names.refs[number]
+            found, edges = self.view.blame(ref), self.view.edges(ref, include_superseded=True)
+            assert {edge.ref for edge in found.edges} == {edge.ref for edge in edges if edge.type != "contains"}
+            named = {end for edge in found.edges for end in (edge.source, edge.target)}
+            assert named | {field.ref for field in found.fields if field.ref} <= inside
+
+    def timelines(self) -> None:
+        """What was learned of ends ends with what is known, by commits that wrote here; spans see all of time."""
+        for number in self.state.worlds:
+            ref = self.names.refs[number]
+            versions, steps = self.view.history(ref), self.view.timeline(ref)
+            assert {step.number: step.valid for step in steps} == {each.number: each.valid for each in versions}
+            assert [step.seq for step in steps] == sorted(step.seq for step in steps)
+            assert self.view.history(ref, between=(None, None)) == versions
+        everything = (None, None)
+        known = self.view.find(include_superseded=True)
+        lasting = {
+            world.ref for world in known if any(v.valid.start < v.valid.end for v in self.view.history(world.ref))
+        }
+        assert {world.ref for world in self.view.find(overlaps=everything)} == lasting
+
+    def identities(self) -> None:
+        """An identity is exported with members and facts that lie inside, and with nothing else."""
+        inside = {self.names.refs[number] for number in self.inside}
+        for number in self.state.worlds:
+            found = self.view.export_identity(self.names.refs[number])
+            assert list(found.refs) == self.reads.equivalence_class(number)
+            edges = (*found.links, *(fact.edge for fact in found.facts))
+            assert {end for edge in edges for end in (edge.source, edge.target)} | set(found.refs) <= inside
+
+    def unified(self) -> None:
+        """Seen as one, what lies inside is shown once a class of what lies inside, and nothing else is."""
+        structure, view = self.structure, self.view
+        one = structure.db(1).view(seq=view.seq, valid=view.valid, world=self.names.refs[self.top], unify=True)
+        inside = {self.names.refs[number] for number in self.inside}
+        classes = {self.names.refs[number]: self.reads.equivalence_class(number) for number in self.state.worlds}
+        for found in (one.find(include_superseded=True), list(one.children(include_superseded=True))):
+            shown = [world.ref for world in found]
+            assert set(shown) <= inside
+            assert len({tuple(classes[ref]) for ref in shown}) == len(shown)
+        for ref in classes:
+            edges = one.edges(ref, include_superseded=True)
+            assert {end for edge in edges for end in (edge.source, edge.target, edge.home)} <= inside
+            assert {edge.ref for edge in edges} >= {
+                edge.ref for edge in view.edges(ref, include_superseded=True) if edge.type != "same_as"
+            }
+
+    def prefixes(self) -> None:
+        """A prefix is of what is inside, whoever else has it."""
+        seen = {self.names.refs[number]: number for number in self.state.worlds}
+        for prefix in {self.names.refs[number][:digits] for number in self.whole.worlds for digits in (4, 6)}:
+            fits = sorted(ref for ref in seen if ref.startswith(prefix))
+            if len(fits) == 1:
+                assert fields(self.view.get(prefix)) == self.reads.get(seen[fits[0]])
+                continue
+            with pytest.raises(AmbiguousReference if fits else UnknownReference) as raised:
+                self.view.get(prefix)
+            listed = ", ".join(short(ref) for ref in fits)
+            assert raised.value.message == (
+                f"The reference {prefix} fits several: {listed}" if fits else f"No world has the reference {prefix}"
+            )
+            assert raised.value.details == ({"candidates": fits} if fits else {"ref": prefix})
+        for number in self.state.edges:
+            assert fields(self.view.edge(self.names.refs[number][:12])) == self.reads.edge(number)
+
+    def called(self) -> None:
+        """A name is of what is inside, whoever else has it."""
+        for name in NAMES:
+            fits = [world.ref for world in self.view.find(name=name)]
+            fits = fits or [world.ref for world in self.view.find(name=name, include_superseded=True)]
+            if not fits and self._is_called(self.top, name):
+                fits = [self.names.refs[self.top]]
+            if len(fits) == 1:
+                assert self.view.reference_of(name) == fits[0]
+                assert self.view.history(name) == self.view.history(fits[0])
+                continue
+            with pytest.raises(AmbiguousReference if fits else UnknownReference) as raised:
+                self.view.reference_of(name)
+            assert raised.value.details == ({"candidates": fits[:8]} if fits else {"ref": name})
+
+    def _is_called(self, number: int, name: str) -> bool:
+        world = self.view.get(self.names.refs[number], include_superseded=True)
+        return world is not None and normalised(name) in map(normalised, (world.name, *world.aliases))
+
+    def outside(self, strangers: int) -> None:
+        """What is outside, or was made later, is refused in the very words in which nobody is."""
+        latest = self.structure.state
+        nobody = [told(read, NOBODY) for read in asked(self.view)]
+        outside = sorted(latest.worlds.keys() - self.inside)
+        for number in random.Random(self.top).sample(outside, min(strangers, len(outside))):
+            assert [told(read, self.names.refs[number]) for read in asked(self.view)] == nobody
+        no_edge = told(self.view.edge, NOBODY * 2)
+        for number in (latest.edges | latest.unlinked).keys() - (self.state.edges | self.state.unlinked).keys():
+            assert told(self.view.edge, self.names.refs[number]) == no_edge
+        no_proposal = told(self.view.proposal, NOBODY * 2)
+        for number in latest.proposals.keys() - self.state.proposals.keys():
+            assert told(self.view.proposal, self.names.refs[number]) == no_proposal
+
+    def journal(self) -> None:
+        """Events that name something inside and nothing outside, counted anew in each commit."""
+        known = {
+            self.names.refs[number]
+            for number in (*self.inside, *self.state.edges, *self.state.unlinked, *self.state.proposals)
+        }
+        shown = []
+        last = (0, -1)
+        for entry in self.structure.db().log(1, self.view.seq):
+            data, refs = entry.data, entry.refs
+            if data.get("by") and data["by"] not in known:
+                refs = tuple(ref for ref in refs if ref != data["by"])
+                data = data | {"by": ""}
+            if refs and known.issuperset(refs):
+                last = (entry.seq, last[1] + 1 if entry.seq == last[0] else 0)
+                shown.append(fields(entry) | {"data": data, "refs": refs, "index": last[1]})
+        assert all_fields(self.view.log()) == shown
+        some = self.names.refs[max(self.inside)]
+        assert all_fields(self.view.log(ref=some)) == [entry for entry in shown if some in entry["refs"]]
+        self.shown_events = len(shown)
+
+    def recall(self) -> None:
+        """Hits, order and scores are those of an index in which there is nothing else."""
+        index, documents = TextIndex.in_memory(), []
+        for number in self.inside - {self.top}:
+            at = self.reads.version_at(number)
+            if at is not None:
+                version = self.state.worlds[number].versions[at - 1]
+                documents.append(TextDocument(number, at, version.seq, version.name, version.content))
+        index.apply(sorted(documents, key=lambda each: (each.seq, each.node)), Marker(b"", self.view.seq, b""))
+        refs = self.names.refs
+        for query in QUERIES:
+            answer = self.view.recall(query, lanes=["text"])
+            assert (answer.exact, answer.indexed, answer.note) == (True, self.view.seq, "")
+            found = [(hit.ref, hit.score, hit.world) for hit in answer]
+            scored = [(hit.node, hit.score) for hit in index.search(query, limit=10)]
+            expected = [
+                (refs[number], score, self.reads.containers(number)[0])
+                for number, score in newest_first(self.reads, self.inside - {self.top}, scored)[:10]
+            ]
+            assert found == expected
+            assert self.view.recall(query, lanes=["text"], exact=True) == answer
+        everything = {refs[number] for number in self.inside}
+        for query in QUERIES:
+            every = self.view.recall(query)
+            assert {hit.ref for hit in every} <= everything and every.lanes == ("text", "entity")
+            assert self.view.recall(query, exact=True) == every
+            assert {hit.ref for hit in self.view.recall(query, neighbours=5)} <= everything
+        self.groups(QUERIES[0])
+        self.spans(QUERIES[0])
+        for number in self.inside - {self.top}:
+            below = {refs[member] for member in self.reads.inside(number)}
+            assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number])} <= below
+            assert {hit.ref for hit in self.view.recall(QUERIES[0], world=refs[number], neighbours=5)} <= below
+            if number % 5 == 0:
+                grouped = self.view.recall(QUERIES[0], world=refs[number], group=2)
+                assert {group.ref for group in grouped.groups} <= below
+                assert {hit.ref for hit in grouped} <= below
+
+    def groups(self, query: str) -> None:
+        """Hits are grouped by containers that lie inside, whatever else contains them, each by its name of now."""
+        refs = self.names.refs
+        containers = {refs[number]: set(self.reads.containers(number)) for number in self.inside}
+        for group in self.view.recall(query, group=3).groups:
+            assert group.ref in {refs[number] for number in self.inside}
+            assert 1 <= len(group.hits) <= 3 and group.count >= len(group.hits)
+            assert all(hit.ref == group.ref or group.ref in containers[hit.ref] for hit in group.hits)
+            shown = self.view.get(group.ref, include_superseded=True)
+            assert shown is not None and (group.type, group.name) == (shown.type, shown.name)
+
+    def spans(self, query: str) -> None:
+        """What is told of other versions, and of what a span leaves out, is of worlds inside."""
+        inside = {self.names.refs[number] for number in self.inside}
+        moment = (self.view.valid, self.view.valid + 1)
+        for span in ({"overlaps": (None, None)}, {"during": (None, None)}, {"during": moment}):
+            answer = self.view.recall(query, **span)
+            assert set(answer.left_out) | {hit.ref for hit in answer} <= inside
+            for hit in answer:
+                own = {version.version for version in self.view.history(hit.ref)}
+                assert {hit.version, *(other.version for other in hit.others)} <= own
+
+    def narrowed(self, to: int) -> Inside:
+        """The view confined once more; asked of the outer one, so that it cannot be widened on the way."""
+        inner = Inside(self.structure, to, self.view.seq, self.view.valid)
+        inner.view = self.view.confined(self.names.refs[to])
+        inner.compared.view = inner.view
+        return inner
+
+
+def asked(view: View) -> Iterator[Callable[[str], Any]]:
+    """Every read that takes a reference of a world."""
+    yield from (
+        view.get,
+        view.reference_of,
+        view.edges,
+        view.history,
+        view.timeline,
+        view.blame,
+        view.hash,
+        view.conflicts,
+        view.containers,
+        view.equivalence_class,
+        view.export_identity,
+        view.edge_types,
+        view.tunings,
+        view.composed,
+    )
+    yield view.confined
+    yield lambda ref: view.get(ref, include_superseded=True)
+    yield lambda ref: list(view.children(ref))
+    yield lambda ref: view.find(world=ref)
+    yield lambda ref: view.log(ref=ref)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref, group=2)
+    yield lambda ref: view.recall(CONTENTS[1], world=ref, neighbours=2)
+    yield lambda ref: view.query(seeds=ref).run()
+    yield lambda ref: view.query(world=ref).run()
+    yield lambda ref: view.query().in_world(ref).run()
+    yield lambda ref: view.query().where_connected("causes", to=ref).run()
+
+
+def told(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
+    """How a read refuses a reference, with the reference itself taken out."""
+    with pytest.raises(worlddb.WorldDBError) as raised:
+        read(ref)
+    error = raised.value
+    said = [str(part).replace(ref, "…") for part in (error, error.message, error.details)]
+    return type(error), said
+
+
+def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
+    """A view from each world: of the present, and of an earlier moment at which the world was known."""
+    for top in tops:
+        yield Inside(structure, top, structure.head, structure.db(1).view().valid)
+        made = structure.state.worlds[top].versions[0].seq
+        seq = made + (top + structure.head) % (structure.head - made + 1)
+        yield Inside(structure, top, seq, structure.times[seq] + (top % 7 - 3) * 1_000)
+
+
+def scoped(structure: Structure) -> None:
+    """A scope in a view that is not confined: only what the world contains is found, by whatever means (law 7)."""
+    view = structure.db(1).view()
+    reads = Reads(structure.state, view.valid, structure.names)
+    refs = structure.names.refs
+    for top in structure.state.worlds:
+        inside = {refs[number] for number in reads.inside(top)}
+        assert {found.ref for found in view.find(world=refs[top], include_superseded=True)} <= inside
+        for query in QUERIES:
+            hits = view.recall(query, world=refs[top], include_superseded=True, k=100)
+            assert {hit.ref for hit in hits} <= inside
+            assert {hit.ref for hit in view.recall(query, world=refs[top], neighbours=5, k=100)} <= inside
+        queries.scoped(view, reads, top)
+        if top != ROOT:
+            assert refs[ROOT] not in inside

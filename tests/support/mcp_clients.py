@@ -1,0 +1,48 @@
+"""Clients of the MCP server: the official one, connected to a process of its own or to a server in this one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.support.serving import PATIENCE_SECONDS
+
+
+def command(store: Path, *options: str) -> list[str]:
+    """What starts a server on a store."""
+    return [sys.executable, "-m", "worlddb", "--store", str(store), "mcp", *options]
+
+
+def together(work: Callable[[], Awaitable[None]], patience_seconds: float = PATIENCE_SECONDS) -> None:
+    """Run it, and fail rather than wait for ever."""
+
+    async def bounded() -> None:
+        with anyio.fail_after(patience_seconds):
+            await work()
+
+    anyio.run(bounded)
+
+
+@asynccontextmanager
+async def connected(store: Path, *options: str) -> AsyncIterator[Client]:
+    """The official client of a server of its own."""
+    program, *arguments = command(store, *options)
+    async with Client(stdio_client(StdioServerParameters(command=program, args=arguments))) as client:
+        yield client
+
+
+async def answer(client: Client, name: str, /, **arguments: Any) -> Any:
+    """The structured answer of a tool, which is also there as text."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    (text,) = result.content
+    assert text.type == "text" and json.loads(text.text) == result.structured_content
+    return result.structured_content

@@ -1,0 +1,156 @@
+"""The working copy of a state that one request changes, and the few changes that all commands are made of."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.support.model.commands import Known, Nobody, Nth
+from tests.support.model.edge_rules import after_unlink, check_insert, default_start
+from tests.support.model.state import ROOT, Edge, Proposal, State
+from tests.support.model.succession import leave_conflicts
+from worlddb import InputError, UnknownReference
+from worlddb.log.model.times import FOREVER
+
+
+class Bad(Exception):
+    """The model says that the engine raises this error."""
+
+    def __init__(self, error: type[InputError]) -> None:
+        super().__init__(error.__name__)
+        self.error = error
+
+
+class Note(NamedTuple):
+    code: str
+    about: frozenset[int]
+
+
+class Draft:
+    """The working copy, and what the receipt has to say."""
+
+    def __init__(self, state: State, seq: int, now: int, author: str, next_number: int) -> None:
+        self.state = state.copy()
+        self.seq = seq
+        self.now = now
+        self.author = author
+        self.next_number = next_number
+        self.results: list[int] = []
+        self.notes: list[Note] = []
+        self.proposed: list[int] = []
+        self.changed = False
+        self.erased: list[int] = []
+
+    def note(self, code: str, *about: int) -> None:
+        self.notes.append(Note(code, frozenset(about)))
+
+    def number(self, reference: Any, *kinds: str) -> int:
+        """What a reference stands for, if it is of one of the kinds."""
+        number = -1
+        if isinstance(reference, Nth):
+            number = self.results[reference.position] if reference.position < len(self.results) else -1
+        elif isinstance(reference, Known):
+            number = reference.number
+        holders: dict[str, dict[int, Any]] = {
+            "world": self.state.worlds,
+            "edge": self.state.edges | self.state.unlinked,
+            "proposal": self.state.proposals,
+        }
+        if isinstance(reference, Nobody) or not any(number in holders[kind] for kind in kinds):
+            raise Bad(UnknownReference)
+        return number
+
+    def world(self, reference: Any) -> int:
+        return self.number(reference, "world")
+
+    def end_world(self, number: int, at: int, by: int = -1) -> None:
+        """Close a world for good; one that has ended keeps its end, or gets an earlier one. ``by`` took its place."""
+        newest = self.state.worlds[number].versions[-1]
+        leave_conflicts(self, number, at, by)
+        tightened = self.tighten(number, at)
+        if newest.start < newest.end and at <= newest.start:
+            self.note("never_valid", number)
+        known = self.state.worlds[number]
+        if not known.ended:
+            self.state.worlds[number] = known._replace(ended=True)
+            self.changed = True
+        elif not tightened:
+            self.note("already_closed", number)
+
+    def tighten(self, number: int, at: int) -> bool:
+        """Close what is open beyond a moment; true if anything was."""
+        known = self.state.worlds[number]
+        versions = tuple(one._replace(end=max(one.start, min(one.end, at))) for one in known.versions)
+        self.state.worlds[number] = known._replace(versions=versions)
+        self.changed |= versions != known.versions
+        return versions != known.versions
+
+    def write(
+        self,
+        type_name: str,
+        source: int,
+        target: int,
+        *,
+        home: int | None = None,
+        start: int | None = None,
+        end: int = FOREVER,
+        properties: dict[str, Any] | None = None,
+        why: str = "",
+    ) -> int:
+        """Write an edge by its type's laws."""
+        begins = default_start(self, type_name, source, target) if start is None else start
+        edge = self.edge(type_name, source, target, home, begins)._replace(
+            end=end, properties=properties or {}, why=why, said=self.said()
+        )
+        check_insert(self, edge)
+        made = self.new_number()
+        self.state.edges[made] = edge
+        return made
+
+    def edge(self, type_name: str, source: int, target: int, home: int | None, start: int) -> Edge:
+        if type_name == "contains":
+            home = source
+        ends = [len(self.state.worlds[end].versions) for end in (source, target)]
+        where = self.home(source) if home is None else home
+        return Edge(type_name, source, ends[0], target, ends[1], where, start, FOREVER, self.seq)
+
+    def home(self, number: int) -> int:
+        """Where a world's edges are held unless told otherwise: in its first container."""
+        return next(iter(self.state.containers(number)), ROOT)
+
+    def take_away(self, number: int) -> None:
+        """Unlink an edge."""
+        gone = self.state.edges.pop(number)
+        self.state.unlinked[number] = gone
+        self.changed = True
+        after_unlink(self, gone)
+
+    def stage(
+        self,
+        one: int,
+        other: int,
+        *,
+        home: int | None = None,
+        start: int | None = None,
+        evidence: dict[str, Any],
+        why: str = "",
+    ) -> int:
+        begins = default_start(self, "same_as", one, other) if start is None else start
+        edge = self.edge("same_as", one, other, home, begins)
+        check_insert(self, edge)
+        made = self.new_number()
+        self.state.proposals[made] = Proposal(
+            *(one, edge.source_version, other, edge.target_version, edge.home, begins, self.seq, evidence, why),
+            said=self.said(1),
+        )
+        self.note("proposal_staged", made)
+        self.proposed.append(made)
+        return made
+
+    def said(self, which: int = 0) -> tuple[int, int, int]:
+        """The texts of the present command; those that the engine adds to it are the ``which``-th."""
+        return self.seq, len(self.results), which
+
+    def new_number(self) -> int:
+        self.next_number += 1
+        self.changed = True
+        return self.next_number - 1

@@ -1,0 +1,94 @@
+"""The laws of the eleven edge types, as the model has them: when an edge is refused, and what else it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from tests.support.model.state import ROOT, Edge
+from tests.support.model.succession import supersede
+
+if TYPE_CHECKING:
+    from tests.support.model.draft import Draft
+
+ORDERS = ("supersedes", "derived_from", "subtype_of", "causes", "precedes")
+"""Edge types that never lead back to where they started."""
+
+PLAIN = ("refers_to", "implies", "instance_of")
+
+TYPES = ("contains", "same_as", "contradicts", *ORDERS, *PLAIN)
+
+
+class Refuse(Exception):
+    """The model says that the reconciler refuses, with this code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.position = 0
+
+
+def refuse(code: str) -> NoReturn:
+    raise Refuse(code)
+
+
+def default_start(on: Draft, type_name: str, source: int, target: int) -> int:
+    """From when an edge is valid if nobody said: its source's beginning, a member's for ``contains``."""
+    end = target if type_name == "contains" else source
+    return on.now if end == ROOT else on.state.worlds[end].newest.start
+
+
+def check_insert(on: Draft, edge: Edge) -> None:
+    """Refuse an edge that breaks its type's law; close what it closes."""
+    if edge.type == "contains":
+        _check_containment(on, edge)
+        return
+    if edge.type == "supersedes" and edge.target == ROOT:
+        refuse("root_is_permanent")
+    if edge.source == edge.target:
+        refuse("self_reference")
+    if edge.type == "same_as":
+        _check_identity(on, edge)
+    elif edge.type == "contradicts":
+        pair = {edge.source, edge.target}
+        known = [other for _, other in on.state.edges_of("contradicts") if {other.source, other.target} == pair]
+        if any(max(other.start, edge.start) < min(other.end, edge.end) for other in known):
+            refuse("already_in_conflict")
+    elif edge.type in ORDERS and on.state.reaches(edge.target, edge.source, edge.type):
+        refuse(f"{edge.type}_cycle")
+    if edge.type == "supersedes":
+        supersede(on, edge)
+
+
+def _check_containment(on: Draft, edge: Edge) -> None:
+    if edge.target == ROOT or on.state.reaches(edge.target, edge.source, "contains"):
+        refuse("containment_cycle")
+    if edge.source in on.state.containers(edge.target):
+        refuse("already_member")
+
+
+def _check_identity(on: Draft, edge: Edge) -> None:
+    if ROOT in (edge.source, edge.target):
+        refuse("root_is_unique")
+    pair = {edge.source, edge.target}
+    about = [known for known in on.state.proposals.values() if {known.source, known.target} == pair]
+    if not about:
+        return
+    latest = about[-1]
+    if latest.status == "pending":
+        refuse("already_proposed")
+    if latest.status == "accepted":
+        refuse("already_same")
+    versions = {latest.source: latest.source_version, latest.target: latest.target_version}
+    if latest.status == "rejected" and all(len(on.state.worlds[end].versions) == versions[end] for end in pair):
+        refuse("rejected_before")
+
+
+def after_unlink(on: Draft, edge: Edge) -> None:
+    """What an unlinked edge leaves to do."""
+    if edge.type == "supersedes":
+        on.note("nothing_reopened", edge.target)
+    if edge.type == "contains" and not on.state.containers(edge.target):
+        if edge.source == ROOT:
+            refuse("last_container")
+        on.write("contains", ROOT, edge.target, start=edge.start)
+        on.note("adopted_by_root", edge.target)

@@ -1,0 +1,232 @@
+"""What reads answer, from one state and one valid time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.model.names import Names
+from tests.support.model.reclustering import shown
+from tests.support.model.state import ROOT, Edge, State, Version
+from tests.support.model.world_rules import normal
+from worlddb import Valid
+
+
+class Reads:
+    """The model's side of a view: the state at its commit, and its valid time in microseconds."""
+
+    def __init__(self, state: State, valid: int, names: Names) -> None:
+        self.state = state
+        self.valid = valid
+        self.names = names
+
+    def version_at(self, number: int) -> int | None:
+        """The ordinal of the version in force: the one with ``start <= valid < end``."""
+        versions = self.state.worlds[number].versions
+        valid = [at for at, version in enumerate(versions, 1) if version.start <= self.valid < version.end]
+        assert len(valid) <= 1, "two versions of one lineage are in force"
+        return valid[0] if valid else None
+
+    def _in_force(self, edge: Edge) -> bool:
+        return edge.start <= self.valid < edge.end
+
+    def _refs(self, numbers: list[int]) -> list[str]:
+        return [self.names.refs[number] for number in numbers]
+
+    def get(self, number: int, *, include_superseded: bool = False) -> dict[str, Any] | None:
+        at = self.version_at(number)
+        if at is None and include_superseded:
+            at = len(self.state.worlds[number].versions)
+        if at is None:
+            return None
+        world = self.state.worlds[number]
+        version = world.versions[at - 1]
+        return self._text(number, at, version) | {
+            "ref": self.names.refs[number],
+            "aliases": world.aliases,
+            "closed": not version.start <= self.valid < version.end,
+            "ended": world.ended,
+            "conflicts": tuple(self._refs(self.opponents(number))),
+        }
+
+    def _text(self, number: int, at: int, version: Version) -> dict[str, Any]:
+        return {
+            "version": self.names.bodies[number, at],
+            "number": at,
+            "type": version.type,
+            "name": version.name,
+            "content": version.content,
+            "valid": Valid(version.start, version.end),
+            "seq": version.seq,
+            "ingested_at": version.time,
+            "author": version.author,
+            "why": version.why,
+            "source": version.source,
+            "erased": version.erasure is not None,
+            "erasure": version.erasure,
+        }
+
+    def opponents(self, number: int) -> list[int]:
+        """The worlds that contradict one at the moment."""
+        edges = [self.state.edges[own] for own in self._contradictions(number)]
+        return [edge.target if edge.source == number else edge.source for edge in edges]
+
+    def _contradictions(self, number: int) -> list[int]:
+        """The edges that say so, while they and both of their ends are in force."""
+        return [
+            own
+            for own, edge in self.state.edges_of("contradicts")
+            if number in (edge.source, edge.target)
+            and self._in_force(edge)
+            and self.version_at(edge.source) is not None
+            and self.version_at(edge.target) is not None
+        ]
+
+    def conflicts(self, number: int) -> list[dict[str, Any]]:
+        return [self.edge(own) for own in self._contradictions(number)]
+
+    def history(self, number: int) -> list[dict[str, Any]]:
+        versions = enumerate(self.state.worlds[number].versions, 1)
+        return [self._text(number, at, version) for at, version in versions]
+
+    def edges(
+        self, number: int, *, type: str | None = None, direction: str = "both", include_superseded: bool = False
+    ) -> list[dict[str, Any]]:
+        found = []
+        for own, edge in self.state.edges.items():
+            sides = {"out": (edge.source,), "in": (edge.target,), "both": (edge.source, edge.target)}[direction]
+            if number in sides and type in (None, edge.type) and (include_superseded or self._in_force(edge)):
+                found.append(self.edge(own))
+        return found
+
+    def edge(self, number: int) -> dict[str, Any]:
+        edge = self.state.edges[number]
+        return {
+            "ref": self.names.refs[number],
+            "type": edge.type,
+            "source": self.names.refs[edge.source],
+            "source_version": edge.source_version,
+            "target": self.names.refs[edge.target],
+            "target_version": edge.target_version,
+            "home": self.names.refs[edge.home],
+            "valid": Valid(edge.start, edge.end),
+            "closed": not self._in_force(edge),
+            "seq": edge.seq,
+            "properties": edge.properties,
+            "why": edge.why,
+        }
+
+    def children(self, number: int, *, include_superseded: bool = False) -> list[dict[str, Any]]:
+        members = [
+            self.get(edge.target, include_superseded=include_superseded)
+            for _, edge in self.state.edges_of("contains")
+            if edge.source == number and (include_superseded or self._in_force(edge))
+        ]
+        return [member for member in members if member is not None]
+
+    def containers(self, number: int) -> list[str]:
+        found = [edge for _, edge in self.state.edges_of("contains") if self._in_force(edge)]
+        return self._refs([edge.source for edge in found if edge.target == number])
+
+    def inside(self, world: int) -> set[int]:
+        """Everything that a world contains at the moment, at any depth; the root contains all others always."""
+        if world == ROOT:
+            return set(self.state.worlds) - {ROOT}
+        found: set[int] = set()
+        for _ in self.state.worlds:
+            found |= {
+                edge.target
+                for _, edge in self.state.edges_of("contains")
+                if self._in_force(edge) and (edge.source == world or edge.source in found)
+            }
+        return found
+
+    def find(
+        self,
+        *,
+        name: str | None = None,
+        type: str | None = None,
+        world: int = ROOT,
+        include_superseded: bool = False,
+    ) -> list[dict[str, Any]]:
+        inside = self.inside(world)
+        types, instances = self._widened(type, world) if type is not None else (set(), set())
+        found = []
+        for number in self.state.worlds:
+            record = self.get(number, include_superseded=include_superseded)
+            if record is None or number not in inside:
+                continue
+            called = {normal(text) for text in (record["name"], *record["aliases"])} - {""}
+            if name is not None and normal(name) not in called:
+                continue
+            if type is None or record["type"] in types or number in instances:
+                found.append(record)
+        return found
+
+    def _widened(self, type_name: str, world: int) -> tuple[set[str], set[int]]:
+        """A type with its subtypes, and the instances of the worlds that stand for any of these, as a world sees them.
+
+        Seen is what is inside the world, the world itself, and what is directly in a world around it; of those that
+        stand for the type, the nearest do.
+        """
+        steps = self._steps(world)
+        called = {number: self._called(number) for number in self.state.worlds}
+        standing = {number for number in steps if called[number] == ("Type", type_name)}
+        standing = {number for number in standing if steps[number] == min(steps[other] for other in standing)}
+        names = {type_name}
+        for _ in self.state.worlds:
+            for _, edge in self.state.edges_of("subtype_of"):
+                if edge.target in standing and edge.source in steps and self._in_force(edge):
+                    standing.add(edge.source)
+                    # What has no name, or was erased, is no type's name: the erased are of no type, not of this one.
+                    names |= {name for _, name in [called[edge.source]] if name}
+        instances = {
+            edge.source
+            for _, edge in self.state.edges_of("instance_of")
+            if edge.target in standing and self._in_force(edge)
+        }
+        return names, instances
+
+    def _called(self, number: int) -> tuple[str, str] | tuple[None, None]:
+        """The type and the name of a world at the moment."""
+        at = self.version_at(number)
+        version = None if at is None else self.state.worlds[number].versions[at - 1]
+        return (None, None) if version is None else (version.type, version.name)
+
+    def _steps(self, world: int) -> dict[int, int]:
+        """What is seen from a world: 0 for what is inside, else how many steps up something contains it directly."""
+        found = dict.fromkeys({world, *self.inside(world)}, 0)
+        membership = [edge for _, edge in self.state.edges_of("contains") if self._in_force(edge)]
+        around, reached = {world}, {world}
+        for steps in range(1, len(self.state.worlds) + 1):
+            around = {edge.source for edge in membership if edge.target in around} - reached
+            reached |= around
+            for edge in membership:
+                if edge.source in around:
+                    found.setdefault(edge.target, steps)
+        return found
+
+    def equivalence_class(self, number: int) -> list[str]:
+        one = {number}
+        for _ in self.state.worlds:
+            for _, edge in self.state.edges_of("same_as"):
+                if one & {edge.source, edge.target}:
+                    one |= {edge.source, edge.target}
+        return self._refs(sorted(one))
+
+    def proposals(self, status: str | None) -> list[dict[str, Any]]:
+        return [
+            {
+                "ref": self.names.refs[number],
+                "status": known.status,
+                "source": self.names.refs[known.source],
+                "source_name": self.state.worlds[known.source].newest.name,
+                "target": self.names.refs[known.target],
+                "target_name": self.state.worlds[known.target].newest.name,
+                "evidence": shown(known.evidence, self.state, self.names.refs),
+                "why": known.why,
+                "seq": known.seq,
+                "decided": known.decided,
+            }
+            for number, known in self.state.proposals.items()
+            if status in (None, known.status)
+        ]

@@ -1,0 +1,128 @@
+"""What another look at who is who proposes, by brute force: all that are of one type and name inside one world.
+
+The names that are drawn are equal or nothing alike, so that no tier but the exact one decides. Around which worlds the
+engine looks is its own affair; whatever it proposes must follow from one of the two sides, and for what is new since
+the last look nothing that follows may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.support.model.attempt import Attempt
+from tests.support.model.state import ROOT, Proposal, State
+from tests.support.model.tuning import holding
+from tests.support.model.world_rules import normal
+
+AUTHOR = "worlddb.recluster"
+MOST = 3
+THRESHOLDS = {"fuzzy": 0.92, "phonetic": 0.9, "embedding": 0.88, "margin": 0.02, "most": MOST}
+"""Those of a store that was opened without any."""
+
+
+def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
+    """Whom a world may be, and the evidence for it, with numbers for references."""
+    known = state.worlds[number]
+    considered: dict[int, str] = {}
+    if number == ROOT or known.ended or known.newest.erasure is not None:
+        return [], {}
+    scope = next(iter(state.containers(number)), ROOT)
+    for wanted in (known.newest.name, *known.aliases):
+        for other, held in state.worlds.items():
+            names = {normal(text) for text in (held.newest.name, *held.aliases)} - {""}
+            if other in (ROOT, number, scope) or held.ended or held.newest.type != known.newest.type:
+                continue
+            if normal(wanted) in names and state.reaches(scope, other, "contains") and not _apart(state, number, other):
+                considered.setdefault(other, wanted)
+    few = dict(list(considered.items())[: MOST + 1])
+    chosen = sorted(few)[:MOST]
+    if not chosen:
+        return [], {}
+    fuzzy, tuned = holding(state, number, known.newest.type)
+    return chosen, {
+        "tier": "exact",
+        "name": few[chosen[0]],
+        "score": 1.0,
+        "decision": "resolved" if len(few) == 1 else "ambiguous",
+        "considered": [{"number": other, "scores": {"exact": 1.0}} for other in sorted(few)],
+        "considered_in_all": len(few),
+        "thresholds": THRESHOLDS | {"fuzzy": fuzzy},
+        "by": AUTHOR,
+        **({} if tuned is None else {"tuned": tuned}),
+    }
+
+
+def is_settled(state: State, one: int, other: int) -> bool:
+    """Whether somebody has still to decide about a pair, or has decided and nothing about it has changed."""
+    latest = _latest(state, one, other)
+    return latest is not None and (latest.status in ("pending", "accepted") or not _changed(state, latest))
+
+
+def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], numbers: Mapping[str, int]) -> None:
+    """Let the model stage what the engine staged: (later world, earlier world, evidence as it is shown).
+
+    Either of the two may be the one for which the other was found; whom the evidence names tells which.
+    """
+    before = attempt.state.copy()
+    for later, earlier, shown in proposals:
+        assert later > earlier and not is_settled(attempt.state, later, earlier)
+        assert earlier not in before.class_of(later)
+        reasons = [
+            evidence
+            for one, other in ((later, earlier), (earlier, later))
+            for chosen, evidence in [judged(before, one)]
+            if other in chosen
+        ]
+        told = shown | {"considered": [{**each, "number": numbers[each["ref"]]} for each in shown["considered"]]}
+        (evidence,) = [each for each in reasons if _plain(each) == _plain(told)]
+        attempt.results.append(attempt.stage(later, earlier, evidence=evidence))
+
+
+def missing(before: State, now: State) -> list[tuple[int, int]]:
+    """Pairs that follow for worlds that have changed since a state, and that nobody has proposed."""
+    fresh = [
+        number
+        for number, world in now.worlds.items()
+        if number not in before.worlds
+        or (len(before.worlds[number].versions), before.worlds[number].given) != (len(world.versions), world.given)
+    ]
+    return [
+        (number, other)
+        for number in fresh
+        for other in judged(now, number)[0]
+        if not is_settled(now, number, other) and other not in now.class_of(number)
+    ]
+
+
+def shown(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[str, Any]:
+    """The evidence as a view of a state shows it: with references, and the names that they have there."""
+    if not isinstance(evidence.get("considered"), list):
+        return evidence
+    considered = [
+        {"ref": refs[each["number"]], "name": state.worlds[each["number"]].newest.name, "scores": each["scores"]}
+        for each in evidence["considered"]
+    ]
+    tuned = {"tuned": refs[evidence["tuned"]]} if "tuned" in evidence else {}
+    return evidence | {"considered": considered} | tuned
+
+
+def _plain(evidence: dict[str, Any]) -> dict[str, Any]:
+    """All but the names of those that it names; they are compared when views are."""
+    considered = [each["number"] for each in evidence["considered"]]
+    return evidence | {"considered": considered, "tuned": "tuned" in evidence}
+
+
+def _apart(state: State, one: int, other: int) -> bool:
+    latest = _latest(state, one, other)
+    return latest is not None and latest.status in ("rejected", "undone") and not _changed(state, latest)
+
+
+def _latest(state: State, one: int, other: int) -> Proposal | None:
+    about = [known for known in state.proposals.values() if {known.source, known.target} == {one, other}]
+    return about[-1] if about else None
+
+
+def _changed(state: State, known: Proposal) -> bool:
+    versions = {known.source: known.source_version, known.target: known.target_version}
+    return any(len(state.worlds[end].versions) != version for end, version in versions.items())

@@ -1,0 +1,294 @@
+"""A store and the model side by side: every write goes to both, and what either says is held against the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import worlddb
+from tests.support.model import reclustering
+from tests.support.model.attempt import Attempt
+from tests.support.model.commands import Command, Known, Nobody, Nth
+from tests.support.model.compare import Compared
+from tests.support.model.draft import Bad, Note
+from tests.support.model.edge_rules import Refuse
+from tests.support.model.erasing import erase
+from tests.support.model.names import Names, changed_inside, world_hashes
+from tests.support.model.state import State, first_state
+from worlddb import (
+    Committed,
+    Database,
+    Entropy,
+    Erasure,
+    IdempotencyConflict,
+    ManualClock,
+    Receipt,
+    Refused,
+    SeededEntropy,
+    Staged,
+    View,
+)
+from worlddb.reconciler.transaction.receipts import CLOCK_BEHIND
+
+AUTHORS = ("ada", "bob")
+
+
+class Retry(NamedTuple):
+    """A request that was committed under an idempotency key."""
+
+    commands: list[Command]
+    batch: bool
+    receipt: Receipt
+
+
+class Session:
+    """Handles on one store, one an author, and the model of it."""
+
+    authors: tuple[str, ...] = AUTHORS
+
+    def __init__(self, folder: Path, seed: int, seen: Counter[str], entropy: Entropy | None = None) -> None:
+        self.folder = folder
+        self.seen = seen
+        self.clock = ManualClock()
+        self.entropy = SeededEntropy(seed) if entropy is None else entropy
+        self.handles: list[Database] = []
+        self.open()
+        first = first_state(self.clock.value, self.authors[0])
+        self.states = [State(), first]
+        self.times = [0, self.clock.value]
+        self.names = Names()
+        self.names.learn(self.db(), 1, State(), first)
+        self.hashes = [{}, world_hashes(first, self.names)]
+        self.next_number = 1
+        self.retries: dict[str, Retry] = {}
+        self.pinned: list[View] = []
+        self.looked = 1
+        """The commit up to which somebody has looked again at who is who."""
+        self._ends: dict[str, int] = {}
+
+    # -- the store
+
+    def open(self) -> None:
+        for author in self.authors:
+            self.handles.append(self.opened(author))
+
+    def opened(self, author: str) -> Database:
+        """A further handle on the store."""
+        return worlddb.open(self.folder, author=author, clock=self.clock, entropy=self.entropy)
+
+    def close(self) -> None:
+        while self.handles:
+            self.handles.pop().close()
+
+    def db(self, handle: int = 0) -> Database:
+        return self.handles[handle]
+
+    def another(self, handle: int) -> int:
+        """The handle after one, or the first."""
+        return (handle + 1) % len(self.authors)
+
+    @property
+    def head(self) -> int:
+        return len(self.states) - 1
+
+    @property
+    def state(self) -> State:
+        return self.states[-1]
+
+    # -- writing
+
+    def write(
+        self, commands: list[Command], *, batch: bool = False, key: str | None = None, handle: int = 0
+    ) -> Receipt | None:
+        """Ask both for one commit; the receipt, or ``None`` where the engine raised what the model foretold."""
+        attempt, expected = self.foretold(commands, handle)
+        other = self.another(handle)
+        before = self.db(other).head()
+        if isinstance(expected, Bad):
+            self.seen[f"error {expected.error.__name__}"] += 1
+            with pytest.raises(expected.error):
+                self._ask(commands, batch, key, handle)
+            assert self.db(other).head() == before
+            return None
+        receipt = self._ask(commands, batch, key, handle)
+        if isinstance(expected, Refuse):
+            self._check_refused(receipt, expected, batch)
+            assert self.db(other).head() == before
+            return receipt
+        self.keep(attempt, commands, handle)
+        if attempt.changed and key is not None:
+            self.retries[key] = Retry(commands, batch, receipt)
+            assert self._ask(commands, batch, key, other) == receipt, "a retry was not the same"
+        self.check_committed(receipt, attempt, commands)
+        return receipt
+
+    def foretold(self, commands: list[Command], handle: int) -> tuple[Attempt, Refuse | Bad | None]:
+        """What the model makes of a request, and what it comes to if it does not come to a commit."""
+        now = max(self.clock.value, self.times[-1] + 1)
+        attempt = Attempt(self.state, self.head + 1, now, self.authors[handle], self.next_number)
+        try:
+            attempt.run(commands)
+        except (Refuse, Bad) as failure:
+            return attempt, failure
+        if attempt.changed and now - self.clock.value > CLOCK_BEHIND:
+            attempt.note("clock_behind")
+        return attempt, None
+
+    def keep(self, attempt: Attempt, commands: list[Command], handle: int) -> None:
+        """Let the model be what the engine has become by a request."""
+        for command in commands:
+            self.seen[command.method] += 1
+            if command.method == "link":
+                self.seen[f"link {command.arguments['type']}"] += 1
+        if not attempt.changed:
+            return
+        self._advance(attempt, handle)
+        if attempt.erased:
+            (reason,) = (command.arguments["reason"] for command in commands)
+            told = Erasure(seq=self.head, ingested_at=attempt.now, author=self.authors[handle], reason=reason)
+            erase(self.states, attempt.erased, told)
+
+    def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
+        if not batch:
+            receipt: Receipt = (
+                commands[0]
+                ._replace(arguments=commands[0].arguments | {"idempotency_key": key})
+                .call(self.db(handle), self.given)
+            )
+            return receipt
+        tx = self.db(handle).batch(idempotency_key=key)
+        pending: list[Any] = []
+        try:
+            with tx:
+                for command in commands:
+                    pending.append(command.call(tx, lambda ref: self.given(ref, pending)))
+        except worlddb.RefusedError as error:
+            assert error.details["reason"] == tx.receipt.outcome.code  # type: ignore[union-attr]
+        return tx.receipt
+
+    def given(self, reference: Any, pending: list[Any] | None = None) -> Any:
+        """A reference as the engine is given it."""
+        if isinstance(reference, Nth):
+            assert pending is not None
+            return pending[reference.position]
+        if isinstance(reference, Nobody):
+            return reference.text
+        assert isinstance(reference, Known)
+        text = self.names.refs[reference.number]
+        return text[: reference.digits] if reference.digits else text
+
+    def _advance(self, attempt: Attempt, handle: int) -> None:
+        before, after = self.state, attempt.state
+        self.next_number = attempt.next_number
+        self.states.append(after)
+        self.times.append(attempt.now)
+        self.names.learn(self.db(handle), self.head, before, after)
+        self.hashes.append(world_hashes(after, self.names))
+        old, new = self.hashes[-2:]
+        assert {number for number in new if old.get(number) != new[number]} == changed_inside(before, after)
+
+    def _check_refused(self, receipt: Receipt, expected: Refuse, batch: bool) -> None:
+        self.seen[f"refused {expected.code}"] += 1
+        self.seen["refused in a batch"] += batch and expected.position > 0
+        assert isinstance(receipt.outcome, Refused), f"{receipt}, but {expected.code} was expected"
+        assert (receipt.outcome.code, receipt.outcome.command) == (expected.code, expected.position)
+        assert (receipt.seq, receipt.events, receipt.requested) == (self.head, 0, ())
+        with pytest.raises(worlddb.RefusedError):
+            receipt.refs
+
+    def check_committed(self, receipt: Receipt, attempt: Attempt, commands: list[Command]) -> None:
+        """Hold the receipt of a request against what the model made of it, however long ago that was."""
+        staged = bool(commands) and all(
+            command.method == "link" and result in attempt.state.proposals
+            for command, result in zip(commands, attempt.results, strict=True)
+        )
+        assert isinstance(receipt.outcome, Staged if staged else Committed), str(receipt)
+        assert bool(receipt.events) == attempt.changed
+        seq = attempt.seq if attempt.changed else attempt.seq - 1
+        assert (receipt.seq, receipt.ingest_time) == (seq, self.times[seq])
+        assert receipt.root == self.hashes[seq][0]
+        assert receipt.requested == tuple(self.names.refs[result] for result in attempt.results)
+        assert receipt.proposals == tuple(self.names.refs[number] for number in attempt.proposed)
+        told = [Note(note.code, frozenset(self.names.numbers[ref] for ref in note.refs)) for note in receipt.notes]
+        assert sorted(told, key=_in_order) == sorted(attempt.notes, key=_in_order)
+        for note in told:
+            self.seen[f"note {note.code}"] += 1
+
+    def retry(self, key: str, handle: int) -> None:
+        """The same request under the same key has no second effect; another one is an error."""
+        known = self.retries[key]
+        before = self.db(handle).head()
+        assert self._ask(known.commands, known.batch, key, handle) == known.receipt
+        # Another key, because where the texts of the first request were erased, other texts cannot be told from them.
+        other = Command("create", {"type": "Person", "name": "another", "content": "never written", "key": "no other"})
+        with pytest.raises(IdempotencyConflict):
+            self._ask([other], False, key, handle)
+        assert self.db(handle).head() == before
+        self.seen["retry"] += 1
+
+    # -- another look at who is who
+
+    def look_again(self, handle: int) -> None:
+        """Let a handle recluster, and hold what it proposes against the model."""
+        done = self.db(handle).recluster()
+        assert not done.busy and done.pending == 0
+        assert done.commits == (1 if done.proposals else 0)
+        assert self.db(self.another(handle)).head().seq == self.head + done.commits
+        before = self.head
+        if done.commits:
+            self.learn_look(handle)
+        assert reclustering.missing(self.states[self.looked], self.state) == []
+        self.looked = before
+
+    def learn_look(self, handle: int) -> None:
+        """Let the model be what the engine has become by a look that has proposed something."""
+        seq, db = self.head + 1, self.db(handle)
+        assert db.head().seq == seq
+        staged = [each for each in db.view().proposals(status=None) if each.seq == seq]
+        assert staged and all(entry.author == reclustering.AUTHOR for entry in db.log(seq))
+        now = max(self.clock.value, self.times[-1] + 1)
+        attempt = Attempt(self.state, seq, now, reclustering.AUTHOR, self.next_number)
+        numbers = self.names.numbers
+        told = [(numbers[each.source], numbers[each.target], each.evidence) for each in staged]
+        reclustering.take_in(attempt, told, numbers)
+        self._advance(attempt, handle)
+        self.seen["proposed by another look"] += len(staged)
+
+    # -- reading
+
+    def compared(self, view: View) -> Compared:
+        return Compared(view, self.states[view.seq], self.names, self.hashes[view.seq])
+
+    def check_present(self) -> None:
+        """What every step must leave behind: the same hashes, the same answers, and ends that only move earlier."""
+        view = self.db(self.another(0)).view()
+        assert (view.seq, view.valid) == (self.head, max(self.clock.value, self.times[-1]))
+        compared = self.compared(view)
+        for number, found in self.hashes[-1].items():
+            assert view.hash(self.names.refs[number]) == found
+        before = self.states[-2]
+        for number, world in self.state.worlds.items():
+            if before.worlds.get(number) is not world:
+                compared.world(number)
+        for number, edge in self.state.edges.items():
+            if before.edges.get(number) is not edge:
+                compared.edge(number)
+                self._tightened(f"edge {number}", view.edge(self.names.refs[number]).valid.end)
+        for number in before.edges.keys() - self.state.edges.keys():
+            compared.edge(number)
+        for number in self.state.worlds:
+            for version in view.history(self.names.refs[number]):
+                self._tightened(version.version, version.valid.end)
+        compared.identities()
+
+    def _tightened(self, what: str, end: int) -> None:
+        assert end <= self._ends.get(what, end), f"the validity of {what} was opened again"
+        self._ends[what] = end
+
+
+def _in_order(note: Note) -> tuple[str, list[int]]:
+    """By code and references; the order in which a set shows its members is not one to sort by."""
+    return note.code, sorted(note.about)

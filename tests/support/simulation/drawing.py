@@ -1,0 +1,206 @@
+"""Requests as a seeded generator draws them, in the words of the model's recipes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.model.commands import Command
+from tests.support.model.edge_rules import TYPES
+from tests.support.model.state import State
+from tests.support.model.strategies import TICK, AnyType, Pick, Recipe, TypeOf
+from worlddb.log.model.clock import RELEASED_AT
+
+NAMES = ("Ada", "ada", " Ada  ", "Bob", "Lovelace", "Tool", "")
+KINDS = ("Person", "Person", "Type", "Tool", "Summary")
+WORDS = ("heron", "lantern", "quarry")
+"""What texts are made of, and what recalls ask for."""
+ALIASES = ("Ada", "Lovelace", "lovelace", "Bob")
+SAYS: tuple[dict[str, int], ...] = ({}, {}, {"page": 7})
+MARK = "mark{}x"
+"""A text that stands in one place only, so that it can be looked for in files once that was erased."""
+_ANY = 52
+"""What makes a pick one of all that are of its kind."""
+
+
+class Drawing:
+    """Draws requests by the shares of a configuration."""
+
+    def __init__(self, rng: random.Random, shares: dict[str, int]) -> None:
+        self._rng = rng
+        self._names = list(shares)
+        self._shares = list(shares.values())
+        self._marks = 0
+
+    def request(self, state: State, *, batch: bool) -> list[Command]:
+        """Commands on a state; none if what was drawn is about nothing that there is."""
+        count = self._rng.randint(0, 4) if batch else 1
+        recipes = [self._recipe() for _ in range(count)]
+        if batch:
+            recipes = [recipe for recipe in recipes if recipe.method != "erase"]
+        if not all(recipe.is_possible(state) for recipe in recipes):
+            return []
+        return [recipe.cooked(state, position) for position, recipe in enumerate(recipes)]
+
+    def moment(self) -> int:
+        """One of the few moments that everything happens at."""
+        return RELEASED_AT + self._rng.randint(-12, 24) * TICK
+
+    def mark(self) -> str:
+        """A word that nobody else says."""
+        self._marks += 1
+        return MARK.format(self._marks)
+
+    def _recipe(self) -> Recipe:
+        (name,) = self._rng.choices(self._names, self._shares)
+        made = _METHODS[name](self)
+        assert isinstance(made, Recipe)
+        return made
+
+    # -- parts
+
+    def _pick(self, kind: str) -> Pick:
+        """Half of the time any, otherwise as the model's strategies have it: mostly one of a few."""
+        which = self._rng.choice((_ANY, self._rng.randrange(64)))
+        return Pick(kind, 64 * self._rng.randrange(1_000) + which)
+
+    def _text(self) -> str:
+        drawn = self._rng.random()
+        if drawn < 0.2:
+            return ""
+        return " ".join([*self._rng.choices(WORDS, k=self._rng.randint(1, 3)), *([self.mark()] if drawn < 0.5 else [])])
+
+    def _maybe(self, share: float, **fields: Callable[[], Any]) -> dict[str, Any]:
+        return {name: draw() for name, draw in fields.items() if self._rng.random() < share}
+
+    def _times(self) -> dict[str, Any]:
+        return self._maybe(
+            0.3,
+            valid_from=self.moment,
+            # Mostly after the beginning, but not always.
+            valid_to=lambda: self._rng.choice((None, RELEASED_AT + self._rng.randint(0, 48) * TICK)),
+        )
+
+    def _aliases(self) -> tuple[str, ...]:
+        return tuple(self._rng.sample(ALIASES, self._rng.randint(1, 2)))
+
+    def _why(self) -> dict[str, Any]:
+        return self._maybe(0.2, why=self.mark)
+
+    # -- commands
+
+    def _create(self) -> Recipe:
+        rng = self._rng
+        optional = self._maybe(
+            0.35,
+            aliases=self._aliases,
+            world=lambda: self._pick("world"),
+            key=lambda: f"k{rng.randint(1, 3)}",
+            source=lambda: rng.choice(SAYS),
+            resolve=lambda: rng.random() < 0.5,
+            revive=lambda: rng.random() < 0.5,
+            anew=lambda: rng.random() < 0.5,
+        )
+        needed = {"type": rng.choice(KINDS), "name": rng.choice(NAMES), "content": self._text()}
+        return Recipe("create", needed | optional | self._times() | self._why())
+
+    def _revise(self) -> Recipe:
+        rng = self._rng
+        changes = self._maybe(
+            0.4, type=lambda: rng.choice(KINDS), name=lambda: rng.choice(NAMES), source=lambda: rng.choice(SAYS)
+        )
+        given = {"ref": self._pick("world"), "content": self._text()}
+        return Recipe("revise", given | changes | self._times() | self._why())
+
+    def _retire(self) -> Recipe:
+        return Recipe("retire", {"ref": self._pick("world")} | self._maybe(0.5, at=self.moment) | self._why())
+
+    def _retire_edge(self) -> Recipe:
+        return Recipe("retire", {"ref": self._pick("edge")} | self._maybe(0.5, at=self.moment) | self._why())
+
+    def _reassert(self) -> Recipe:
+        return Recipe("reassert", {"ref": self._pick("world")} | self._maybe(0.5, content=self._text) | self._times())
+
+    def _link(self) -> Recipe:
+        rng = self._rng
+        ends = {
+            "source": self._pick("world"),
+            "type": AnyType(rng.randrange(len(TYPES))),
+            "target": self._pick("world"),
+        }
+        optional = self._maybe(
+            0.3,
+            home=lambda: self._pick("world"),
+            key=lambda: f"e{rng.randint(1, 2)}",
+            properties=lambda: {"said": self.mark()},
+        )
+        return Recipe("link", ends | optional | self._times() | self._why())
+
+    def _again(self) -> Recipe:
+        """An edge between the ends of another one, either way round."""
+        drawn, sides = self._rng.randrange(100), ["source", "target"]
+        self._rng.shuffle(sides)
+        one, other = (Pick(f"edge's {side}", drawn) for side in sides)
+        return Recipe("link", {"source": one, "type": TypeOf(drawn), "target": other})
+
+    def _identity(self) -> Recipe:
+        ends = {"source": self._pick("world"), "type": "same_as", "target": self._pick("world")}
+        return Recipe("link", ends | self._maybe(0.3, properties=lambda: {"said": self.mark()}) | self._why())
+
+    def _decide(self) -> Recipe:
+        method = self._rng.choice(("accept", "accept", "reject", "undo"))
+        status = "accepted" if method == "undo" else "pending"
+        return Recipe(method, {"proposal": self._pick(f"{status} proposal")} | self._why())
+
+    def _unlink(self) -> Recipe:
+        return Recipe("unlink", {"edge": self._pick("edge")} | self._why())
+
+    def _move(self) -> Recipe:
+        drawn = self._rng.randrange(100)
+        ends = [Pick("edge's source", drawn), Pick("edge's target", drawn)]
+        some = [self._pick("world") for _ in range(self._rng.randint(1, 3))]
+        given = {"refs": self._rng.choice((ends, some)), "to": self._pick("world")}
+        return Recipe("move", given | self._maybe(0.2, out_of=lambda: self._pick("world"), valid_from=self.moment))
+
+    def _alias(self) -> Recipe:
+        return Recipe("alias", {"ref": self._pick("world"), "aliases": self._aliases()})
+
+    def _unalias(self) -> Recipe:
+        return Recipe("unalias", {"ref": self._pick("world"), "aliases": self._aliases()})
+
+    def _erase(self) -> Recipe:
+        given = {"refs": self._pick("world"), "reason": "request 114"}
+        return Recipe(
+            "erase", given | self._maybe(0.3, everywhere=lambda: True) | self._maybe(0.3, derived=lambda: False)
+        )
+
+    def _nonsense(self) -> Recipe:
+        return Recipe("link", {"source": self._pick("world"), "type": "knows", "target": self._pick("world")})
+
+
+_METHODS: dict[str, Callable[[Drawing], Recipe]] = {
+    "create": Drawing._create,
+    "revise": Drawing._revise,
+    "retire": Drawing._retire,
+    "retire an edge": Drawing._retire_edge,
+    "reassert": Drawing._reassert,
+    "link": Drawing._link,
+    "link again": Drawing._again,
+    "say that two are one": Drawing._identity,
+    "decide": Drawing._decide,
+    "unlink": Drawing._unlink,
+    "move": Drawing._move,
+    "alias": Drawing._alias,
+    "unalias": Drawing._unalias,
+    "erase": Drawing._erase,
+    "nonsense": Drawing._nonsense,
+}
+"""How each command of :data:`tests.support.simulation.config.COMMANDS` is drawn."""
+
+
+def erases_again(commands: list[Command], state: State) -> bool:
+    """True if something is to be erased that has no text left: whether it has reasons left is not in the model."""
+    erased = [command.arguments["refs"] for command in commands if command.method == "erase"]
+    worlds = [state.worlds.get(getattr(ref, "number", -1)) for ref in erased]
+    return any(world is not None and world.newest.erasure is not None for world in worlds)

@@ -1,0 +1,164 @@
+"""The engine and the model of it, through crashes: whatever ends in the middle of a write, both stay level."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import worlddb
+from tests.support.faults.traces import traces
+from tests.support.model.attempt import Attempt
+from tests.support.model.commands import Command
+from tests.support.model.session import Retry, Session
+from tests.support.simulation.config import COMES, READS, STOPS
+from tests.support.simulation.points import HELD, Ended, Fault, Points, image_of
+from worlddb import Database, Receipt
+
+_MARK = re.compile(r"mark\d+x")
+
+
+class Asked(NamedTuple):
+    """A request and who asks it: by ``handle``, under ``key`` if there is one."""
+
+    commands: list[Command]
+    batch: bool
+    key: str | None
+    handle: int
+
+
+class Unanswered(NamedTuple):
+    """A request that was committed and whose receipt never arrived."""
+
+    asked: Asked
+    attempt: Attempt
+
+
+class Engine(Session):
+    """A session whose processes can end, and whose machine can stop, in the middle of a write."""
+
+    def __init__(self, top: Path, seed: int, authors: tuple[str, ...], points: Points, seen: Counter[str]) -> None:
+        self.authors = authors
+        self.top = top
+        self.points = points
+        self.life = 0
+        """How often the machine has been started again."""
+        self.unanswered: dict[str, Unanswered] = {}
+        self.in_between: Callable[[bool], None] = _nobody
+        """Who reads in the middle of a write; called with whether it is durable already."""
+        super().__init__(top / "life-0", seed, seen)
+
+    def opened(self, author: str) -> Database:
+        # Nobody waits: whoever comes in the middle of another's write is told so at once.
+        return worlddb.open(self.folder, author=author, timeout_seconds=0.0, clock=self.clock, entropy=self.entropy)
+
+    # -- asking
+
+    def submit(self, asked: Asked, fault: Fault | None) -> bool:
+        """Ask both for one commit; false if whoever asked never got an answer."""
+        self.points.arm(fault, lambda due, point: self._happen(due, point, asked.handle))
+        marks = self._marks() if any(command.method == "erase" for command in asked.commands) else set()
+        try:
+            self.write(asked.commands, batch=asked.batch, key=asked.key, handle=asked.handle)
+        except Ended as ended:
+            self._after(ended, asked)
+            self._check_gone(marks)
+            return False
+        self._check_gone(marks)
+        return True
+
+    def carry_out(self, work: Callable[[], str], fault: Fault | None, handle: int) -> str:
+        """Let somebody do something other than writing, during which the fault may happen; in words what was done."""
+        self.points.arm(fault, lambda due, point: self._happen(due, point, handle))
+        try:
+            return work()
+        except Ended as ended:
+            self.recover(ended, handle)
+            if self.db().head().seq > self.head:
+                # Of all that is done beside writing, another look at who is who is what writes to the log.
+                assert ended.durable
+                self.learn_look(handle)
+            self.check_present()
+            return f"{ended}, and began anew"
+        finally:
+            self.points.disarm()
+
+    def ask_again(self, key: str) -> None:
+        """Who never got an answer asks under the same key, and gets the receipt that was written at the time."""
+        asked, attempt = self.unanswered.pop(key)
+        before = self.head
+        receipt = self._ask(asked.commands, asked.batch, key, asked.handle)
+        assert self.db(asked.handle).head().seq == before, "a retry was committed a second time"
+        self.check_committed(receipt, attempt, asked.commands)
+        self.retries[key] = Retry(asked.commands, asked.batch, receipt)
+        self.seen["asked again"] += 1
+
+    def _ask(self, commands: list[Command], batch: bool, key: str | None, handle: int) -> Receipt:
+        """Only the first time of asking meets the fault: by the second, the model has gone on."""
+        try:
+            return super()._ask(commands, batch, key, handle)
+        finally:
+            self.points.disarm()
+
+    # -- faults
+
+    def _happen(self, fault: Fault, point: str, handle: int) -> None:
+        self.seen[fault.kind] += 1
+        self.seen[f"{fault.kind} at {point}"] += 1
+        durable = self.points.durable
+        if fault.kind == COMES:
+            if point in HELD:
+                other = self.db(self.another(handle))
+                with pytest.raises(worlddb.WriterBusy):
+                    other.create("Person", "nobody", content="never written")
+        elif fault.kind == READS:
+            self.in_between(durable)
+        else:
+            stops = fault.kind == STOPS
+            image = image_of(self.folder, self.top / f"life-{self.life + 1}") if stops else None
+            raise Ended(point, durable=durable, image=image)
+
+    def _after(self, ended: Ended, asked: Asked) -> None:
+        """Start again, and see that what had been committed is there, whole, and nothing else."""
+        self.recover(ended, asked.handle)
+        attempt, expected = self.foretold(asked.commands, asked.handle)
+        is_new = ended.durable and expected is None and attempt.changed
+        found = self.db().head().seq
+        assert found == self.head + is_new, f"the log ends at {found} after an end at {ended.point!r}"
+        if is_new:
+            self.keep(attempt, asked.commands, asked.handle)
+            if asked.key is not None:
+                self.unanswered[asked.key] = Unanswered(asked, attempt)
+        self.check_present()
+
+    def recover(self, ended: Ended, handle: int) -> None:
+        """Open again what has ended: one handle, or all of them on the files that a machine left."""
+        if ended.image is None:
+            self.handles[handle].close()
+            self.handles[handle] = self.opened(self.authors[handle])
+            return
+        self.close()
+        shutil.rmtree(self.folder)
+        self.folder, self.life = ended.image, self.life + 1
+        self.open()
+
+    # -- erasures
+
+    def _marks(self) -> set[str]:
+        """The texts that stand in one place only and are still there."""
+        return {mark for state in self.states[-1:] for mark in _MARK.findall(repr(state))}
+
+    def _check_gone(self, before: set[str]) -> None:
+        gone = before - self._marks()
+        if gone:
+            assert traces(self.folder, gone) == [], "an erasure left something"
+            self.seen["texts gone"] += len(gone)
+
+
+def _nobody(durable: bool) -> None:
+    """Nobody reads."""

@@ -1,0 +1,99 @@
+"""Whoever keeps the store: rebuilds, reopens, replays, verifies, backs up, and loses an index now and then."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+
+import worlddb
+from tests.support.simulation.engine import Engine
+
+
+class Keeper:
+    """Does one chore at a time."""
+
+    def __init__(self, engine: Engine, rng: random.Random, chores: tuple[str, ...]) -> None:
+        self._engine = engine
+        self._rng = rng
+        self._chores = chores
+        self._replays = 0
+
+    def work(self) -> str:
+        """One of the chores; which one."""
+        chore = self._rng.choice(self._chores)
+        CHORES[chore](self)
+        self._engine.seen[chore] += 1
+        return chore
+
+    def _db(self) -> worlddb.Database:
+        return self._engine.db(self._rng.randrange(len(self._engine.handles)))
+
+    def _rebuild_tables(self) -> None:
+        assert self._db().rebuild("tables").root == self._engine.hashes[-1][0]
+        self._engine.check_present()
+
+    def _rebuild_all(self) -> None:
+        assert self._db().rebuild().root == self._engine.hashes[-1][0]
+        self._engine.check_present()
+
+    def _reopen(self) -> None:
+        """All of them end in good order, and come back."""
+        self._engine.close()
+        self._engine.open()
+
+    def _replay(self) -> None:
+        """A store replayed to a commit answers as this one does as of that commit (law 9)."""
+        engine = self._engine
+        seq = self._rng.randint(1, engine.head)
+        self._replays += 1
+        into = engine.top / f"replay-{self._replays}"
+        assert self._db().replay(into, seq=seq)[:3] == (seq, engine.hashes[seq][0], True)
+        self._compare(into, seq)
+        shutil.rmtree(into)
+
+    def _back_up(self) -> None:
+        """One backup that is brought up to date again and again."""
+        into = self._engine.top / "backup"
+        assert self._db().backup(into).seq == self._engine.head
+        self._compare(into, self._engine.head)
+
+    def _compare(self, folder: object, seq: int) -> None:
+        with worlddb.open(str(folder), create=False, clock=self._engine.clock) as other:
+            view = other.view(valid=self._engine.times[seq] + self._rng.randint(-9, 9) * 1_000)
+            assert view.seq == seq
+            self._engine.compared(view).everything()
+
+    def _verify(self) -> None:
+        found = self._db().verify(deep=True)
+        assert found.ok, found.findings[:3]
+        assert found.commits == self._engine.head
+
+    def _lose_the_indexes(self) -> None:
+        """Deleted while they are in use."""
+        shutil.rmtree(self._engine.folder / "indexes", ignore_errors=True)
+
+    def _catch_up(self) -> None:
+        assert self._db().catch_up()
+
+    def _snapshot(self) -> None:
+        self._db().snapshot(seq=self._rng.randint(1, self._engine.head))
+
+    def _look_again(self) -> None:
+        """Who is who, by the work in the background."""
+        self._engine.look_again(self._rng.randrange(len(self._engine.handles)))
+        self._engine.check_present()
+
+
+CHORES: dict[str, Callable[[Keeper], None]] = {
+    "rebuild the tables": Keeper._rebuild_tables,
+    "rebuild all": Keeper._rebuild_all,
+    "reopen": Keeper._reopen,
+    "replay": Keeper._replay,
+    "back up": Keeper._back_up,
+    "verify": Keeper._verify,
+    "lose the indexes": Keeper._lose_the_indexes,
+    "catch up": Keeper._catch_up,
+    "snapshot": Keeper._snapshot,
+    "look again": Keeper._look_again,
+}

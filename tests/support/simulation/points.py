@@ -1,0 +1,106 @@
+"""The points of a write, seen from outside: where a process can end, a machine stop, or somebody else come."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lmdb
+import pytest
+
+from tests.support.faults.points import SEAMS, before
+from worlddb.log.store import environment
+
+Step = Callable[[str], None]
+
+HELD = frozenset(
+    {"locked", "begun", "Applier.settle", "LmdbLog.append", "Tables.flush", "applied", "committed", "replaced"}
+)
+"""The points at which the writer has the lock between writers."""
+
+
+class Fault(NamedTuple):
+    """What is to happen, and at which point from now on."""
+
+    kind: str
+    after: int
+
+
+class Ended(BaseException):
+    """A process ended. Nothing of the engine catches it, as nothing outlives its process."""
+
+    def __init__(self, point: str, *, durable: bool, image: Path | None) -> None:
+        super().__init__(f"ended at {point}")
+        self.point = point
+        self.durable = durable
+        """Whether a transaction had been committed since the fault was waited for."""
+        self.image = image
+        """The files as a machine that stopped there left them; ``None`` if only the process ended."""
+
+
+class Points:
+    """Counts the points that are passed, and lets the fault happen that is waited for."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        """The points since the fault was armed."""
+        self._fault: Fault | None = None
+        self._happen: Callable[[Fault, str], None] = _nothing
+
+    def arm(self, fault: Fault | None, happen: Callable[[Fault, str], None]) -> None:
+        """Wait for a fault: ``happen`` is called with it at its point, once."""
+        self.passed = []
+        self._fault, self._happen = fault, happen
+
+    def disarm(self) -> Fault | None:
+        """Wait no longer; the fault if it has not happened."""
+        left, self._fault = self._fault, None
+        return left
+
+    @property
+    def durable(self) -> bool:
+        """Whether a transaction has been committed since the fault was armed."""
+        return "committed" in self.passed
+
+    def __call__(self, point: str) -> None:
+        if self._fault is None:
+            return
+        self.passed.append(point)
+        if len(self.passed) > self._fault.after:
+            fault, self._fault = self._fault, None
+            self._happen(fault, point)
+
+
+def _nothing(fault: Fault, point: str) -> None:
+    """Nothing happens."""
+
+
+@contextmanager
+def installed(points: Step) -> Iterator[None]:
+    """Call ``points`` at every point of every write in this process, and sync nothing meanwhile.
+
+    What is left after a stop is a copy of the files as they were written, so that syncing would only take time; which
+    writes a disk may lose is the matter of other tests.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environment, "_no_step", points)
+        for owner, name in SEAMS:
+            patch.setattr(owner, name, before(owner, name, points))
+        patch.setattr(lmdb, "open", _unsynced(lmdb.open))
+        yield
+
+
+def _unsynced(opener: Callable[..., Any]) -> Callable[..., Any]:
+    def opened(*arguments: Any, **options: Any) -> Any:
+        return opener(*arguments, **(options | {"sync": False, "metasync": False}))
+
+    return opened
+
+
+def image_of(folder: Path, into: Path) -> Path:
+    """The files of a store as they are at this instant."""
+    shutil.copytree(folder, into)
+    return into

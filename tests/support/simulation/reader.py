@@ -1,0 +1,165 @@
+"""A reader: views of random moments, kept for a while, and every answer held against the model's."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tests.support.model.compare import Compared
+from tests.support.model.edge_rules import TYPES
+from tests.support.model.ranking import newest_first
+from tests.support.model.state import ROOT
+from tests.support.model.world_rules import normal
+from tests.support.simulation.drawing import WORDS, Drawing
+from tests.support.simulation.engine import Engine
+from worlddb import Database, Recall, View
+
+_KEPT = 4
+_ALL = 1_000
+
+
+class _Kept(NamedTuple):
+    """A view, and the open store that it was made by."""
+
+    view: View
+    db: Database
+
+
+class Reader:
+    """Looks at the store through one handle."""
+
+    def __init__(self, engine: Engine, rng: random.Random, drawing: Drawing, handle: int) -> None:
+        self._engine = engine
+        self._rng = rng
+        self._drawing = drawing
+        self.handle = handle
+        self._kept: list[_Kept] = []
+        self._ranked: dict[tuple[Any, ...], Recall] = {}
+        """What a view of a moment answered to a question, which it has to answer for ever."""
+        self._texts_erased = 0
+
+    def look(self) -> str:
+        """One look through a new view or a kept one; in words what was looked at."""
+        kept = self._rng.choice(self._kept) if self._kept and self._rng.random() < 0.6 else None
+        if kept is None:
+            view = self._new_view()
+            self._kept = [*self._kept, _Kept(view, self._engine.db(self.handle))][-_KEPT:]
+        else:
+            view = self._still_open(kept)
+        look = self._rng.choice(_LOOKS)
+        look(self, self._engine.compared(view))
+        self._engine.seen["looks"] += 1
+        return f"{look.__name__.strip('_')} at commit {view.seq}, valid {view.valid}"
+
+    def look_in_between(self, durable: bool) -> None:
+        """In the middle of somebody else's write: what is not committed is not there, what is kept is as it was."""
+        engine, db = self._engine, self._engine.db(self.handle)
+        engine.seen["looks in between"] += 1
+        view = db.view(seq=self._rng.randint(1, engine.head)) if durable else db.view()
+        compared = engine.compared(view)
+        number = self._any_world(compared)
+        # The model knows of nothing yet that is committed; an erasure changes texts of the past, but no hash.
+        assert view.hash(compared.names.refs[number]) == compared.hashes[number]
+        if not durable:
+            assert view.seq == engine.head, "a commit was seen before it was one"
+            compared.world(number)
+
+    def look_at_kept(self) -> None:
+        """All that is kept still answers as it did."""
+        for kept in self._kept:
+            compared = self._engine.compared(self._still_open(kept))
+            compared.world(self._any_world(compared))
+            compared.identities()
+
+    # -- views
+
+    def _new_view(self) -> View:
+        """Of the present, or of any commit: by its number, its time, or a time just before the next one's."""
+        engine, rng = self._engine, self._rng
+        db = engine.db(self.handle)
+        valid = rng.choice((None, self._drawing.moment()))
+        if rng.random() < 0.4:
+            view = db.view(valid=valid)
+            assert view.seq == engine.head, "a view of the present is not of the last commit"
+            return view
+        seq = rng.randint(1, engine.head)
+        if rng.random() < 0.5:
+            view = db.view(seq=seq, valid=valid)
+        else:
+            following = engine.times[seq + 1] if seq < engine.head else engine.times[seq] + 1
+            view = db.view(ingested=rng.choice((engine.times[seq], following - 1)), valid=valid)
+        assert view.seq == seq
+        return view
+
+    def _still_open(self, kept: _Kept) -> View:
+        """The same view again if its process or machine was started anew since."""
+        db = self._engine.db(self.handle)
+        return kept.view if db is kept.db else db.view(seq=kept.view.seq, valid=kept.view.valid)
+
+    # -- looks
+
+    def _any_world(self, compared: Compared) -> int:
+        return self._rng.choice(list(compared.state.worlds))
+
+    def _world(self, compared: Compared) -> None:
+        number = self._any_world(compared)
+        compared.world(number)
+        compared.sides(number, self._rng.choice(TYPES))
+
+    def _edges(self, compared: Compared) -> None:
+        for number in (*compared.state.edges, *compared.state.unlinked):
+            compared.edge(number)
+
+    def _lookups(self, compared: Compared) -> None:
+        compared.lookups(self._any_world(compared))
+
+    def _identities(self, compared: Compared) -> None:
+        compared.identities()
+
+    def _unknown(self, compared: Compared) -> None:
+        compared.unknown(self._engine.state)
+
+    def _words(self, compared: Compared) -> None:
+        """By words, from the present index or a scratch index: what has the word and is in force, whatever newer
+        contradicts that, and nothing else."""
+        word, exact = self._rng.choice(WORDS), self._rng.random() < 0.5
+        found = compared.view.recall(word, lanes=("text",), k=_ALL, exact=exact)
+        said = [(number, 1.0) for number in compared.state.worlds if _says(compared, number, word)]
+        ranked = newest_first(compared.reads, compared.state.worlds.keys() - {ROOT}, said)
+        expected = {compared.names.refs[number] for number, _ in ranked}
+        assert {hit.ref for hit in found} == expected, f"recall of {word!r}, exact={exact}"
+        for hit in found:
+            shown = compared.view.get(hit.ref)
+            assert shown is not None and (hit.version, hit.content) == (shown.version, shown.content)
+        if exact:
+            self._same_as_before((compared.view.seq, compared.view.valid, word), found)
+        self._engine.seen["words found"] += bool(expected)
+
+    def _same_as_before(self, asked: tuple[Any, ...], found: Recall) -> None:
+        """Scores and order too, until an erasure takes texts away."""
+        erased = self._engine.seen["erase"]
+        if erased != self._texts_erased:
+            self._ranked, self._texts_erased = {}, erased
+        assert self._ranked.setdefault(asked, found) == found, f"{asked} is answered otherwise than before"
+
+
+def _says(compared: Compared, number: int, word: str) -> bool:
+    at = compared.reads.version_at(number)
+    if at is None or number == ROOT:
+        return False
+    version = compared.state.worlds[number].versions[at - 1]
+    return word in re.findall(r"\w+", normal(f"{version.name} {version.content}"))
+
+
+_LOOKS: tuple[Callable[[Reader, Compared], None], ...] = (
+    Reader._world,
+    Reader._world,
+    Reader._world,
+    Reader._edges,
+    Reader._lookups,
+    Reader._identities,
+    Reader._unknown,
+    Reader._words,
+)

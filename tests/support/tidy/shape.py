@@ -1,0 +1,42 @@
+"""The shape of the text: lengths, and words that say that something is not finished."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.support.tidy.tree import Source
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 70
+MAX_LINE_CHARACTERS = 120
+
+# Letters in brackets, so that this file does not hold what it looks for.
+UNFINISHED = re.compile(r"\b(F[I]XME|T[O]DO|X[X]X|NotI[m]plementedError)\b")
+
+
+def long_files(source: Source) -> Iterator[str]:
+    lines = len(source.text.splitlines())
+    if lines > MAX_FILE_LINES:
+        yield f"{source.path}: {lines} lines; over {MAX_FILE_LINES} two ideas share a file"
+
+
+def long_functions(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                yield f"{source.path}:{node.lineno}: {node.name} has {lines} lines, not {MAX_FUNCTION_LINES}"
+
+
+def long_lines(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if len(line) > MAX_LINE_CHARACTERS:
+            yield f"{source.path}:{number}: {len(line)} characters, not {MAX_LINE_CHARACTERS}"
+
+
+def unfinished_places(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if found := UNFINISHED.search(line):
+            yield f"{source.path}:{number}: {found[0]} says that this is not finished"

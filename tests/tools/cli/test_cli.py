@@ -1,0 +1,298 @@
+"""The command line as a whole: options, exit codes, errors, streams. What each command answers is tested beside it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import worlddb
+from tests.support.running import Here, elsewhere
+from worlddb.log.model.errors import WriterBusy
+from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.tools.cli.base import stores
+from worlddb.tools.cli.main import COMMANDS, main
+from worlddb.tools.cli.read.show_commands import EDGE_TYPES
+
+READS = (
+    ["recall", "x"],
+    ["show", "x"],
+    ["history", "x"],
+    ["blame", "x"],
+    ["children"],
+    ["log"],
+    ["hash"],
+    ["head"],
+    ["verify"],
+    ["rebuild"],
+    ["replay", "--until", "1", "--into", "then"],
+    ["proposals"],
+    ["accept", "abcd"],
+    ["reject", "abcd"],
+    ["undo", "abcd"],
+    ["export", "--out", "no.bundle"],
+    ["at", "1", "children"],
+    ["bookmark", "now"],
+    ["stats"],
+)
+
+
+@pytest.fixture
+def run(reading: Here) -> Here:
+    return reading
+
+
+def test_the_commands_are_those_that_are_promised():
+    promised = (
+        *(
+            "demo",
+            "ingest",
+            "create",
+            "revise",
+            "retire",
+            "reassert",
+            "move",
+            "link",
+            "unlink",
+            "recall",
+            "query",
+            "show",
+            "history",
+            "children",
+            "hash",
+            "timeline",
+            "blame",
+            "types",
+            *("tune", "untune", "tunings"),
+            "log",
+            "stats",
+        ),
+        *("at", "bookmark"),
+        *(
+            "verify",
+            "rebuild",
+            "upgrade",
+            "replay",
+            "snapshot",
+            "doctor",
+            "embed",
+            "reembed",
+            "spaces",
+            "redecide",
+            "backup",
+            "restore",
+        ),
+        *("erase", "check-receipt"),
+        *("head", "keygen", "cosign", "prove", "check-proof"),
+        *("diff", "proposals", "recluster", "accept", "reject", "undo"),
+        *("export", "import", "mcp", "key", "completion"),
+    )
+    assert tuple(command.name for command in COMMANDS) == promised
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_help_with_examples_of_itself(command, run):
+    shown = run(command.name, "--help")
+    assert shown.code == 0
+    assert len(command.examples) >= 1
+    for line, told in command.examples:
+        assert line.split()[0] == command.name
+        assert f"  worlddb {line}\n      {told}\n" in shown.out
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_examples_in_the_help_are_command_lines_that_parse(command, run):
+    import shlex
+
+    from worlddb.tools.cli.base.arguments import parser_of
+
+    for line, _ in command.examples:
+        words = shlex.split(line.partition(" > ")[0])
+        assert parser_of(COMMANDS).parse_args(words).command == command.name
+
+
+def test_global_options_stand_before_or_after_the_command(run, made, capsys):
+    folder, _ = made
+    for argv in (
+        ["--store", str(folder), "--json", "head"],
+        ["head", "--store", str(folder), "--json"],
+        ["--json", "head", "--store", str(folder)],
+        ["--store", "nowhere", "head", "--store", str(folder), "--json"],
+    ):
+        assert main(argv) == 0, argv
+        assert json.loads(capsys.readouterr().out)["seq"] == 11
+
+
+def test_the_store_is_the_one_given_else_the_environments_else_the_default(made, tmp_path):
+    folder, _ = made
+    assert elsewhere("head", "--json", cwd=tmp_path, WORLDDB_STORE=str(folder)).json["seq"] == 11
+    missing = elsewhere("head", "--store", "other", cwd=tmp_path, WORLDDB_STORE=str(folder))
+    assert (missing.code, missing.error) == (2, "not_a_store")
+    assert "worlddb-store" in elsewhere("head", cwd=tmp_path).err
+    shutil.copytree(folder, tmp_path / "worlddb-store")
+    assert elsewhere("head", "--json", cwd=tmp_path).json["seq"] == 11
+
+
+@pytest.mark.parametrize("argv", READS, ids=lambda argv: argv[0])
+def test_a_command_on_a_store_that_is_not_there_makes_none(argv, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = Here(capsys, tmp_path / "nothing")(*argv, "--json")
+    assert (run.code, run.error) == (2, "not_a_store")
+    assert run.json["error"]["code"] == "not_a_store"
+    assert "worlddb ingest FILE" in run.json["error"]["remedy"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_is_no_store_is_left_alone(tmp_path, capsys):
+    (tmp_path / "letter.txt").write_text("dear")
+    for argv in (["head"], ["children"], ["verify"]):
+        run = Here(capsys, tmp_path)(*argv)
+        assert (run.code, run.error) == (2, "not_a_store")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_the_bare_name_shows_the_help_and_is_a_usage_error(run):
+    shown = run()
+    assert shown.code == 2
+    assert "worlddb demo" in shown.out
+    assert run("--json").json["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["frobnicate"], "There is no command 'frobnicate'"),
+        (["recal", "x"], "Did you mean `worlddb recall`"),
+        (["recall"], "TEXT"),
+        (["recall", "x", "-k", "none"], "'none' is not a whole number"),
+        (["recall", "x", "-k", "0"], "'0' is not a whole number"),
+        (["recall", "x", "-k", "10001"], "10,000"),
+        (["replay", "--until", "3"], "--into"),
+        (["head", "--js"], "--js"),
+        (["show", "Sarah", "--valid", "yesterday"], "yesterday"),
+        (["show", "Sarah", "--valid", "2025-01-01T00:00:00"], "no time zone"),
+        (["hash", "--ingested", "99"], "There is no commit 99"),
+        (["rebuild", "pictures"], "There is no projection 'pictures'"),
+        (["proposals", "--status", "odd"], "odd"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_usage_error_is_told_on_stderr_and_in_json_and_exits_with_2(argv, told, run):
+    plain = run(*argv)
+    assert (plain.code, plain.out) == (2, "")
+    assert told in plain.err
+    as_json = run("--json", *argv)
+    assert as_json.code == 2
+    error = as_json.json["error"]
+    assert error["code"] == as_json.error
+    assert told in error["message"] + error["remedy"]
+    assert error["remedy"]
+
+
+def test_what_is_not_there_by_name_exits_with_1(run, small):
+    for argv in (["show", "Nobody"], ["history", "beef"], ["hash", "Nobody"], ["accept", "abcd"], ["children", "No"]):
+        assert (run(*argv).code, run(*argv).error) == (1, "unknown_reference"), argv
+    assert run("recall", "zebra").code == 0
+
+
+def test_a_refusal_exits_with_3_and_writes_nothing(run, small):
+    before = run.json("head")
+    refused = run("undo", small.proposal, "--json")
+    assert (refused.code, refused.error) == (3, "refused")
+    assert refused.json["error"]["details"]["reason"]
+    assert run.json("head") == before
+
+
+def test_a_damaged_store_exits_with_4_and_verify_with_1(made, tmp_path, capsys):
+    """A tag inside the stored events is changed, so that they cannot be read."""
+    copy = tmp_path / "copy"
+    shutil.copytree(made[0], copy)
+    data = copy / "data.mdb"
+    stored = data.read_bytes()
+    assert b"supersedes" in stored and b"\xa6linked" in stored
+    data.write_bytes(stored.replace(b"\xa6linked", b"\xa6linkez"))
+    run = Here(capsys, copy)
+    assert run("log").code == 4
+    verified = run("verify", "--json")
+    assert verified.code == 1
+    assert verified.json["first_bad_seq"] == 2
+    assert verified.json["ok"] is False
+    assert {finding["seq"] for finding in verified.json["findings"]} >= {2, 3, 7}
+
+
+def test_a_store_that_does_not_even_open_is_still_answered_by_verify(made, tmp_path, capsys):
+    copy = tmp_path / "copy"
+    shutil.copytree(made[0], copy)
+    data = copy / "data.mdb"
+    data.write_bytes(data.read_bytes()[:20_000])
+    run = Here(capsys, copy)
+    assert run("head").code == 4
+    verified = run("verify", "--json")
+    assert (verified.code, verified.json["ok"]) == (1, False)
+    assert verified.json["findings"]
+    assert "damaged" in run("verify").out
+
+
+def test_a_busy_store_exits_with_5(run, small, monkeypatch):
+    def busy(*_: object, **__: object) -> None:
+        raise WriterBusy("Another process writes", "Try again")
+
+    monkeypatch.setattr(worlddb.Database, "reject", busy)
+    assert (run("reject", small.proposal).code, run("reject", small.proposal).error) == (5, "writer_busy")
+
+
+def test_what_nobody_expected_is_told_in_a_line_and_shown_in_full_on_request(run, monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(stores, "existing", broken)
+    told = run("head", "--json")
+    assert (told.code, told.error) == (4, "unexpected")
+    assert told.json["error"]["message"] == "ZeroDivisionError: by nothing"
+    monkeypatch.setenv("WORLDDB_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        run("head")
+
+
+def test_an_interruption_ends_without_a_traceback(run, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stores, "existing", interrupted)
+    stopped = run("head")
+    assert (stopped.code, stopped.out) == (130, "")
+    assert stopped.err == "interrupted; what was committed stays\n"
+
+
+def test_an_error_of_the_system_is_told_in_a_line(run, monkeypatch):
+    def forbidden(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "memory/data.mdb")
+
+    monkeypatch.setattr(stores, "existing", forbidden)
+    told = run("head", "--json")
+    assert (told.code, told.error) == (5, "system")
+    assert told.json["error"]["message"] == "memory/data.mdb: Permission denied"
+
+
+def test_the_installed_command_and_the_module_say_their_version(tmp_path):
+    assert elsewhere("--version", cwd=tmp_path).out == f"worlddb {worlddb.__version__}\n"
+    script = shutil.which("worlddb", path=str(Path(sys.executable).parent))
+    assert script is not None
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"worlddb {worlddb.__version__}\n"
+
+
+def test_starting_up_imports_nothing_heavy():
+    code = "import sys, worlddb.tools.cli.main; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "worlddb.tools.cli.serve.demo_command" in loaded
+    heavy = {"rich", "tantivy", "faiss", "numpy", "zstandard", "worlddb.tools.demo", "worlddb.tools.importers"}
+    assert heavy & set(loaded) == set()
+
+
+def test_show_knows_every_edge_type():
+    assert set(EDGE_TYPES) | {"contains"} == {handler.name for handler in DEFAULT_ONTOLOGY}

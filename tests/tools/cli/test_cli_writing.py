@@ -1,0 +1,156 @@
+"""``create revise retire link unlink``: a store written from the command line, and read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.support.running import Here, elsewhere
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Here:
+    return Here(capsys, tmp_path / "store")
+
+
+def made(run: Here, *argv: object) -> str:
+    document = run.json("create", *argv)
+    assert document["refs"] == [document["ref"]]
+    return str(document["ref"])
+
+
+def test_a_store_is_made_written_and_read_by_names_alone(run: Here) -> None:
+    team = made(run, "Topic", "Search team", "--valid-from", "2024-01-01")
+    about = ("--alias", "Sal", "--content", "engineering lead", "--valid-from", "2024-01-01", "--author", "ann")
+    sarah = made(run, "Entity", "Sarah Chen", "--world", "Search team", *about)
+    revised = run.json("revise", "Sal", "--content", "VP of engineering", "--valid-from", "2025-02-01", "--why", "told")
+    assert (revised["ref"], revised["outcome"]) == (sarah, "committed")
+    edge = run.json("link", "Sarah Chen", "refers_to", "search team", "--properties", '{"role": "head"}')["ref"]
+    shown = run.json("show", "Sarah Chen")
+    assert (shown["content"], shown["why"], shown["author"]) == ("VP of engineering", "told", "local")
+    assert [(each["ref"], each["properties"]) for each in shown["edges"]] == [(edge, {"role": "head"})]
+    assert run.json("history", "Sal")["versions"][0]["content"] == "engineering lead"
+    assert run("unlink", edge[:10], "--why", "a slip").code == 0
+    assert not run.json("show", "Sal")["edges"]
+    assert run("retire", "Sal", "--at", "2025-06-01").code == 0
+    assert run("show", "Sal").code == 1
+    assert run.json("recall", "engineering lead", "--valid", "2024-05-01")["hits"][0]["ref"] == sarah
+    assert run.json("children", "Search team", "--valid", "2024-05-01")["children"][0]["ref"] == sarah
+    assert run("verify", "--deep").code == 0
+    assert run.json("blame", team)["ref"] == team
+
+
+def test_worlds_move_with_what_is_between_them(run: Here) -> None:
+    old, new = made(run, "Topic", "Old"), made(run, "Topic", "New")
+    one, two = (made(run, "Note", name, "--world", "Old") for name in ("one", "two"))
+    run.json("link", "one", "causes", "two")
+    moved = run.json("move", "one", two, "--to", "New", "--why", "tidied")
+    assert (moved["ref"], [note["code"] for note in moved["notes"]]) == (one, ["edges_carried"])
+    assert [child["ref"] for child in run.json("children", new)["children"]] == [one, two]
+    assert not run.json("children", old)["children"]
+    assert run("move", "New", "--to", "one", "--json").json["error"]["details"]["reason"] == "containment_cycle"
+    assert run("move", "one", "--to", "New", "--out-of", "Old").code == 3
+
+
+def test_a_key_makes_a_write_happen_once(run: Here) -> None:
+    first = run.json("create", "Note", "n", "--content", "one", "--key", "k1")
+    assert run.json("create", "Note", "n", "--content", "one", "--key", "k1")["events"] == 0
+    assert run.json("create", "Note", "n", "--content", "two", "--key", "k1")["ref"] == first["ref"]
+    once = run.json("create", "Note", "m", "--idempotency-key", "a")
+    assert run.json("create", "Note", "m", "--idempotency-key", "a") == once
+    assert run("create", "Note", "other", "--idempotency-key", "a").error == "idempotency_conflict"
+    two = made(run, "Note", "two")
+    linked = run.json("link", first["ref"], "causes", two, "--key", "e")
+    assert run.json("link", first["ref"], "causes", two, "--key", "e")["ref"] == linked["ref"]
+
+
+def test_a_refusal_exits_with_3_names_its_code_and_writes_nothing(run: Here) -> None:
+    one, two = made(run, "Note", "one"), made(run, "Note", "two")
+    assert run("link", one, "supersedes", two).code == 0
+    before = run.json("hash")
+    for line, reason in (
+        (("revise", two, "--content", "again"), "ended"),
+        (("link", two, "supersedes", one), "supersedes_cycle"),
+        (("link", one, "refers_to", one), "self_reference"),
+        (("retire", "root"), "root_is_permanent"),
+    ):
+        ran = run(*line, "--json")
+        assert (ran.code, ran.json["error"]["code"], ran.json["error"]["details"]["reason"]) == (3, "refused", reason)
+    assert run.json("hash") == before
+
+
+def test_what_is_staged_is_told_and_how_to_decide(run: Here) -> None:
+    for name in ("Ann Lee", "Anne Leigh"):
+        made(run, "Entity", name)
+    ran = run("link", "Ann Lee", "same_as", "Anne Leigh")
+    assert "  staged  commit" in ran.out
+    assert "Next: worlddb --store" in ran.out and "proposals --review" in ran.out
+    (proposal,) = run.json("proposals")["proposals"]
+    assert proposal["ref"] in ran.out
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (("create", "Note", "n", "--valid-from", "2024-01-01T09:00:00"), "invalid_time"),
+        (("create", "Note", "n", "--world", "nowhere"), "not_a_store"),
+        (("revise", "abcd"), "usage"),
+        (("link", "a", "b", "c", "--properties", "[1]"), "usage"),
+        (("link", "a", "b", "c", "--properties", "{"), "usage"),
+        (("unlink", "abcd"), "not_a_store"),
+    ],
+)
+def test_a_mistyped_write_makes_no_store(run: Here, line: tuple[str, ...], error: str) -> None:
+    assert run(*line).error == error
+    assert not run.store.exists()
+
+
+def test_a_conversation_may_come_from_standard_input_under_a_name(tmp_path: Path) -> None:
+    line = '{"speaker": "Ann", "text": "I bought a piano.", "at": "2025-01-05T10:00:00Z", "session": "Sunday"}\n'
+    unnamed = elsewhere("ingest", "-", cwd=tmp_path, stdin=line)
+    assert (unnamed.code, unnamed.error) == (2, "usage")
+    assert not (tmp_path / "worlddb-store").exists()
+    for events in (True, False):
+        ran = elsewhere("ingest", "-", "--conversation", "march", "--json", cwd=tmp_path, stdin=line)
+        assert (ran.code, bool(ran.json["events"])) == (0, events)
+    assert [each["name"] for each in elsewhere("children", "--json", cwd=tmp_path).json["children"]] == ["march"]
+    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin="").error == "malformed_file"
+    assert elsewhere("ingest", "-", "a.jsonl", cwd=tmp_path, stdin=line).error == "usage"
+    assert elsewhere("ingest", "-", "--conversation", "x", cwd=tmp_path, stdin='{"speaker": 3}').code == 2
+
+
+def test_a_text_may_come_from_standard_input(tmp_path: Path) -> None:
+    def told(*argv: str, stdin: str = "") -> dict[str, Any]:
+        ran = elsewhere(*argv, "--json", cwd=tmp_path, stdin=stdin)
+        assert ran.code == 0, ran
+        return dict(json.loads(ran.out))
+
+    ref = told("create", "Note", "n", "--content", "-", stdin="two\nlines 東京\n")["ref"]
+    with worlddb.open(tmp_path / "worlddb-store") as db:
+        found = db.view().get(ref)
+        assert found is not None and found.content == "two\nlines 東京"
+    empty = "Standard input held no text, so the content is empty.\n"
+    for stdin, said in (("", empty), ("\n", empty), ("something", "")):
+        ran = elsewhere("create", "Note", "m", "--content", "-", cwd=tmp_path, stdin=stdin)
+        assert (ran.code, ran.err) == (0, said)
+
+
+def test_what_was_retired_is_stated_again_as_a_world_of_its_own(run: Here) -> None:
+    old = made(run, "Fact", "Office", "--content", "in Lisbon", "--valid-from", "2024-01-01")
+    assert run("retire", "Office", "--at", "2025-01-01").code == 0
+    new = run.json("reassert", "Office", "--content", "in Lisbon again", "--valid-from", "2025-06-01", "--why", "moved")
+    shown = run.json("show", new["ref"])
+    assert new["ref"] != old and shown["content"] == "in Lisbon again"
+    assert [(edge["type"], edge["target"]) for edge in shown["edges"]] == [("derived_from", old)]
+    assert run("reassert", new["ref"]).code == 3, "what holds need not be stated again"
+
+
+def test_create_says_how_hard_to_look_for_worlds_that_it_may_be(run: Here) -> None:
+    made(run, "Person", "Katherine Jones")
+    assert not run.json("create", "Person", "Catherine Jones")["proposals"]
+    assert len(run.json("create", "Person", "Kathrine Jones", "--resolve", "all")["proposals"]) >= 1
+    assert not run.json("create", "Person", "Katherine Jones", "--resolve", "none")["proposals"]

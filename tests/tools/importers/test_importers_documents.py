@@ -1,0 +1,347 @@
+"""Markdown and plain text: headings become worlds inside worlds, and a file that has grown adds only its tail."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.model.stores import new_store
+from tests.support.running import Here
+from worlddb import Database, InputError, MalformedFile, World, format_time
+from worlddb.tools.importers import documents, markdown
+from worlddb.tools.importers.documents import PARAGRAPH
+from worlddb.tools.importers.run import ingest_files
+
+NOTES = """\
+---
+title: Field notes
+date: 2024-05-01 10:00:00 +0200
+tags: [birds]
+---
+Before any heading.
+
+# Herons
+
+Two herons
+at the pond.
+
+## Nests
+
+- a nest in the alder
+- another one
+  with eggs
+
+> quoted
+
+### 2024-06-03 later
+
+```python
+# no heading
+```
+
+# Herons
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with new_store() as store:
+        yield store
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def members(db: Database, world: World | None = None) -> list[World]:
+    return list(db.view().children(world, include_superseded=True))
+
+
+def tree(db: Database, world: World | None = None) -> list[object]:
+    """Names and texts, what a world contains below it."""
+    found: list[object] = []
+    for each in members(db, world):
+        found.append(each.name or each.content)
+        below = tree(db, each)
+        found += [below] if below else []
+    return found
+
+
+def test_headings_become_nested_worlds_and_what_stands_below_them_their_members(db: Database, tmp_path: Path) -> None:
+    done = ingest_files(db, written(tmp_path, "notes.md", NOTES))
+    assert tree(db) == [
+        "Field notes",
+        [
+            "Before any heading.",
+            "Herons",
+            [
+                "Two herons\nat the pond.",
+                "Nests",
+                [
+                    "- a nest in the alder",
+                    "- another one\n  with eggs",
+                    "> quoted",
+                    "2024-06-03 later",
+                    ["```python\n# no heading\n```"],
+                ],
+            ],
+            "Herons",
+            ["| a | b |\n|---|---|\n| 1 | 2 |"],
+        ],
+    ]
+    assert (done.turns, done.worlds, done.commits) == (7, 5, 1)
+    (document,) = members(db)
+    assert document.type == "Document" and document.source == {"file": "notes.md"}
+    nest = db.view().recall("nest in the alder").hits[0]
+    assert nest.type == PARAGRAPH and nest.source == {"file": "notes.md", "line": 15}
+
+
+def test_the_date_of_the_front_matter_and_of_a_heading_is_the_valid_time(db: Database, tmp_path: Path) -> None:
+    ingest_files(db, written(tmp_path, "notes.md", NOTES))
+    begins = {
+        each.name or each.content: format_time(each.valid.start)
+        for each in db.view().find(include_superseded=True)
+        if each.type != "Topic"
+    }
+    assert begins["Field notes"] == begins["- a nest in the alder"] == "2024-05-01T08:00:00Z"
+    assert begins["2024-06-03 later"] == begins["```python\n# no heading\n```"] == "2024-06-03T00:00:00Z"
+    assert begins["| a | b |\n|---|---|\n| 1 | 2 |"] == "2024-05-01T08:00:00Z"
+    assert db.view(valid="2024-05-10").find(name="2024-06-03 later") == []
+
+
+def test_the_same_file_twice_is_one_import_and_a_grown_one_adds_its_tail(db: Database, tmp_path: Path) -> None:
+    path = written(tmp_path, "notes.md", NOTES)
+    ingest_files(db, path)
+    head = db.head()
+    again = ingest_files(db, path)
+    assert (again.events, again.commits, again.revised) == (0, 0, 0) and db.head() == head
+    grown = NOTES.replace("at the pond.\n", "at the pond.\n\nA third one.\n") + "\nThe end.\n"
+    written(tmp_path, "notes.md", grown)
+    more = ingest_files(db, path)
+    assert (more.commits, more.revised) == (1, 0)
+    new = [entry.text for entry in db.log(head.seq + 1) if entry.event == "created"]
+    assert new == ["A third one.", "The end."]
+    written(tmp_path, "notes.md", grown.replace("A third one.", "A third heron."))
+    changed = ingest_files(db, path)
+    assert changed.revised == 1
+    assert [version.content for version in db.view().history(db.view().recall("third heron").hits[0])] == [
+        "A third one.",
+        "A third heron.",
+    ]
+
+
+def test_what_was_erased_stays_out_unless_it_is_asked_for(db: Database, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "Ann lives in Bern.\n\nBoats.\n")
+    ingest_files(db, path)
+    db.erase(db.view().recall("Bern").hits[0], reason="request 7")
+    assert ingest_files(db, path).notes == {"not_restored": 1}
+    assert db.view().recall("Bern").hits == ()
+    ingest_files(db, path, restore_erased=True)
+    assert db.view().recall("Bern").hits[0].content == "Ann lives in Bern."
+
+
+def test_plain_text_is_a_document_of_paragraphs_with_their_lines(db: Database, tmp_path: Path) -> None:
+    text = "\ufeffOne\r\nstill one.\r\n \r\n\r\n\r\nTwo.\fThree.\n\n\n"
+    ingest_files(db, written(tmp_path, "a.txt", text))
+    (document,) = members(db)
+    assert (document.name, document.type) == ("a", "Document")
+    assert [(each.content, each.source["line"]) for each in members(db, document)] == [
+        ("One\nstill one.", 1),
+        ("Two.", 6),
+        ("Three.", 6),
+    ]
+
+
+def test_a_document_is_known_by_its_suffix_its_format_and_its_name(db: Database, tmp_path: Path) -> None:
+    packed = tmp_path / "talk.md.gz"
+    packed.write_bytes(gzip.compress(b"# A\n\ntext\n"))
+    ingest_files(db, packed)
+    assert tree(db) == ["talk", ["A", ["text"]]]
+    plain = written(tmp_path, "talk", "# A\n\ntext\n")
+    with pytest.raises(MalformedFile, match="markdown"):
+        ingest_files(db, plain)
+    assert ingest_files(db, plain, format="markdown").events == 0
+    ingest_files(db, plain, format="text", conversation="as text")
+    assert tree(db)[2:] == ["as text", ["# A", "text"]]
+    lines = written(tmp_path, "turns.txt", '{"text": "a turn", "speaker": "Ann"}\n')
+    assert ingest_files(db, lines).turns == 1
+    assert [each.type for each in db.view().find(type="Conversation")] == ["Conversation"]
+
+
+def test_a_document_goes_into_the_world_that_is_named(db: Database, tmp_path: Path) -> None:
+    team = db.create("Topic", "team")
+    ingest_files(db, written(tmp_path, "a.md", "# A\n\ntext\n"), into=team)
+    assert tree(db) == ["team", ["a", ["text"]]]
+
+
+TITLED = "# Field  NOTES\n\nTwo herons.\n\n## Nests\n\nOne nest.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TITLED, f"---\ntitle: field notes\n---\n{TITLED}", f"Before.\n\n{TITLED}\n# Field notes\n\nAnother chapter.\n"],
+    ids=["file name", "front matter", "again"],
+)
+def test_a_title_that_is_the_document_s_name_is_the_document_and_no_second_world(
+    text: str, db: Database, tmp_path: Path
+) -> None:
+    """Two worlds of one name came of it, so that neither could be named."""
+    path = written(tmp_path, "field notes.md", text)
+    done = ingest_files(db, path)
+    called, inside = tree(db)
+    assert str(called).lower() == "field notes"
+    assert isinstance(inside, list) and "Two herons." in inside and ["One nest."] in inside
+    again = "Before." in text
+    assert done.worlds == 2 + again and len(db.view().find(name="field notes")) == 1 + again
+    if not again:
+        assert db.view().recall("herons", world="Field Notes").hits[0].content == "Two herons."
+    assert ingest_files(db, path).events == 0
+    (document,) = members(db)
+    assert document.source == {"file": "field notes.md", "line": text[: text.index("# Field  NOTES")].count("\n") + 1}
+
+
+def test_a_heading_that_is_not_the_first_or_of_a_lower_level_is_a_section(db: Database, tmp_path: Path) -> None:
+    for name, text in (("a", "## a\n\nx\n"), ("b", "# other\n\n# b\n\ny\n")):
+        ingest_files(db, written(tmp_path, f"{name}.md", text))
+    assert tree(db) == ["a", ["a", ["x"]], "b", ["other", "b", ["y"]]]
+
+
+def test_a_title_with_a_date_dates_the_document(db: Database, tmp_path: Path) -> None:
+    ingest_files(db, written(tmp_path, "2024-05-01.md", "# 2024-05-01\n\nRain.\n\n## Later\n\nSun.\n"))
+    assert tree(db, db.view().find(name="2024-05-01")[0]) == ["Rain.", "Later", ["Sun."]]
+    assert {format_time(each.valid.start) for each in db.view().find(world="2024-05-01")} == {"2024-05-01T00:00:00Z"}
+    assert format_time(db.view().find(name="2024-05-01")[0].valid.start) == "2024-05-01T00:00:00Z"
+
+
+def test_a_store_that_has_the_title_as_a_world_of_its_own_keeps_it_and_what_is_new_goes_on_there(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "Field notes.md", TITLED)
+    with monkeypatch.context() as before:
+        before.setattr(markdown, "_title", lambda pieces, called: None)
+        ingest_files(db, path)
+    taken_in = ["Field notes", ["Field NOTES", ["Two herons.", "Nests", ["One nest."]]]]
+    assert tree(db) == taken_in
+    head = db.head()
+    assert ingest_files(db, path).events == 0 and db.head() == head
+    ingest_files(db, written(tmp_path, path.name, TITLED.replace("herons.\n", "herons.\n\nThree frogs.\n")))
+    assert tree(db) == ["Field notes", ["Field NOTES", ["Two herons.", "Nests", ["One nest."], "Three frogs."]]]
+    other = written(tmp_path, "Field Notes.md", TITLED)
+    ingest_files(db, other)
+    assert tree(db)[2:] == ["Field Notes", ["Two herons.", "Nests", ["One nest."]]]
+
+
+def test_a_heading_of_the_title_s_name_below_it_makes_no_second_title(db: Database, tmp_path: Path) -> None:
+    """The document was there before it had a title, so that its source names no line of one."""
+    ingest_files(db, written(tmp_path, "pond.md", "Rain.\n"))
+    path = written(tmp_path, "pond.md", "# Pond\n\n## Pond\n\nTwo herons.\n")
+    assert ingest_files(db, path).events > 0 and ingest_files(db, path).events == 0
+    assert tree(db) == ["pond", ["Rain.", "Pond", ["Two herons."]]]
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "told"),
+    [
+        ("a.md", b"---\ntitle: a\ndate: soon\n---\ntext\n", "line 3"),
+        ("a.md", b"---\ndate: 2024-05-01T10:00\n---\ntext\n", "line 2"),
+        ("a.md", b"text\n\n## 2024-13-01\n", "line 3"),
+        ("a.md", b"one\ntwo \xff\n", "line 2"),
+        ("a.txt", b"one\n\xc3(", "line 2"),
+        ("a.txt", b"a\0b", "NUL"),
+        ("a.md", b"", "empty"),
+        ("a.md", b"# " + b"x" * 20_000 + b"\n", "line 1"),
+        ("a.md.gz", b"# not packed\n", "gzip"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_nothing_is_written(
+    name: str, held: bytes, told: str, db: Database, tmp_path: Path
+) -> None:
+    head = db.head()
+    with pytest.raises(InputError) as raised:
+        ingest_files(db, [written(tmp_path, "good.txt", "fine\n"), written(tmp_path, name, held)])
+    assert told in raised.value.message, raised.value.message
+    assert db.head() == head
+
+
+def test_lines_of_dashes_that_hold_no_fields_are_text(db: Database, tmp_path: Path) -> None:
+    ingest_files(db, written(tmp_path, "a.md", "---\njust words\n\n---\nmore\n"))
+    assert "more" in str(tree(db))
+    ingest_files(db, written(tmp_path, "b.md", "---\nnever closed: yes\n"))
+    assert "never closed" in str(tree(db))
+
+
+def test_two_files_of_one_name_are_refused(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises(InputError, match="both hold"):
+        ingest_files(db, [written(tmp_path, "a.md", "one\n"), written(tmp_path / "x", "a.md", "two\n")])
+
+
+pieces = st.sampled_from(
+    [
+        "# A\n",
+        "## B\n",
+        "#### C\n",
+        "B\n=\n",
+        "word\n",
+        "- item\n",
+        "  - inner\n",
+        "> q\n",
+        "```\n",
+        "\n",
+        "---\n",
+        "\t\n",
+    ]
+)
+
+
+@settings(max_examples=80)
+@given(parts=st.lists(pieces, min_size=1, max_size=20))
+def test_every_text_keeps_its_words_and_its_keys_are_distinct(
+    parts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = written(tmp_path_factory.mktemp("any"), "a.md", "".join(parts))
+    for load in (markdown.load, documents.load):
+        blocks = load(path).blocks
+        keys = [(block.kind, block.key) for block in blocks]
+        assert len(set(keys)) == len(keys)
+        assert all(block.parent < place for place, block in enumerate(blocks))
+        kept = "".join(block.name + block.content for block in blocks[1:])
+        assert kept.count("word") == "".join(parts).count("word")
+        assert all(block.kind != PARAGRAPH or block.content.strip() for block in blocks)
+
+
+@given(parts=st.lists(pieces, min_size=1, max_size=20), more=st.lists(pieces, min_size=1, max_size=5))
+def test_what_is_added_below_a_heading_of_its_own_changes_nothing_before_it(
+    parts: list[str], more: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, text = tmp_path_factory.mktemp("any"), "".join(each for each in parts if each not in ("```\n", "---\n"))
+    before = markdown.load(written(folder, "a.md", text + "\n# New\n")).blocks
+    after = markdown.load(written(folder, "a.md", text + "\n# New\n\n" + "".join(more))).blocks
+    assert after[: len(before)] == before
+
+
+def test_the_command_line_takes_documents_in_and_finds_in_them_by_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Here(capsys, tmp_path / "memory")
+    path = written(tmp_path, "Field notes.md", TITLED)
+    first = run.json("ingest", path)
+    assert (first["worlds"], first["turns"]) == (2, 2)
+    (hit, *_) = run.json("recall", "herons", "--world", "field notes")["hits"]
+    assert hit["content"] == "Two herons."
+    assert [child["name"] or child["content"] for child in run.json("children", "Field notes")["children"]] == [
+        "Two herons.",
+        "Nests",
+    ]
+    assert run.json("ingest", path)["events"] == 0

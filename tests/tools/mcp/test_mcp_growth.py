@@ -1,0 +1,110 @@
+"""A thousand calls: the server's memory and its open files stay as they are, over standard streams and over HTTP."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+from tests.support.mcp_clients import answer, command, together
+from tests.support.serving import serving
+
+FEW, MANY = 60, 1_000
+"""Calls until everything is loaded, and as many again or more."""
+GROWTH_BYTES = 8_000_000
+"""What a store that grows by the calls may take; a server holds some 140,000,000."""
+CONNECTIONS = 4
+"""How many a client of HTTP may hold at a time."""
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
+"""The C library keeps free memory for each thread that has ever used some, which is not what is looked for."""
+LONG_SECONDS = 600.0
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="what a process holds is read from /proc"
+)
+
+
+class Held(NamedTuple):
+    """What a process holds."""
+
+    anonymous_bytes: int
+    files: int
+
+
+def held(process: int) -> Held:
+    """Memory that is no file's, and open descriptors."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    told = dict(line.split(":", 1) for line in lines)
+    return Held(int(told["RssAnon"].split()[0]) * 1024, len(os.listdir(f"/proc/{process}/fd")))
+
+
+async def use(client: Client, calls: int) -> None:
+    """Write, read, ask and get wrong, about so many calls."""
+    person = {"user_id": "ada", "app_id": "diary"}
+    for number in range(calls // 12):
+        made = await answer(client, "memory_write", text=f"Ada was in city {number}.", **person)
+        new = await answer(client, "memory_amend", id=made["id"], text=f"Ada lived in city {number}.")
+        await answer(client, "memory_recall", query="where did Ada live?", **person)
+        await answer(client, "memory_as_of", query="Ada", known=made["seq"])
+        await answer(client, "memory_list", **person)
+        await answer(client, "memory_read", id=new["id"])
+        await answer(client, "memory_history", id=new["id"])
+        await answer(client, "memory_conflicts", **person)
+        await client.read_resource(f"worlddb://timeline/{new['id']}?format=json")
+        await client.get_prompt("what_is_known", {"about": "Ada"})
+        assert (await client.call_tool("memory_write", {"text": "x", "author": "the boss"})).is_error
+        with pytest.raises(MCPError):
+            await client.call_tool("memory_erase", {})
+        await answer(client, "memory_retire", id=new["id"])
+
+
+def check(client: Callable[[], Client], process: Callable[[], int], calls: int) -> None:
+    """Use a server, and then use it again: what it holds has not grown."""
+
+    async def work() -> None:
+        async with client() as connected:
+            await use(connected, FEW)
+            before = held(process())
+            await use(connected, calls)
+            after = held(process())
+        print(before, after)
+        assert after.files <= before.files + CONNECTIONS
+        assert after.anonymous_bytes - before.anonymous_bytes < GROWTH_BYTES
+
+    together(work, LONG_SECONDS)
+
+
+def over_streams(store: Path, calls: int) -> None:
+    name, *arguments = command(store)
+
+    def child() -> int:
+        """The one process that this one has started for the client."""
+        found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        return int(found[-1])
+
+    server = StdioServerParameters(command=name, args=arguments, env=ONE_ARENA)
+    check(lambda: Client(stdio_client(server)), child, calls)
+
+
+def over_http(store: Path, calls: int) -> None:
+    with serving(store, "--no-keys", "--rate", "5000") as server:
+        check(lambda: Client(server.url, mode="legacy"), lambda: server.process.pid, calls)
+
+
+def test_some_calls_do_not_grow_a_server(tmp_path: Path) -> None:
+    over_streams(tmp_path / "store", FEW)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("way", [over_streams, over_http])
+def test_a_thousand_calls_do_not_grow_a_server(
+    tmp_path: Path, way: Callable[[Path, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(*next(iter(ONE_ARENA.items())))
+    way(tmp_path / "store", MANY)

@@ -1,0 +1,321 @@
+"""Slips of models that would leave a memory wrong: each is told before anything is written, and what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlddb
+from tests.tools.mcp.test_mcp_tools import call, texts
+from worlddb import InputError, Note, UnknownReference
+from worlddb.tools.agents import forget, recall, remember
+from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.mcp_wording import noted
+from worlddb.tools.mcp.session import Desk
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
+        yield store
+
+
+def write(desk: Desk, text: str, **given: Any) -> str:
+    return str(call(desk, "memory_write", text=text, user_id="ada", **given)["id"])
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: worlddb.Database, confined: bool) -> None:
+    """Two would hold in place of one. The model has the old id from an earlier answer, or another one was faster."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    old = write(desk, "Ada is allergic to nuts.")
+    new = call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and soy.")["id"]
+    head = db.head()
+    with pytest.raises(InputError) as raised:
+        call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
+    assert f"{new} took its place, and says “Ada is allergic to nuts and soy.”" in raised.value.message
+    assert raised.value.remedy == f"Amend {new} if that is not right either"
+    assert db.head() == head
+    last = call(desk, "memory_amend", id=new, text="Ada is allergic to nuts, soy and milk.")["id"]
+    with pytest.raises(InputError, match=f"{last} took its place"):
+        call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and milk.")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada is allergic to nuts, soy and milk."]
+
+
+def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
+    """Its answer was lost."""
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2024-01-01"}
+    first, head = call(desk, "memory_amend", **given), db.head()
+    again = call(desk, "memory_amend", **given)
+    assert (again["id"], again["outcome"], again["written_at"]) == (first["id"], "unchanged", None)
+    assert again["notes"] == [f"{old} had been amended so before: nothing was written"] and db.head() == head
+    (tool,) = (tool for tool in TOOLS if tool.name == "memory_amend")
+    assert tool.idempotent and not tool.destructive
+
+
+def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2999-01-01"}
+    first, head = call(desk, "memory_amend", **given), db.head()
+    again = call(desk, "memory_amend", **given)
+    assert (again["id"], again["outcome"]) == (first["id"], "unchanged") and db.head() == head
+    assert call(desk, "memory_amend", id=old, text="Ada lives in Bonn.")["outcome"] == "committed"
+
+
+def test_an_amendment_that_begins_before_what_it_amends_leaves_no_two_that_hold(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada lives in Oslo.", valid_from="2024-06-01")["id"]
+    bonn = call(desk, "memory_amend", id=oslo, text="Ada lives in Bonn.", valid_from="2024-03-01")
+    assert f"{riga} ends earlier than it had: what took its place now begins earlier" in bonn["notes"]
+
+    def held(valid: str, known: int | None = None) -> list[str]:
+        found = call(desk, "memory_as_of", query="where does Ada live?", valid=valid, known=known, user_id="ada")
+        return texts(found)
+
+    assert held("2024-02-01") == ["Ada lives in Riga."]
+    assert held("2024-04-01") == held("2024-07-01") == ["Ada lives in Bonn."]
+    assert held("2024-04-01", bonn["seq"] - 1) == ["Ada lives in Riga."]
+    assert db.verify(deep=True).ok
+
+
+def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
+    assert f"{jelgava['id']} holds until {oslo} begins, which was to take the same place then" in jelgava["notes"]
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Jelgava."]
+    later = call(desk, "memory_as_of", query="where does Ada live?", valid="2999-02-01", user_id="ada")
+    assert texts(later) == ["Ada will live in Oslo."]
+    head = db.head()
+    with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {oslo} takes its place") as raised:
+        call(desk, "memory_amend", id=jelgava["id"], text="Ada lives in Bonn.", valid_from="2999-03-01")
+    assert raised.value.remedy == f"Amend {oslo} if that is not right either" and db.head() == head
+
+
+def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Database) -> None:
+    """It held from now on, in place of what held until then."""
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    bonn = call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
+    assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in bonn["notes"])
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada lives in Riga."]
+    with pytest.raises(InputError, match=f"holds no more: {bonn['id']} took its place"):
+        call(desk, "memory_amend", id=oslo, text="Ada will live in Paris.")
+    early = call(desk, "memory_amend", id=bonn["id"], text="Ada lives in Bonn.", valid_from="2024-01-01")["id"]
+    assert [row["id"] for row in call(desk, "memory_list", user_id="ada")["memories"]] == [early]
+
+
+def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_same(db: worlddb.Database) -> None:
+    """It was in no scope, and about nobody: neither membership nor reference held yet."""
+    desk = Desk(db)
+    coming = write(desk, "Rex will go to Oslo.", valid_from="2999-01-01", run_id="r1", about=["Rex"])
+    (rex,) = (edge.target for edge in db.view().edges(coming, type="refers_to", include_superseded=True))
+    for since in ("2999-06-01", None, "2024-01-01"):
+        coming = call(desk, "memory_amend", id=coming, text=f"Rex goes to Bonn {since}.", valid_from=since)["id"]
+        assert call(desk, "memory_read", id=coming)["scopes"] == ["user:ada", "run:r1"]
+        then = db.view(valid="2999-07-01")
+        assert len(then.containers(coming)) == 2
+        assert [edge.target for edge in then.edges(coming, type="refers_to")] == [rex]
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Database, confined: bool) -> None:
+    """Where one world is served, such a memory was written, answered with an error, and then unknown until it began."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    plan = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
+    assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in plan["notes"])
+    for given in ({"id": plan["id"]}, {"id": plan["id"][:10]}):
+        read = call(desk, "memory_read", **given)
+        assert (read["id"], read["retired"], read["scopes"]) == (plan["id"], False, ["user:ada"])
+    assert [row["id"] for row in call(desk, "memory_history", id=riga)["versions"]] == [riga, plan["id"]]
+    assert call(desk, "memory_as_of", id=plan["id"], valid="2020-01-01")["memories"] == []
+    same = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
+    assert (same["id"], same["outcome"]) == (plan["id"], "unchanged")
+    jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
+    assert any(note.startswith(f"{jelgava['id']} holds until {plan['id']} begins") for note in jelgava["notes"])
+    bonn = call(desk, "memory_amend", id=plan["id"], text="Ada will live in Bonn.")
+    with pytest.raises(InputError, match=f"holds until 2999-01-01T00:00:00Z: {bonn['id']} takes its place"):
+        call(desk, "memory_amend", id=jelgava["id"], text="Ada lives on.", valid_from="2999-06-01")
+    other = call(desk, "memory_write", text="Ada will stay.", user_id="ada", contradicts=[bonn["id"]])
+    assert other["outcome"] == "committed"
+    gone = call(desk, "memory_retire", id=bonn["id"])
+    assert any(note.startswith(f"{jelgava['id']} still ends where {bonn['id']}") for note in gone["notes"])
+    assert call(desk, "memory_read", id=bonn["id"])["retired"]
+    stranger = Desk(db, db.create("Topic", "other").ref)
+    for name in ("memory_read", "memory_history", "memory_retire"):
+        with pytest.raises(UnknownReference):
+            call(stranger, name, id=plan["id"])
+
+
+def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_closes(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
+    oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
+    notes = call(desk, "memory_retire", id=oslo)["notes"]
+    assert f"{riga} still ends where {oslo} was to take its place, and nothing holds after it" in notes[-1]
+    with pytest.raises(InputError, match=f"{oslo} holds at no time, and nothing holds in its place"):
+        call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
+    stays = call(desk, "memory_amend", id=riga, text="Ada lives in Riga.")
+    assert stays["outcome"] == "committed"
+    assert call(desk, "memory_read", id=stays["id"])["valid_to"] is None
+
+
+def test_an_amendment_of_what_was_given_an_end_keeps_it(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    boat = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
+    call(desk, "memory_retire", id=boat, at="2999-01-01")
+    for text in ("Ada rents a yacht.", "Ada rents a ship."):
+        made = call(desk, "memory_amend", id=boat, text=text)
+        assert f"It holds until 2999-01-01T00:00:00Z, when {boat} was to end" in made["notes"]
+        boat = made["id"]
+        assert call(desk, "memory_read", id=boat)["valid_to"] == "2999-01-01T00:00:00Z"
+
+
+def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    pets = write(desk, "The lease allows pets.", valid_from="2024-01-01")
+    none = write(desk, "The lease allows no pets.", valid_from="2024-01-01", contradicts=[pets])
+    dogs = call(desk, "memory_amend", id=pets, text="The lease allows dogs.")
+    (told,) = (note for note in dogs["notes"] if "contradicts" in note)
+    assert told.startswith(f"{pets} ends, so it contradicts {none} no more, which goes on to hold.")
+    assert call(desk, "memory_conflicts")["conflicts"] == []
+    newer = call(desk, "memory_write", text="Only cats are allowed.", user_id="ada", contradicts=[none])["id"]
+    retired = call(desk, "memory_retire", id=newer)
+    assert any(note.startswith(f"{newer} ends, so it contradicts {none} no more") for note in retired["notes"])
+
+
+def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
+    call(desk, "memory_retire", id=old, at="2021-01-01")
+    head = db.head()
+    with pytest.raises(InputError, match="ended 2021-01-01T00:00:00Z, and nothing holds in its place") as raised:
+        call(desk, "memory_amend", id=old, text="Ada rents a yacht.")
+    assert raised.value.remedy == "Save what holds with memory_write" and db.head() == head
+    coming = write(desk, "Ada will rent a boat.", valid_from="2999-01-01")
+    assert call(desk, "memory_amend", id=coming, text="Ada will buy a boat.", valid_from="2999-06-01")["id"]
+    ending = write(desk, "Ada has a lease.")
+    call(desk, "memory_retire", id=ending, at="2999-01-01")
+    assert call(desk, "memory_amend", id=ending, text="Ada has a longer lease.")["id"]
+
+
+def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    coming = call(desk, "memory_write", text="The fair opens.", user_id="ada", valid_from="2999-01-01")
+    assert coming["notes"] == ["It holds from 2999-01-01T00:00:00Z on; until then only memory_as_of finds it"]
+    assert call(desk, "memory_recall", query="fair")["memories"] == []
+    assert texts(call(desk, "memory_as_of", query="fair", valid="2999-01-02")) == ["The fair opens."]
+    for valid_from in ({}, {"valid_from": "2020-01-01"}):
+        assert call(desk, "memory_write", text="The fair is open.", user_id="ada", **valid_from)["notes"] == []
+    now = write(desk, "The fair is free.")
+    later = call(desk, "memory_amend", id=now, text="The fair costs 5.", valid_from="2999-01-01")
+    assert later["notes"][-1].startswith("It holds from 2999")
+    assert "The fair is free." in texts(call(desk, "memory_recall", query="fair free"))
+
+
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\n\t", "\u200b", "ada ", " ada", "a\nda", "ada\x00", "\u202eada", "\u200d"]
+)
+def test_no_scope_is_made_that_looks_like_another_or_like_nothing(db: worlddb.Database, blank: str) -> None:
+    desk, head = Desk(db), db.head()
+    with pytest.raises((InputError, worlddb.InvalidText, ValueError)):
+        call(desk, "memory_write", text="x", run_id="7", user_id=blank)
+    assert db.head() == head
+
+
+@pytest.mark.parametrize(
+    "named", ["ada", "Ada Lovelace", "می\u200cخواهم", "東京", "👩\u200d👧", "\U0001fbfa", "a.b@c/d", "x" * 200]
+)
+def test_ids_of_every_script_are_scopes(db: worlddb.Database, named: str) -> None:
+    desk = Desk(db)
+    call(desk, "memory_write", text="tea", user_id=named)
+    assert texts(call(desk, "memory_list", user_id=named)) == ["tea"]
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "\t \u2003"])
+def test_a_text_that_says_nothing_is_not_kept(db: worlddb.Database, text: str) -> None:
+    desk = Desk(db)
+    kept = write(desk, "tea")
+    head = db.head()
+    with pytest.raises(InputError, match="blank"):
+        write(desk, text)
+    with pytest.raises(InputError, match="blank"):
+        call(desk, "memory_amend", id=kept, text=text)
+    assert db.head() == head
+
+
+@pytest.mark.parametrize("confined", [False, True])
+@pytest.mark.parametrize("purged", [False, True])
+def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
+    db: worlddb.Database, confined: bool, purged: bool
+) -> None:
+    """What was written for somebody who came back after an erasure was in a scope without a name, where none looked."""
+    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    for round_ in range(3):
+        write(desk, f"tea {round_}", run_id="7")
+        (scope,) = [each["id"] for each in call(desk, "memory_list_scopes", kind="user")["scopes"]]
+        if purged:
+            call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
+        db.erase(scope, reason="request 7")
+        assert call(desk, "memory_list_scopes", kind="user")["scopes"] == []
+    given = {"text": "coffee", "user_id": "ada", "run_id": "7", "idempotency_key": "k"}
+    made = call(desk, "memory_write", **given)
+    assert call(desk, "memory_read", id=made["id"])["scopes"] in (["user:ada", "run:7"], ["run:7", "user:ada"])
+    assert texts(call(desk, "memory_list", user_id="ada"))[-1] == "coffee"
+    head = db.head()
+    assert call(desk, "memory_write", **given)["id"] == made["id"] and db.head() == head
+    write(desk, "more coffee")
+    assert texts(call(desk, "memory_list", user_id="ada"))[-2:] == ["coffee", "more coffee"]
+    assert len(call(desk, "memory_list_scopes", kind="user")["scopes"]) == 1
+    assert not any("=True" in note for note in made["notes"]) and db.verify(deep=True).ok
+
+
+def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "The code is 4711.")
+    assert call(desk, "memory_read", id=old)["erased"] is False
+    db.erase(old, reason="request 8")
+    read = call(desk, "memory_read", id=old)
+    assert (read["erased"], read["text"]) == (True, "")
+    head = db.head()
+    with pytest.raises(InputError, match="was erased"):
+        call(desk, "memory_amend", id=old, text="The code is 4712.")
+    assert db.head() == head
+
+
+def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = write(desk, "Ada lives in Riga.")
+    told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
+    assert told[0] == f"{old} ended at or before its beginning, so it holds at no time. Write it again if it did hold"
+    assert call(desk, "memory_retire", id=old)["notes"] == [f"{old} had ended before and stays as it was"]
+    write(desk, "leads search", name="Sarah Chen", type="Entity")
+    staged = call(desk, "memory_write", text="chess", name="Sarah Chen", type="Entity", user_id="ada")
+    assert staged["notes"] == [
+        f"{staged['proposals'][0]} was proposed: two entries may be one. See memory_proposals; memory_decide decides"
+    ]
+    assert noted(Note("clock_behind", ())) == str(Note("clock_behind", ()))
+
+
+def test_the_functions_for_agents_replace_what_holds_alone(db: worlddb.Database) -> None:
+    old = remember(db, "Ana lives in Lisbon.")["id"]
+    new = remember(db, "Ana lives in Porto.", replaces=old)["id"]
+    head = db.head()
+    with pytest.raises(InputError, match=f"not true any more: {new} took its place") as raised:
+        remember(db, "Ana lives in Faro.", replaces=old)
+    assert raised.value.remedy == f"Replace {new}"
+    forget(db, new)
+    with pytest.raises(InputError, match="nothing holds in its place") as raised:
+        remember(db, "Ana lives in Faro.", replaces=new)
+    assert raised.value.remedy == "Leave out replaces" and db.head().seq == head.seq + 1
+    assert recall(db, "where does Ana live?") == []

@@ -1,0 +1,351 @@
+"""What the tools of the MCP server do, called as the server calls them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import worlddb
+from tests.house.test_docs import text_of
+from tests.house.test_docs_facts import quoted, rows, section
+from tests.support.running import elsewhere
+from worlddb import InputError, UnknownReference
+from worlddb.tools.mcp.catalogue import TOOLS
+from worlddb.tools.mcp.prompts import PROMPTS
+from worlddb.tools.mcp.resources import TEMPLATES
+from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
+from worlddb.tools.mcp.session import Call, Desk, Label
+from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
+from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
+from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
+
+NINE = {
+    f"memory_{name}"
+    for name in ("write", "recall", "list", "read", "amend", "retire", "retire_all", "purge_scope", "list_scopes")
+}
+"""Table 7 of the paper."""
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[worlddb.Database]:
+    with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
+        yield store
+
+
+def call(desk: Desk, name: str, /, **arguments: Any) -> Any:
+    """The structured answer of a tool."""
+    (tool,) = (tool for tool in TOOLS if tool.name == name)
+    given = msgspec.convert(arguments, tool.takes)
+    answer = tool.run(desk, given, Call("a client", name))
+    assert isinstance(answer, tool.gives)
+    return msgspec.to_builtins(answer)
+
+
+def texts(answer: Any) -> list[str]:
+    return [memory["text"] for memory in answer["memories"]]
+
+
+def test_the_nine_tools_of_the_paper_are_there_and_say_what_they_change() -> None:
+    named = {tool.name: tool for tool in TOOLS}
+    assert set(named) >= NINE and len(named) == len(TOOLS) == 15
+    assert {name for name, tool in named.items() if tool.destructive} == {
+        "memory_retire",
+        "memory_retire_all",
+        "memory_purge_scope",
+    }
+    assert not any(tool.read_only and tool.destructive for tool in TOOLS)
+    assert all(len(tool.description) < 130 for tool in TOOLS)
+
+
+def test_a_tool_that_only_reads_writes_nothing(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    made = call(desk, "memory_write", text="Ada likes tea.", user_id="ada")
+    head = db.head()
+    given: dict[str, dict[str, Any]] = {
+        "memory_recall": {"query": "tea"},
+        "memory_as_of": {"query": "tea", "known": head.seq},
+    }
+    for tool in TOOLS:
+        if tool.read_only:
+            needs_id = tool.name in ("memory_read", "memory_history")
+            call(desk, tool.name, **(given.get(tool.name) or ({"id": made["id"]} if needs_id else {})))
+    assert db.head() == head
+
+
+def test_a_memory_in_two_scopes_is_found_in_both_and_a_scope_is_the_same_world_each_time(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    first = call(desk, "memory_write", text="Ada likes tea.", user_id="ada", app_id="diary")
+    second = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", valid_from="2020-01-01")
+    assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada likes tea.", "Ada lives in Riga."]
+    assert texts(call(desk, "memory_list", app_id="diary")) == ["Ada likes tea."]
+    assert texts(call(desk, "memory_list", user_id="ada", app_id="diary")) == ["Ada likes tea.", "Ada lives in Riga."]
+    assert texts(call(desk, "memory_recall", query="Ada", app_id="diary")) == ["Ada likes tea."]
+    assert texts(call(desk, "memory_list", user_id="bob")) == []
+    assert call(desk, "memory_read", id=first["id"][:6])["scopes"] == ["user:ada", "app:diary"]
+    assert call(desk, "memory_read", id=second["id"])["valid_from"] == "2020-01-01T00:00:00Z"
+    assert [scope["kind"] for scope in call(desk, "memory_list_scopes")["scopes"]] == ["user", "app"]
+    assert len(call(desk, "memory_list_scopes", kind="app")["scopes"]) == 1
+
+
+def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", run_id="7", valid_from="2020-01-01")
+    new = call(desk, "memory_amend", id=old["id"], text="Ada lives in Oslo.", valid_from="2024-01-01", why="she moved")
+    assert new["notes"][-1] == (
+        f"Superseded {old['id']}, which held from 2020-01-01T00:00:00Z until 2024-01-01T00:00:00Z: Ada lives in Riga."
+    )
+    for scope in ({"user_id": "ada"}, {"run_id": "7"}):
+        assert texts(call(desk, "memory_list", **scope)) == ["Ada lives in Oslo."]
+    assert texts(call(desk, "memory_list", user_id="ada", include_retired=True)) == [
+        "Ada lives in Riga.",
+        "Ada lives in Oslo.",
+    ]
+    assert texts(call(desk, "memory_as_of", query="Ada", user_id="ada", valid="2022-01-01")) == ["Ada lives in Riga."]
+    assert texts(call(desk, "memory_as_of", query="Ada", known=old["seq"])) == ["Ada lives in Riga."]
+    assert texts(call(desk, "memory_as_of", id=old["id"], valid="2024-06-01")) == []
+    history = call(desk, "memory_history", id=new["id"])
+    assert [(told["text"], told["valid_to"]) for told in history["versions"]] == [
+        ("Ada lives in Riga.", "2024-01-01T00:00:00Z"),
+        ("Ada lives in Oslo.", None),
+    ]
+    assert history["complete"] and history["versions"][1]["why"] == "she moved"
+
+
+def test_the_server_says_who_wrote_and_by_which_way_and_arguments_cannot(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    old = call(desk, "memory_write", text="one", user_id="ada")
+    new = call(desk, "memory_amend", id=old["id"], text="two")
+    for made, tool in ((old, "memory_write"), (new, "memory_amend")):
+        read = call(desk, "memory_read", id=made["id"])
+        assert read["source"] == {"channel": "mcp", "client": "a client", "tool": tool}
+        assert read["author"] == "assistant"
+    for forged in ({"author": "the boss"}, {"source": {"channel": "post"}}):
+        with pytest.raises(msgspec.ValidationError, match="unknown field"):
+            call(desk, "memory_write", text="three", user_id="ada", **forged)
+
+
+def test_a_purged_scope_is_retired_with_what_is_in_it_and_can_begin_anew(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    for text in ("one", "two"):
+        call(desk, "memory_write", text=text, run_id="7")
+    kept = call(desk, "memory_write", text="elsewhere", user_id="ada")
+    with pytest.raises(InputError, match="nothing was done"):
+        call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="yes")
+    assert len(call(desk, "memory_list", run_id="7")["memories"]) == 2
+    done = call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="run:7")
+    assert done["retired"] == 2
+    assert texts(call(desk, "memory_list")) == ["elsewhere"]
+    with pytest.raises(UnknownReference):
+        call(desk, "memory_purge_scope", kind="run", scope_id="7", confirm="run:7")
+    call(desk, "memory_write", text="three", run_id="7")
+    assert texts(call(desk, "memory_list", run_id="7")) == ["three"]
+    assert texts(call(desk, "memory_list", run_id="7", include_retired=True)) == ["one", "two", "three"]
+    assert call(desk, "memory_read", id=kept["id"])["retired"] is False
+    assert db.verify(deep=True).ok
+
+
+def test_retiring_all_leaves_the_scope_and_a_second_time_changes_nothing(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    call(desk, "memory_write", text="one", agent_id="a", user_id="ada")
+    assert call(desk, "memory_retire_all", kind="agent", scope_id="a")["retired"] == 1
+    head = db.head()
+    assert call(desk, "memory_retire_all", kind="agent", scope_id="a")["outcome"] == "unchanged"
+    assert db.head() == head
+    assert texts(call(desk, "memory_list", user_id="ada")) == []
+    assert len(call(desk, "memory_list_scopes")["scopes"]) == 2
+
+
+def test_scopes_are_neither_memories_nor_made_by_hand(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    call(desk, "memory_write", text="one", user_id="ada")
+    scope = call(desk, "memory_list_scopes")["scopes"][0]["id"]
+    for name in ("memory_read", "memory_retire", "memory_history"):
+        with pytest.raises(InputError, match="is a scope"):
+            call(desk, name, id=scope)
+    with pytest.raises(InputError, match="cannot be a scope"):
+        call(desk, "memory_write", text="x", name="user:bob", type="scope", user_id="ada")
+    with pytest.raises(InputError, match="No scope"):
+        call(desk, "memory_write", text="x")
+
+
+def test_the_pages_of_a_list_are_of_one_moment_and_leave_nothing_out(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    for number in range(7):
+        call(desk, "memory_write", text=f"note {number}", user_id="ada")
+    seen: list[str] = []
+    page = call(desk, "memory_list", user_id="ada", limit=3)
+    while True:
+        seen += texts(page)
+        call(desk, "memory_write", text="meanwhile", user_id="ada")
+        if page["next_cursor"] is None:
+            break
+        page = call(desk, "memory_list", user_id="ada", limit=3, cursor=page["next_cursor"])
+    assert seen == [f"note {number}" for number in range(7)]
+    for cursor in ("nonsense", "WzEsMiwtM10=", "é"):
+        with pytest.raises(InputError, match="no page"):
+            call(desk, "memory_list", cursor=cursor)
+    hits = call(desk, "memory_recall", query="note", limit=4)
+    rest = call(desk, "memory_recall", query="note", limit=4, cursor=hits["next_cursor"])
+    assert len({memory["id"] for memory in hits["memories"] + rest["memories"]}) == 7
+
+
+class Spied:
+    """A view, and how much was looked up in it at a time."""
+
+    def __init__(self, view: worlddb.View) -> None:
+        self.view, self.limits = view, list[int]()
+
+    def find(self, *, limit: int, **wanted: Any) -> list[worlddb.World]:
+        self.limits.append(limit)
+        return self.view.find(limit=limit, **wanted)
+
+
+def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_all(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    with db.batch() as tx:
+        scope = desk.write_scope(tx, desk.key(db.view(), Label("user", "ada")))
+        for number in range(10 * MAX_PAGE):
+            tx.create("Fact", "", content=f"note {number}", world=scope, resolve=False)
+    view: Any = Spied(desk.view())
+    view.containers = view.view.containers
+    first = list(islice(desk.inside(view, [tx.receipt.refs[0]]), MAX_PAGE))
+    assert [world.ref for world in first] == list(tx.receipt.refs[1 : MAX_PAGE + 1])
+    assert view.limits == [MAX_PAGE + 1]
+    for scopes in (None, [tx.receipt.refs[0]]):
+        assert [world.ref for world in desk.inside(view, scopes)] == list(tx.receipt.refs[1:])
+
+
+def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    text = "".join(chr(97 + number % 26) for number in range(READ + 10))
+    made = call(desk, "memory_write", text=text, user_id="ada")
+    (shown,) = call(desk, "memory_list")["memories"]
+    assert shown["truncated"] and shown["text"] == text[:SHOWN]
+    first = call(desk, "memory_read", id=made["id"])
+    rest = call(desk, "memory_read", id=made["id"], offset=first["next_offset"])
+    assert first["text"] + rest["text"] == text and rest["next_offset"] is None
+
+
+def test_an_idempotency_key_writes_once(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    made = [call(desk, "memory_write", text="once", user_id="ada", idempotency_key="k") for _ in range(2)]
+    assert made[0] == made[1]
+    assert texts(call(desk, "memory_list")) == ["once"]
+
+
+def test_identity_is_proposed_and_decided(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    call(desk, "memory_write", text="leads search", name="Sarah Chen", type="Entity", user_id="ada")
+    twin = call(desk, "memory_write", text="plays chess", name="sarah chen", type="Entity", user_id="ada")
+    (waiting,) = call(desk, "memory_proposals")["proposals"]
+    assert [waiting["proposal"]] == twin["proposals"]
+    call(desk, "memory_decide", proposal=waiting["proposal"][:8], decision="accept", why="same badge")
+    assert call(desk, "memory_proposals")["proposals"] == []
+    assert call(desk, "memory_proposals", status="accepted")["proposals"][0]["known_name"] == "Sarah Chen"
+    call(desk, "memory_decide", proposal=waiting["proposal"], decision="undo")
+    assert len(call(desk, "memory_proposals", status="undone")["proposals"]) == 1
+    with pytest.raises(UnknownReference, match="no proposal"):
+        call(desk, "memory_decide", proposal="abcd" * 16, decision="reject")
+
+
+def test_contradictions_are_shown_while_both_sides_hold(db: worlddb.Database) -> None:
+    desk = Desk(db)
+    one = call(desk, "memory_write", text="Dogs are allowed.", app_id="lease")
+    other = call(desk, "memory_write", text="Dogs are not allowed.", app_id="lease")
+    db.link(other["id"], "contradicts", one["id"])
+    for arguments in ({}, {"app_id": "lease"}, {"id": one["id"]}):
+        (conflict,) = call(desk, "memory_conflicts", **arguments)["conflicts"]
+        assert {conflict["first"]["id"], conflict["second"]["id"]} == {one["id"], other["id"]}
+    call(desk, "memory_retire", id=one["id"], why="it was an old copy")
+    assert call(desk, "memory_conflicts")["conflicts"] == []
+
+
+def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database) -> None:
+    mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
+    here, there = Desk(db, mine), Desk(db, theirs)
+    secret = call(there, "memory_write", text="the launch code", name="Ada", type="Entity", user_id="ada")
+    own = call(here, "memory_write", text="likes tea", name="Ada", type="Entity", user_id="ada")
+    assert own["proposals"] == [] and own["notes"] == []
+    assert texts(call(here, "memory_list", user_id="ada")) == texts(call(here, "memory_list")) == ["likes tea"]
+    assert texts(call(here, "memory_recall", query="launch code")) == []
+    head = db.head()
+    unknown = "f" * 32
+    for name, extra in (("read", {}), ("history", {}), ("retire", {}), ("amend", {"text": "x"}), ("conflicts", {})):
+        told = []
+        for ref in (secret["id"], unknown):
+            with pytest.raises(UnknownReference) as failed:
+                call(here, f"memory_{name}", id=ref, **extra)
+            told.append(re.sub("[0-9a-f]{12,}", "it", str(failed.value)))
+        assert told[0] == told[1]
+    assert db.head() == head
+    assert len(call(here, "memory_list_scopes")["scopes"]) == 1
+    assert call(here, "memory_verify")["commits"] is None
+    assert call(Desk(db), "memory_verify", deep=True)["ok"]
+    with pytest.raises(UnknownReference):
+        Desk(db, "no such world")
+
+
+# -- the command and its page
+
+
+def test_the_command_line_and_the_library_start_without_the_sdk() -> None:
+    code = "import sys, worlddb.tools.cli.main; print(sorted({'mcp', 'anyio', 'pydantic'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
+    assert run.stdout.strip() == "[]"
+
+
+def test_without_the_extra_the_command_names_it_and_makes_no_store(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from worlddb.tools.cli.main import main; sys.exit(main(['mcp']))"
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
+    assert (run.returncode, run.stdout) == (5, "")
+    assert "error[missing_extra]" in run.stderr and "worlddb[mcp]" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_world_that_is_not_there_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "store"):
+        pass
+    run = elsewhere("--store", tmp_path / "store", "mcp", "--world", "nobody", cwd=tmp_path)
+    assert (run.code, run.error, run.out) == (1, "unknown_reference", "")
+
+
+def test_every_resource_and_every_prompt_is_on_its_page() -> None:
+    page = text_of("docs/mcp.md")
+    told = [quoted(row[0])[0] for row in rows(section(page, "## Resources"))]
+    assert told == [str(template.uri) for template in TEMPLATES]
+    prompts = {quoted(row[0])[0]: quoted(row[1]) for row in rows(section(page, "## Prompts"))}
+    assert prompts == {prompt.name: list(prompt.takes.__struct_fields__) for prompt in PROMPTS}
+
+
+def test_every_tool_and_every_limit_is_on_its_page() -> None:
+    page = text_of("docs/mcp.md")
+    told = {quoted(row[0])[0]: row[1:3] for row in rows(section(page, "## The tools"))}
+    kinds = {tool.name: "reads" if tool.read_only else "ends" if tool.destructive else "writes" for tool in TOOLS}
+    assert {name: kind for name, (kind, _) in told.items()} == kinds
+    for tool in TOOLS:
+        assert set(quoted(told[tool.name][1])) == set(tool.takes.__struct_fields__), tool.name
+    limits = {row[0]: int(row[1].split()[0].replace(",", "")) for row in rows(section(page, "## Limits"))}
+    assert list(limits.values()) == [
+        MAX_TEXT,
+        MAX_ABOUT,
+        MAX_JOINED,
+        SHOWN,
+        NAME,
+        SHOWN,
+        CONFLICTS,
+        READ,
+        MAX_PAGE,
+        MAX_GROUP,
+        MAX_NEIGHBOURS,
+        MAX_LINE_BYTES,
+        LAST_WORDS_SECONDS,
+    ]

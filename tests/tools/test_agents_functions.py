@@ -1,0 +1,215 @@
+"""Remember, recall, forget: as a program calls them, and as a model does through a loop of tool calls."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlddb
+from tests.house.test_docs import FENCE, text_of
+from worlddb import Database, InputError
+from worlddb.tools.agents import call, definitions, forget, recall, remember
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with worlddb.open(tmp_path / "store", author="the program") as opened:
+        yield opened
+
+
+def test_whom_something_is_remembered_about_begins_anew_after_it_was_forgotten(db: Database) -> None:
+    def about(text: str) -> str:
+        made = remember(db, text, about="Ana")["id"]
+        return db.view().edges(made, type="refers_to", direction="out")[0].target
+
+    old = about("Ana lives in Lisbon.")
+    forget(db, old)
+    new = about("Ana is the new neighbour.")
+    assert new != old and about("Ana has a dog.") == new
+    assert [world.ref for world in db.view().find(name="Ana")] == [new]
+
+
+def test_what_is_still_to_come_is_replaced_by_what_is_still_to_come(db: Database) -> None:
+    now = remember(db, "Ana lives in Lisbon.", since="2020-01-01")["id"]
+    coming = remember(db, "Ana lives in Porto.", since="2999-01-01", replaces=now)["id"]
+    other = remember(db, "Ana lives in Braga.", replaces=coming)["id"]
+    assert [world.ref for world in db.view().find(type="Fact")] == [now]
+    assert [world.ref for world in db.view(valid="2999-02-01").find(type="Fact")] == [other]
+    with pytest.raises(InputError, match=f"not true by then: {other} took its place"):
+        remember(db, "Ana lives in Faro.", since="2999-03-01", replaces=now)
+
+
+def test_what_is_remembered_is_recalled_replaced_and_forgotten(db: Database) -> None:
+    first = remember(db, "Ana lives in Lisbon.", about="Ana", since="2024-01-01")
+    (found,) = recall(db, "where does Ana live?")
+    assert (found["id"], found["text"], found["author"]) == (first["id"], "Ana lives in Lisbon.", "the program")
+    second = remember(db, "Ana lives in Porto.", about="Ana", since="2025-06-01", replaces=first["id"])
+    assert [each["id"] for each in recall(db, "where does Ana live?")] == [second["id"]]
+    assert [each["id"] for each in recall(db, "where does Ana live?", at="2025-01-01")] == [first["id"]]
+    forget(db, second["id"][:8], why="she asked")
+    assert recall(db, "where does Ana live?") == []
+    assert [version.content for version in db.view().history(second["id"])] == ["Ana lives in Porto."]
+
+
+def test_what_may_have_been_missed_is_said_beside_the_list_and_the_list_is_one(db: Database) -> None:
+    remember(db, "Ana lives in Lisbon.")
+    found = recall(db, "where does Ana live?")
+    assert found == [found[0]] and found.notes == ()
+    assert json.loads(json.dumps(found)) == found
+    for query, said in (
+        ("Which dog was ill the week after Easter?", 'not understood as a time, and not counted: "the week after Eas'),
+        ("how do I configure a printer on a Mac?", "perhaps nothing here is about that"),
+        ("?!", "nothing was asked"),
+    ):
+        assert any(said in note for note in recall(db, query).notes), query
+        answer = json.loads(call(db, "recall", {"query": query}, notes=True))
+        assert answer.keys() == {"found", "notes"} and any(said in note for note in answer["notes"]), query
+        assert json.loads(call(db, "recall", {"query": query})) == answer["found"], "without notes it is a list"
+    assert json.loads(call(db, "recall", {"query": "where does Ana live?"}, notes=True))["notes"] == []
+    assert "error" in json.loads(call(db, "recall", {}, notes=True))
+
+
+def test_without_vectors_that_is_said_and_in_one_world_not_how_much_others_write(tmp_path: Path) -> None:
+    with worlddb.open(tmp_path / "words", embedder=None) as db:
+        mine = db.create("Topic", "mine")
+        remember(db, "Ana lives in Lisbon.", world=mine)
+        (note,) = recall(db, "Lisbon").notes
+        assert note.startswith("Not searched by meaning, only by words and names (vector: ")
+        (note,) = recall(db, "Lisbon", world=mine).notes
+        assert note == "Memories may be found by their words and names only for now, not by their meaning"
+    with worlddb.open(tmp_path / "pending") as db:
+        remember(db, "Ana lives in Lisbon.")
+        db.create("Fact", "", content="Ben lives in Bergen.")
+        (note,) = recall(db, "Lisbon").notes
+        assert note.startswith("One memory of this store has no vector yet")
+
+
+def test_names_that_are_one_are_proposed_and_not_merged(db: Database) -> None:
+    remember(db, "Katherine Jones is a dentist.", about="Katherine Jones")
+    second = remember(db, "Catherine Jones has a practice.", about="Catherine Jones")
+    assert len(second["proposals"]) == 1
+    assert len(recall(db, "Jones", limit=9)) == 2
+
+
+def test_a_model_sees_nothing_outside_of_its_world_and_cannot_say_who_it_is(db: Database) -> None:
+    mine, other = db.create("Topic", "mine"), db.create("Topic", "other")
+    secret = remember(db, "The code is 4711.", world=other)
+    said = json.loads(call(db, "remember", '{"text": "The lamp is green."}', world=mine, source={"run": 7}))
+    shown = json.loads(call(db, "recall", '{"query": "the code, the lamp"}', world=mine))
+    assert [each["id"] for each in shown] == [said["id"]] and shown[0]["source"] == {"run": 7}
+    for arguments in ({"id": secret["id"]}, {"id": secret["id"][:6]}):
+        answer = json.loads(call(db, "forget", arguments, world=mine))
+        assert answer["error"]["code"] == "unknown_reference" and "4711" not in json.dumps(answer)
+    for extra in ("author", "world", "source"):
+        answer = json.loads(call(db, "remember", {"text": "x", extra: "mallory"}, world=mine))
+        assert answer["error"]["code"] == "input"
+    assert db.view().get(secret["id"]) is not None
+
+
+def test_a_python_that_leaves_out_docstrings_tells_a_model_the_same() -> None:
+    program = "import json; from worlddb.tools.agents import definitions; print(json.dumps(definitions()))"
+    bare = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, timeout=180, check=True)
+    assert json.loads(bare.stdout) == definitions()
+
+
+def test_the_definitions_are_what_is_checked(db: Database) -> None:
+    named = {each["function"]["name"]: each["function"] for each in definitions()}
+    assert named.keys() == {"remember", "recall", "forget"}
+    for name, required in (("remember", ["text"]), ("recall", ["query"]), ("forget", ["id"])):
+        schema = named[name]["parameters"]
+        assert schema["type"] == "object" and schema["required"] == required
+        assert schema["additionalProperties"] is False and named[name]["description"]
+        assert all("description" in told or "anyOf" in told for told in schema["properties"].values())
+    assert json.loads(call(db, "recall", {"query": "x", "limit": 51}))["error"]["code"] == "input"
+    assert json.loads(call(db, "purge", "{}"))["error"]["remedy"].endswith("remember, recall, forget")
+
+
+def test_what_says_nothing_is_not_kept_and_names_nobody(db: Database) -> None:
+    head = db.head()
+    for wrong in ({"text": " "}, {"text": "x", "replaces": ""}, {"text": "x", "replaces": "zz"}, {"text": "\n"}):
+        error = json.loads(call(db, "remember", wrong))["error"]
+        assert error["code"] == "input" and "db." not in error["remedy"], error
+    assert db.head() == head
+    for about in (" ", "\u2003", " Ana\n Bell "):
+        remember(db, "She sings.", about=about)
+    assert [entity.name for entity in db.view().find(type="Entity")] == ["Ana Bell"]
+
+
+@given(name=st.sampled_from(["remember", "recall", "forget", "x"]), arguments=st.text() | st.binary())
+def test_nothing_that_a_model_writes_raises(tmp_path_factory, name: str, arguments: str | bytes) -> None:
+    folder = tmp_path_factory.getbasetemp() / "agents-fuzz"
+    with worlddb.open(folder, author="x") as db:
+        head = db.head()
+        answer = json.loads(call(db, name, arguments))
+        assert "error" in answer and db.head() == head
+
+
+def test_a_loop_of_tool_calls_remembers_across_conversations(db: Database) -> None:
+    """The messages are OpenAI's; the model is a script."""
+    script = iter(
+        [
+            [("recall", {"query": "what does the user like to drink?"})],
+            [("remember", {"text": "The user drinks tea without sugar.", "about": "the user"})],
+            [],
+            [("recall", {"query": "what does the user like to drink?"})],
+            [],
+        ]
+    )
+
+    def model(messages: list[Any], tools: list[Any]) -> Any:
+        assert tools == definitions()
+        calls = [
+            {"id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for at, (name, arguments) in enumerate(next(script))
+        ]
+        return {"role": "assistant", "content": None if calls else messages[-1]["content"], "tool_calls": calls}
+
+    def converse(text: str) -> str:
+        messages: list[Any] = [{"role": "user", "content": text}]
+        while True:
+            said = model(messages, definitions())
+            messages.append(said)
+            if not said["tool_calls"]:
+                return str(said["content"])
+            for asked in said["tool_calls"]:
+                function = asked["function"]
+                content = call(db, function["name"], function["arguments"], source={"channel": "chat"})
+                messages.append({"role": "tool", "tool_call_id": asked["id"], "content": content})
+
+    converse("I take my tea without sugar.")
+    assert "tea without sugar" in converse("What shall I order for you?")
+
+
+def test_the_loop_on_the_page_runs_as_it_is_written(db: Database) -> None:
+    """With objects in place of OpenAI's client, which are read in the same way."""
+    (written,) = [each["body"] for each in FENCE.finditer(text_of("docs/howto/use-in-a-tool-loop.md")) if each["left"]]
+    asked = [
+        SimpleNamespace(id="c1", function=SimpleNamespace(name="remember", arguments='{"text": "Ana eats no nuts."}')),
+        SimpleNamespace(id="c2", function=SimpleNamespace(name="recall", arguments='{"query": "what does Ana eat?"}')),
+        SimpleNamespace(id="c3", function=SimpleNamespace(name="recall", arguments="{")),
+    ]
+    script = iter([SimpleNamespace(tool_calls=asked), SimpleNamespace(tool_calls=None)])
+    given: list[dict[str, Any]] = []
+
+    def create(**settings: Any) -> Any:
+        given.append(settings | {"messages": [*settings["messages"]]})
+        return SimpleNamespace(choices=[SimpleNamespace(message=next(script))])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    names: dict[str, Any] = {"client": client, "MODEL": "any", "db": db, "call": call, "definitions": definitions}
+    exec(compile(written, "use-in-a-tool-loop.md", "exec"), names)
+    assert [each["tools"] for each in given] == [definitions()] * 2
+    answers = {each["tool_call_id"]: json.loads(each["content"]) for each in names["messages"][2:5]}
+    assert answers["c2"]["found"][0]["text"] == "Ana eats no nuts." and answers["c2"]["found"][0]["source"] == {
+        "channel": "chat"
+    }
+    assert answers["c3"]["error"]["code"] == "input" and len(names["messages"]) == 6
