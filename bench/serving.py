@@ -26,7 +26,7 @@ import worlddb
 from bench._report import p50, p95, parser, positive, report
 from bench._workload import CONTENT_WORDS, words
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.session import Call, Session
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _HELLO: Final = {
@@ -108,7 +108,7 @@ def _calls(store: Path, refs: list[str], draw: random.Random, calls: int) -> dic
     }
     measured = {}
     with _server(store) as ask, worlddb.open(store) as db:
-        desk = Desk(db)
+        desk = Session(db)
         for name, arguments in asked.items():
             taken, direct = [], []
             for number in range(calls + 1):
@@ -126,7 +126,7 @@ def _calls(store: Path, refs: list[str], draw: random.Random, calls: int) -> dic
     return measured
 
 
-def _direct(desk: Desk, name: str, given: dict[str, Any]) -> None:
+def _direct(desk: Session, name: str, given: dict[str, Any]) -> None:
     (tool,) = (tool for tool in TOOLS if tool.name == name)
     msgspec.json.encode(tool.run(desk, msgspec.convert(given, tool.takes), Call("bench", name)))
 

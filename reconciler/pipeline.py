@@ -24,7 +24,7 @@ from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage.log_tree import add_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
-from worlddb.projections.tables.storage.transaction import Memory
+from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.reconciler.bundle_import.importing import Arrival
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import Receipt, Refusal
@@ -36,7 +36,7 @@ from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import resolver
 from worlddb.reconciler.entity_resolution.resolver import Match
 from worlddb.reconciler.erasure.erasure_plan import plan
-from worlddb.reconciler.erasure.extraction_guard import Hearing, Overtaken
+from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile, ExtractionGuard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
 from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import receipts
@@ -79,7 +79,7 @@ class Task(NamedTuple):
     idempotency_key: str | None
     arriving: Arrival | None
     progress: Progress | None
-    hearing: Hearing
+    hearing: ExtractionGuard
 
 
 class Writer(NamedTuple):
@@ -94,7 +94,7 @@ class Writer(NamedTuple):
     """Microseconds that the clock may be ahead of the last commit; see law on the clock in the architecture."""
     resolving: Resolving
     """From where on the resolver is confident, where no thresholds are set for a world."""
-    memory: Memory
+    memory: CommitCache
     group: Group[Task, Receipt] | None = None
     """Where threads that write at the same time meet, to share a transaction; ``None`` if each has its own."""
 
@@ -112,14 +112,14 @@ def execute(
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
     for _ in range(HEARINGS):
-        with suppress(Overtaken):
+        with suppress(ErasedMeanwhile):
             return _execute_once(writer, request, idempotency_key, progress)
     raise UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
 
 
 def _execute_once(writer: Writer, request: Request, idempotency_key: str | None, progress: Progress | None) -> Receipt:
     arriving = request if isinstance(request, Arrival) else None
-    hearing = Hearing(writer.env, idempotency_key)
+    hearing = ExtractionGuard(writer.env, idempotency_key)
     task = Task(extract(request, hearing), idempotency_key, arriving, progress, hearing)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
     # What is told of its progress may be stopped half way, which is nothing that others should share.
@@ -167,7 +167,7 @@ def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
 # -- the four stages
 
 
-def extract(request: Request, hearing: Hearing) -> list[cmd.Command]:
+def extract(request: Request, hearing: ExtractionGuard) -> list[cmd.Command]:
     """Text becomes commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
         commands = commands_of(request, hearing.are_gone)
@@ -207,7 +207,7 @@ def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> N
     draft.commands.append(receipts.record(command, given, decided.body, details, ctx.secret))
 
 
-def commit(memory: Memory | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
+def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
     """Append the finished record to the log and write the tables, in the one transaction that holds both.
 
     ``memory`` keeps what was read and written for the writer's next commit, if there is to be one.
@@ -219,7 +219,7 @@ def commit(memory: Memory | None, log: LmdbLog, tables: Tables, draft: Draft, ke
         log.fill(seq, position, stored)
     tables.flush()
     if memory is not None:
-        memory.keep(tables.known, head.chain)
+        memory.put(tables.known, head.chain)
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)

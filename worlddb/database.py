@@ -20,7 +20,7 @@ from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_t
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.group_commit import Group
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.storage.transaction import Memory
+from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import rewritten
 from worlddb.reclustering import Reclusters
@@ -83,7 +83,7 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
             self.author,
             int(max_clock_jump_days * _DAY),
             resolving,
-            Memory(),
+            CommitCache(),
             Group(timeout_seconds) if durability == "group" else None,
         )
         try:

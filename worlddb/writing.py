@@ -29,7 +29,7 @@ class Pending(NamedTuple):
     position: int
 
 
-class Calling:
+class CommandTarget:
     """Takes commands; what comes of them depends on whether it is an open store or a batch."""
 
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
@@ -41,7 +41,7 @@ class Calling:
         return as_ref(ref)
 
 
-class Setting(Calling):
+class Setting(CommandTarget):
     """Settings as commands: single ones, or of a batch."""
 
     _ontology: Ontology

@@ -10,6 +10,7 @@ import inspect
 import os
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from worlddb.tools.cli.base.arguments import parser_of
 from worlddb.tools.cli.main import COMMANDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+SOURCES: Final = ROOT / "build" / "site-sources"
 ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools", "tests", "bench")
 FROM_ELSEWHERE: Final = {
     "README.md": "index.md",
@@ -28,6 +30,16 @@ FROM_ELSEWHERE: Final = {
 }
 """Pages of the repository outside of docs/, and where the site has them."""
 _LINK: Final = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<to>[^)\s]+)\)")
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Lay the sources out as they are installed, for a reader of docstrings that wants an ``__init__.py`` each."""
+    shutil.rmtree(SOURCES, ignore_errors=True)
+    for room in ROOMS[:6]:
+        into = SOURCES / "worlddb" if room == "worlddb" else SOURCES / "worlddb" / room
+        shutil.copytree(ROOT / room, into, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    for folder in (each for each in (SOURCES / "worlddb").rglob("*") if each.is_dir()):
+        (folder / "__init__.py").touch()
 
 
 def on_files(files: Files, config: Any) -> Files:

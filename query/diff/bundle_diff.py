@@ -15,7 +15,7 @@ from worlddb.log.model.ids import MIN_PREFIX_DIGITS, short
 from worlddb.log.store.bundle_contents import Contents, gathered
 from worlddb.query.diff.bundle_facts import apart
 from worlddb.query.diff.bundle_side import BundleDescent, BundleSide, BundleSides
-from worlddb.query.diff.common_past import SHOWN_EVENTS, Since, Told, told_by
+from worlddb.query.diff.common_past import SHOWN_EVENTS, LaterEvent, Since, told_by
 from worlddb.query.diff.diff_records import Difference
 from worlddb.query.diff.field_diff import outside_details
 from worlddb.query.diff.world_diff import Walk
@@ -148,7 +148,7 @@ def _parting(a: Given, b: Given) -> tuple[int, list[str]]:
     return 0, [_OTHER_LOG]
 
 
-def _by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[Told]:
+def _by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
     """What the store's log says since the bundle was made, of what either side holds."""
     for side, each in zip(sides, given, strict=True):
         if not parted or isinstance(each, Contents):
@@ -159,7 +159,7 @@ def _by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iter
                 yield told_by(side, entry, sides)
 
 
-def _by_facts(told: list[Told], given: tuple[Given, Given], parted: int) -> Iterator[Told]:
+def _by_facts(told: list[LaterEvent], given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
     """What only one side holds, where no log says so."""
     logged = {label for label, each in zip("ab", given, strict=True) if isinstance(each, StoreMoment) and parted}
     return (each for each in told if each.side not in logged or each.entry.seq <= parted)

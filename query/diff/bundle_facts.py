@@ -16,7 +16,7 @@ from worlddb.log.model.ids import short
 from worlddb.log.model.times import Interval, format_time
 from worlddb.log.store.bundle_contents import BundledWorld
 from worlddb.query.diff.bundle_side import BundleSide, BundleSides
-from worlddb.query.diff.common_past import Told
+from worlddb.query.diff.common_past import LaterEvent
 from worlddb.query.diff.diff_records import Detail
 from worlddb.query.diff.diff_side import NOT_BUNDLED, State, span
 from worlddb.query.diff.field_diff import as_text
@@ -52,7 +52,7 @@ class Fact(NamedTuple):
 class Apart(NamedTuple):
     """In which facts two bundles differ: what only one holds, what may differ without that, and details by world."""
 
-    told: list[Told]
+    told: list[LaterEvent]
     silent: list[bytes]
     details: dict[bytes, list[Detail]]
 
@@ -61,7 +61,7 @@ def apart(sides: BundleSides) -> Apart:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
     told = [
-        Told(side.label, _entry(side, index, fact))
+        LaterEvent(side.label, _entry(side, index, fact))
         for side, mine, others in zip(sides, facts, facts[::-1], strict=True)
         for index, (key, fact) in enumerate(mine.items())
         if key not in others

@@ -49,7 +49,7 @@ def relation_of(sides: LogSides, parted: int) -> str:
     return "behind" if parted == one.seq else "relatives"
 
 
-class Told(NamedTuple):
+class LaterEvent(NamedTuple):
     """An event, and the label of the side whose history has it."""
 
     side: str
@@ -76,7 +76,7 @@ class Told(NamedTuple):
         }
 
 
-def told_since(sides: LogSides, parted: int) -> Iterator[Told]:
+def told_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     """The events of both histories after the commit where they part.
 
     A hypothetical history goes through the same commits again: of it and its original, only what is not in both.
@@ -87,10 +87,10 @@ def told_since(sides: LogSides, parted: int) -> Iterator[Told]:
     for side in sides:
         for seq in range(parted + 1, side.seq + 1):
             for entry in side.entries(seq):
-                yield Told(side.label, entry, _worlds_of_edge((side,), entry))
+                yield LaterEvent(side.label, entry, _worlds_of_edge((side,), entry))
 
 
-def _told_by_one(sides: LogSides, parted: int) -> Iterator[Told]:
+def _told_by_one(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     """The events after a commit that only one of two histories has at the same number."""
     for seq in range(parted + 1, max(side.seq for side in sides) + 1):
         entries = [list(side.entries(seq)) if seq <= side.seq else [] for side in sides]
@@ -100,7 +100,7 @@ def _told_by_one(sides: LogSides, parted: int) -> Iterator[Told]:
                 said = _said_by(entry)
                 if left[said]:
                     left[said] -= 1
-                    yield Told(side.label, entry, _worlds_of_edge((side,), entry))
+                    yield LaterEvent(side.label, entry, _worlds_of_edge((side,), entry))
 
 
 def _said_by(entry: Entry) -> bytes:
@@ -108,9 +108,9 @@ def _said_by(entry: Entry) -> bytes:
     return msgspec.msgpack.encode(msgspec.structs.replace(entry, index=0))
 
 
-def told_by(side: Side, entry: Entry, others: Sequence[Side]) -> Told:
+def told_by(side: Side, entry: Entry, others: Sequence[Side]) -> LaterEvent:
     """An event of one side that may name an edge which only one of the others still has."""
-    return Told(side.label, entry, _worlds_of_edge(others, entry))
+    return LaterEvent(side.label, entry, _worlds_of_edge(others, entry))
 
 
 class Since:
@@ -119,10 +119,10 @@ class Since:
     ``silent`` are worlds, edges and proposals that may differ although no event says so.
     """
 
-    def __init__(self, told: Iterable[Told], silent: Iterable[bytes] = ()) -> None:
-        self._by_ref: defaultdict[str, list[Told]] = defaultdict(list)
+    def __init__(self, told: Iterable[LaterEvent], silent: Iterable[bytes] = ()) -> None:
+        self._by_ref: defaultdict[str, list[LaterEvent]] = defaultdict(list)
         self._silent = dict.fromkeys(silent)
-        self.others: list[Told] = []
+        self.others: list[LaterEvent] = []
         """Those that no world, edge or proposal shows the effect of."""
         self.commits: dict[str, dict[int, list[Entry]]] = {"a": {}, "b": {}}
         """The events of each side by their commits."""
@@ -133,7 +133,7 @@ class Since:
             if each.entry.event not in SHOWN_EVENTS:
                 self.others.append(each)
 
-    def naming(self, ref: bytes) -> list[Told]:
+    def naming(self, ref: bytes) -> list[LaterEvent]:
         """The events that name a world, an edge or a proposal."""
         return self._by_ref.get(ref.hex(), [])
 
@@ -161,7 +161,7 @@ class Since:
         named = (bytes.fromhex(ref) for ref in self._by_ref)
         return [ref for ref in dict.fromkeys((*named, *self._silent)) if len(ref) == size]
 
-    def about(self, lineage: bytes, others: Iterable[bytes]) -> list[Told]:
+    def about(self, lineage: bytes, others: Iterable[bytes]) -> list[LaterEvent]:
         """The events that tell of a world itself, and those that name one of some edges and proposals."""
         ref = lineage.hex()
         found = {told.place: told for told in self.naming(lineage) if _is_about(told.entry, ref)}

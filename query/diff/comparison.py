@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 
 from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError
-from worlddb.query.diff.common_past import Since, Told, last_common, relation_of, told_since
+from worlddb.query.diff.common_past import LaterEvent, Since, last_common, relation_of, told_since
 from worlddb.query.diff.content_diff import BY, Content
 from worlddb.query.diff.diff_records import AlteredRecord, Change, Difference
 from worlddb.query.diff.diff_side import LogSides
@@ -170,12 +170,12 @@ class _Comparison:
             else:
                 self._worlds.append(lone_change(self._sides, world, details, told))
 
-    def _told(self, world: bytes, seqs: list[int]) -> Iterator[Told]:
+    def _told(self, world: bytes, seqs: list[int]) -> Iterator[LaterEvent]:
         """What each side's log says of a world in some commits."""
         for seq in seqs:
             for side in self._sides:
                 try:
-                    yield from (Told(side.label, entry) for entry in side.entries(seq, world.hex()))
+                    yield from (LaterEvent(side.label, entry) for entry in side.entries(seq, world.hex()))
                 except WorldDBError:
                     # The record that tells of it is the one that was altered.
                     continue

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.blobs import IMPORTED
 from worlddb.log.model.ids import short
-from worlddb.query.diff.common_past import Told
+from worlddb.query.diff.common_past import LaterEvent
 from worlddb.query.diff.diff_records import Change, Detail, main_kind
 from worlddb.query.diff.diff_side import BY_REFERENCE, LogSide, LogSides, State, span
 from worlddb.query.diff.field_diff import as_text, whole
@@ -162,7 +162,7 @@ class Content:
         details = tuple(self._details(match, states))
         ref = match.a or match.b or b""
         told = [
-            Told(side.label, entry).document()
+            LaterEvent(side.label, entry).document()
             for side, lineage, state in zip(self._sides, refs, states, strict=True)
             if details and lineage and state
             for entry in side.entries(state.seq, lineage.hex())

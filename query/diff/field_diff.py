@@ -14,7 +14,7 @@ import msgspec
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.model.times import format_time
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff.common_past import Since, Told
+from worlddb.query.diff.common_past import LaterEvent, Since
 from worlddb.query.diff.diff_records import Detail
 from worlddb.query.diff.diff_side import BY_REFERENCE, EdgeState, Sides, State, span
 from worlddb.query.history.journal import Entry
@@ -193,7 +193,7 @@ def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -
         )
 
 
-def _others(sides: Sides, others: list[Told], found: dict[bytes, list[Detail]]) -> None:
+def _others(sides: Sides, others: list[LaterEvent], found: dict[bytes, list[Detail]]) -> None:
     """Registrations, erasures, vectors, and whatever else only one history says: by the world that it names."""
     said = [Counter(_said(told) for told in others if told.side == side.label) for side in sides]
     root = sides[0].root()
@@ -204,7 +204,7 @@ def _others(sides: Sides, others: list[Told], found: dict[bytes, list[Detail]]) 
             found[bytes.fromhex(ref) or root].append(Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
 
 
-def _said(told: Told) -> tuple[str, str, str]:
+def _said(told: LaterEvent) -> tuple[str, str, str]:
     """The event's name, the first world that it names, and what it says as text."""
     entry = told.entry
     ref = next((ref for ref in entry.refs if len(ref) == 2 * LINEAGE_BYTES), "")

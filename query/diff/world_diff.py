@@ -17,7 +17,7 @@ import msgspec
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.trie import difference, root_of
 from worlddb.projections.tables.storage.schema import CONTAINS
-from worlddb.query.diff.common_past import MAX_EVENTS, Since, Told
+from worlddb.query.diff.common_past import MAX_EVENTS, LaterEvent, Since
 from worlddb.query.diff.diff_records import Change, Detail, main_kind
 from worlddb.query.diff.diff_side import EdgeState, LogSides, Sides, both, called, span
 from worlddb.query.diff.field_diff import moved, state_details, whole
@@ -269,11 +269,11 @@ class Walk:
             one, other = (side.containers(lineage) for side in self._sides)
             yield from moved(one, other, self.label)
 
-    def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[Told]:
+    def _events(self, lineage: bytes, details: tuple[Detail, ...]) -> list[LaterEvent]:
         others = [bytes.fromhex(detail.ref) for detail in details if detail.field in ("edge", "proposal")]
         return self._since.about(lineage, others)
 
-    def _caused(self, own: dict[bytes, list[Told]]) -> dict[bytes, list[Told]]:
+    def _caused(self, own: dict[bytes, list[LaterEvent]]) -> dict[bytes, list[LaterEvent]]:
         """A world that differs through its members is given the events that changed those."""
         caused = {lineage: {told.place: told for told in found} for lineage, found in own.items()}
         for lineage, found in own.items():
@@ -295,7 +295,7 @@ class Walk:
                     pending.append(above)
                     yield above
 
-    def _change(self, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+    def _change(self, lineage: bytes, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
         left, right = both(self._sides, lineage)
         kind = "removed" if not right else "added" if not left else main_kind(details)
         return change_of(self._sides, lineage, self._places[lineage], kind, details, (left, right), events)
@@ -323,7 +323,7 @@ def found_above(sides: Sides, lineage: bytes) -> Place:
     return Place(shortened(tuple(names[::-1])), within)
 
 
-def lone_change(sides: Sides, lineage: bytes, details: tuple[Detail, ...], events: list[Told]) -> Change:
+def lone_change(sides: Sides, lineage: bytes, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
     """The change of a world whose hash says that nothing has changed."""
     place = found_above(sides, lineage)
     return change_of(sides, lineage, place, main_kind(details), details, both(sides, lineage), events)
@@ -336,7 +336,7 @@ def change_of(
     kind: str,
     details: tuple[Detail, ...],
     hashes: tuple[bytes, bytes],
-    events: list[Told],
+    events: list[LaterEvent],
 ) -> Change:
     """The record of one world that differs."""
     documents: list[dict[str, Any]] = [told.document() for told in events[:MAX_EVENTS]]
@@ -356,7 +356,7 @@ def change_of(
     )
 
 
-def with_details(change: Change, details: tuple[Detail, ...], events: list[Told]) -> Change:
+def with_details(change: Change, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
     """The change with more that differs about the world; what weighs most names it."""
     known = [*change.events, *(told.document() for told in events)]
     return msgspec.structs.replace(

@@ -18,7 +18,7 @@ from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot.snapshot import Reader
-from worlddb.query.snapshot.visible import Place, Sight
+from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 FORMAT: Final = "worlddb-jsonl 1"
 PAGE: Final = 64
@@ -49,7 +49,7 @@ def lines_of(
             "seq": moment.seq,
             "ingested_at": _time(snapshot.log.header(moment.seq).ingest_time),
             "world": snapshot.tables.node(node).lineage.hex(),
-            "hash": _hash(Sight(snapshot, place), node),
+            "hash": _hash(VisibleSnapshot(snapshot, place), node),
         }
     yield heading
     nodes = sorted(inside.nodes)
@@ -61,13 +61,13 @@ def lines_of(
 
     for first in range(0, len(nodes), PAGE):
         with reader.snapshot() as snapshot:
-            sight = Sight(snapshot, place)
+            sight = VisibleSnapshot(snapshot, place)
             lines = [_world(sight, node) for node in nodes[first : first + PAGE]]
         yield from lines
         tell(first + len(lines))
     for first in range(0, len(edges), PAGE):
         with reader.snapshot() as snapshot:
-            sight = Sight(snapshot, place)
+            sight = VisibleSnapshot(snapshot, place)
             rows = [(found, sight.tables.edge(found)) for found in edges[first : first + PAGE]]
             lines = [_edge(sight, build.edge(sight, *row, moment)) for row in rows]
         yield from lines
@@ -79,7 +79,7 @@ def lines_of(
     yield {"kind": "end", "worlds": len(nodes), "edges": len(edges), "proposals": count}
 
 
-def _world(snapshot: Sight, node: int) -> Line:
+def _world(snapshot: VisibleSnapshot, node: int) -> Line:
     moment = snapshot.place.moment
     row = snapshot.tables.node(node)
     versions = [build.version(snapshot, node, seen) for seen in versions_as_of(snapshot.tables, node, moment.seq)][::-1]
@@ -94,7 +94,7 @@ def _world(snapshot: Sight, node: int) -> Line:
     }
 
 
-def _edge(snapshot: Sight, edge: Any) -> Line:
+def _edge(snapshot: VisibleSnapshot, edge: Any) -> Line:
     header = snapshot.header(edge.seq)
     made = {"ingested_at": _time(header.ingest_time), "author": header.author}
     return {"kind": "edge"} | _record(edge, ("closed",)) | made
@@ -106,7 +106,7 @@ def _proposals(reader: Reader, inside: Interior, place: Place) -> Iterator[Line]
     for first in range(0, len(found), PAGE):
         lines: list[Line] = []
         with reader.snapshot() as whole:
-            snapshot = Sight(whole, place)
+            snapshot = VisibleSnapshot(whole, place)
             for _, identifier, row in found[first : first + PAGE]:
                 made = build.proposal(snapshot, identifier, row, seq, within.__contains__)
                 header = snapshot.header(row.seq)
@@ -145,6 +145,6 @@ def _time(micros: int) -> str | None:
     return None if micros in (ALWAYS, FOREVER) else format_time(micros)
 
 
-def _hash(snapshot: Sight, node: int) -> str:
+def _hash(snapshot: VisibleSnapshot, node: int) -> str:
     found = snapshot.tables.hash_row(node, snapshot.place.moment.seq)
     return "" if found is None else found[1][:HASH_BYTES].hex()

@@ -15,7 +15,7 @@ from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Composed
 from worlddb.query.snapshot.containment import members_below
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 if TYPE_CHECKING:
     from typing import Any
@@ -82,13 +82,13 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
     return best
 
 
-def _seen(sight: Sight, query: VectorQuery, pool: str) -> Effective:
+def _seen(sight: VisibleSnapshot, query: VectorQuery, pool: str) -> Effective:
     made = Composition(POOLS[pool])
     made.fill(sight.tables, _anchors(sight, query.space, query.dimension), sight.inhabitants(), sight.place.moment)
     return rows_of(made, query.dimension)
 
 
-def _anchors(sight: Sight, space: int, dimension: int) -> Anchors:
+def _anchors(sight: VisibleSnapshot, space: int, dimension: int) -> Anchors:
     """The vectors of the versions that are seen, as far as they were recorded by the view's commit."""
 
     def anchor(node: int, version: int) -> Vector | None:

@@ -21,14 +21,14 @@ from worlddb.query.history.lineage import is_learned
 from worlddb.query.reads.find import type_filter
 from worlddb.query.snapshot.containment import Scope, containers_at
 from worlddb.query.snapshot.edge_rules import Spec
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN_CHARACTERS: Final = 80
 MAX_LOOKED_AT: Final = 256
 """Of how many worlds that came to a filter by type the types are looked at for one that may be meant."""
 
 
-def edge_types_unheard_of(sight: Sight, spec: Spec, names: Iterable[str]) -> list[str]:
+def edge_types_unheard_of(sight: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
     """Notes of edge types that nobody has registered here, neither now nor earlier, each with the nearest that is.
 
     It is no error: a query may be written before the first edge of a type, and asked of many stores.
@@ -40,7 +40,7 @@ def edge_types_unheard_of(sight: Sight, spec: Spec, names: Iterable[str]) -> lis
     return [f"there is no edge type {_told(name, known)}" for name in asked if name not in known]
 
 
-def types_unheard_of(sight: Sight, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
+def types_unheard_of(sight: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
     """Notes of a filter by type that left nothing of ``found``: which type among them is perhaps meant.
 
     Worlds may be of any type, so a type is only told of if one that is there is nearly the same.

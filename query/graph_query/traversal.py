@@ -12,7 +12,7 @@ from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec, holds
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Arrival(NamedTuple):
@@ -32,7 +32,9 @@ class Ground:
     is. So each step out of a world is one that was written down in it, however far the walk has come.
     """
 
-    def __init__(self, sight: Sight, spec: Spec, inside: int, *, superseded: bool, unified: bool = False) -> None:
+    def __init__(
+        self, sight: VisibleSnapshot, spec: Spec, inside: int, *, superseded: bool, unified: bool = False
+    ) -> None:
         self.sight = sight
         self.spec = spec
         self.superseded = superseded

@@ -15,7 +15,7 @@ from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.query.snapshot.snapshot import Reader
-from worlddb.query.snapshot.visible import Place, Sight
+from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 PAGE = 256
 POLL_SECONDS = 0.02
@@ -54,7 +54,7 @@ def journal(
     for start in range(max(1, first), last + 1, PAGE):
         entries: list[Entry] = []
         with reader.snapshot() as snapshot:
-            tables = None if place is None or not place.is_confined else Sight(snapshot, place).tables
+            tables = None if place is None or not place.is_confined else VisibleSnapshot(snapshot, place).tables
             for seq in range(start, min(start + PAGE, last + 1)):
                 entries.extend(commit_entries(snapshot.log, seq, ref, tables))
         yield from entries

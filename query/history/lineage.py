@@ -40,11 +40,11 @@ from worlddb.query.reads import build
 from worlddb.query.records import records
 from worlddb.query.records.records import Valid
 from worlddb.query.snapshot.valid_period import Period
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def history(
-    sight: Sight, node: int, *, between: Interval | None = None, period: Period | None = None
+    sight: VisibleSnapshot, node: int, *, between: Interval | None = None, period: Period | None = None
 ) -> list[records.Version]:
     """The versions known at the sight's commit, oldest first, with the validity that they have there.
 
@@ -58,7 +58,7 @@ def history(
     return [build.version(sight, node, seen) for seen in reversed(found)]
 
 
-def timeline(sight: Sight, node: int) -> list[records.Learned]:
+def timeline(sight: VisibleSnapshot, node: int) -> list[records.Learned]:
     """Everything that was learned about when the versions of a lineage are valid, in log order."""
     learned = [
         (seq, seen, end)
@@ -68,7 +68,7 @@ def timeline(sight: Sight, node: int) -> list[records.Learned]:
     return [_record(sight, node, *step) for step in sorted(learned, key=lambda step: (step[0], step[1].number))]
 
 
-def why_closed(sight: Sight, node: int, seq: int) -> str:
+def why_closed(sight: VisibleSnapshot, node: int, seq: int) -> str:
     """The reason of the commit that closed a version: for retiring it, for what replaced it, for its successor."""
     tables = sight.tables
     reasons = list(sight.reasons(seq, tables.node(node).lineage))
@@ -78,7 +78,7 @@ def why_closed(sight: Sight, node: int, seq: int) -> str:
     return next((why for why in (*reasons, *given) if why), "")
 
 
-def is_learned(sight: Sight, node: int, seen: SeenVersion, between: Interval) -> bool:
+def is_learned(sight: VisibleSnapshot, node: int, seen: SeenVersion, between: Interval) -> bool:
     """True if a version was written in a span of ingest time, or something was learned of its end then."""
     steps = _ends(sight.tables, node, seen, sight.place.moment.seq)
     return any(between.contains(sight.header(seq).ingest_time) for seq, _ in steps)
@@ -98,7 +98,7 @@ def _ends(tables: TableReads, node: int, seen: SeenVersion, seq: int) -> list[tu
     return newest_first[::-1]
 
 
-def _record(sight: Sight, node: int, seq: int, seen: SeenVersion, end: int) -> records.Learned:
+def _record(sight: VisibleSnapshot, node: int, seq: int, seen: SeenVersion, end: int) -> records.Learned:
     is_written = seq == seen.row.seq
     header = sight.header(seq)
     return records.Learned(
@@ -158,7 +158,7 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
     edges: tuple[BlamedEdge, ...]
 
 
-def blame(sight: Sight, node: int, moment: Moment) -> Blame:
+def blame(sight: VisibleSnapshot, node: int, moment: Moment) -> Blame:
     """The blame of the version in force at a moment, else of the newest.
 
     Raises:
@@ -179,7 +179,7 @@ def blame(sight: Sight, node: int, moment: Moment) -> Blame:
 class _Blaming:
     """One world at one moment."""
 
-    def __init__(self, sight: Sight, node: int, moment: Moment) -> None:
+    def __init__(self, sight: VisibleSnapshot, node: int, moment: Moment) -> None:
         self._sight = sight
         self._tables = sight.tables
         self._node = node

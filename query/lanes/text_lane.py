@@ -13,7 +13,7 @@ from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ce
 from worlddb.projections.indexes.tail import Begun
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 @lru_cache(maxsize=64)
@@ -95,7 +95,7 @@ class PresentTextLane:
 class ExactTextLane:
     """A scratch index of precisely what a view sees, built in log order (law 9)."""
 
-    def __init__(self, snapshot: Sight, choice: Choice) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, choice: Choice) -> None:
         self.indexed = snapshot.place.moment.seq
         self._index = TextIndex.in_memory()
         documents = sorted(_visible_documents(snapshot, choice), key=lambda doc: (doc.seq, doc.node))
@@ -114,7 +114,7 @@ class ExactTextLane:
         return 0.0 if view is None else ceiling(_terms(text), view.counts(_terms(text)))
 
 
-def _visible_documents(snapshot: Sight, choice: Choice) -> Iterator[TextDocument]:
+def _visible_documents(snapshot: VisibleSnapshot, choice: Choice) -> Iterator[TextDocument]:
     tables, moment = snapshot.tables, snapshot.place.moment
     for node in snapshot.inhabitants():
         for seen in choice.each(tables, node, moment):

@@ -9,7 +9,7 @@ from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
 from worlddb.projections.indexes.vector_tail import VectorSet
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix
@@ -71,7 +71,7 @@ class SeenVectors:
     ``pending`` counts the texts that are seen and have no vector yet.
     """
 
-    def __init__(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, space: int, dimension: int, choice: Choice) -> None:
         tables, moment = snapshot.tables, snapshot.place.moment
         self.pending = 0
         rows: list[VectorRow] = []

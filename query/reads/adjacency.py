@@ -18,7 +18,7 @@ from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
 from worlddb.query.records import records
 from worlddb.query.snapshot.valid_period import Period, edge_in
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 PAGE: Final = 512
 """How many edges one transaction reads before it is given back."""
@@ -72,13 +72,18 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
         yield from page
 
 
-def _memberships(sight: Sight, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+def _memberships(sight: VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
     """The containment edges that the view's commit knew, from one on."""
     return sight.tables.outgoing(node, CONTAINS_CODE, after, known_by=sight.place.moment.seq)
 
 
 def _member(
-    window: Window, sight: Sight, place: EdgePlace, row: EdgeRow, include_superseded: bool, period: Period | None
+    window: Window,
+    sight: VisibleSnapshot,
+    place: EdgePlace,
+    row: EdgeRow,
+    include_superseded: bool,
+    period: Period | None,
 ) -> records.World | None:
     """The member that an edge leads to, if the read shows it."""
     tables, moment = sight.tables, sight.place.moment
@@ -114,7 +119,7 @@ class Asked(NamedTuple):
             raise InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
 
 
-def edges_of(sight: Sight, nodes: Iterable[int], asked: Asked) -> list[records.Edge]:
+def edges_of(sight: VisibleSnapshot, nodes: Iterable[int], asked: Asked) -> list[records.Edge]:
     """The edges of any of the worlds, each once, in log order."""
     tables, moment = sight.tables, sight.place.moment
     code = None if asked.type is None else tables.type_code(asked.type)

@@ -32,11 +32,11 @@ from worlddb.projections.tables.storage.schema import STATUS_NAMES, EdgePlace, E
 from worlddb.query.records import records
 from worlddb.query.snapshot.edge_rules import Spec, holds
 from worlddb.query.snapshot.valid_period import Period, edge_in, versions_in
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def conflicts_of(
-    snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None
+    snapshot: VisibleSnapshot, node: int, moment: Moment, spec: Spec, period: Period | None
 ) -> list[tuple[EdgePlace, EdgeRow]]:
     """The edges that record the conflicts of a world, in log order.
 
@@ -87,7 +87,7 @@ _LOOKED_AT: Final = "looked_at"
 
 
 def evidence_shown(
-    sight: Sight,
+    sight: VisibleSnapshot,
     evidence: dict[str, Any],
     sides: tuple[str, str],
     seq: int,
@@ -142,7 +142,7 @@ def _numbers(given: object) -> dict[str, float]:
 
 
 def _thresholds_shown(
-    sight: Sight, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None
+    sight: VisibleSnapshot, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None
 ) -> dict[str, Any]:
     """Without the world that thresholds were set for if whoever reads it is not told of that, and then without the
     thresholds too, unless they hold for all that is seen."""
@@ -165,7 +165,7 @@ def _is_ours(each: object) -> bool:
     return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
 
 
-def _name(sight: Sight, node: int, seq: int) -> str:
+def _name(sight: VisibleSnapshot, node: int, seq: int) -> str:
     seen = newest_version(sight.tables, node, seq)
     body = None if seen is None else sight.body(seen.row)
     return "" if body is None else body.name
@@ -175,7 +175,7 @@ _ERASED = Body(b"", "", "", "")
 
 
 def world(
-    snapshot: Sight,
+    snapshot: VisibleSnapshot,
     node: int,
     moment: Moment,
     spec: Spec,
@@ -191,7 +191,7 @@ def world(
 
 
 def world_of(
-    snapshot: Sight, node: int, seen: SeenVersion, moment: Moment, spec: Spec, period: Period | None = None
+    snapshot: VisibleSnapshot, node: int, seen: SeenVersion, moment: Moment, spec: Spec, period: Period | None = None
 ) -> records.World:
     """The record of one version of a world."""
     row = snapshot.tables.node(node)
@@ -221,7 +221,7 @@ def world_of(
     )
 
 
-def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
+def aliases(snapshot: VisibleSnapshot, node: int, seq: int) -> tuple[str, ...]:
     """The aliases that a world had at a commit."""
     found = []
     for _, row in snapshot.tables.aliases(node) if snapshot.tables.node(node).aliases else ():
@@ -231,14 +231,16 @@ def aliases(snapshot: Sight, node: int, seq: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def conflicts(snapshot: Sight, node: int, moment: Moment, spec: Spec, period: Period | None = None) -> tuple[str, ...]:
+def conflicts(
+    snapshot: VisibleSnapshot, node: int, moment: Moment, spec: Spec, period: Period | None = None
+) -> tuple[str, ...]:
     """The worlds that contradict this one at a moment, or at some instant of a period, in log order."""
     found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
     others = (row.target if place.source == node else place.source for place, row in found)
     return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
 
 
-def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
+def edge(snapshot: VisibleSnapshot, place: EdgePlace, row: EdgeRow, moment: Moment) -> records.Edge:
     """The record of an edge."""
     tables = snapshot.tables
     validity = edge_validity(tables, place, row, moment.seq)
@@ -259,7 +261,7 @@ def edge(snapshot: Sight, place: EdgePlace, row: EdgeRow, moment: Moment) -> rec
     )
 
 
-def version(snapshot: Sight, node: int, seen: SeenVersion) -> records.Version:
+def version(snapshot: VisibleSnapshot, node: int, seen: SeenVersion) -> records.Version:
     """The record of a version in a history."""
     body = snapshot.body(seen.row)
     text = body or _ERASED
@@ -283,7 +285,7 @@ def version(snapshot: Sight, node: int, seen: SeenVersion) -> records.Version:
 
 
 def proposal(
-    snapshot: Sight,
+    snapshot: VisibleSnapshot,
     identifier: bytes,
     row: ProposalRow,
     seq: int,
@@ -312,7 +314,7 @@ def proposal(
     )
 
 
-def staged_until(snapshot: Sight, seq: int) -> list[tuple[bytes, ProposalRow]]:
+def staged_until(snapshot: VisibleSnapshot, seq: int) -> list[tuple[bytes, ProposalRow]]:
     """The proposals known at a commit, in the order in which they were staged."""
     known = sorted(staged for staged in snapshot.tables.staged() if staged.seq <= seq)
     rows = ((staged.proposal, snapshot.tables.proposal(staged.proposal)) for staged in known)

@@ -20,7 +20,7 @@ from worlddb.query.records import records
 from worlddb.query.snapshot.containment import Scope, containers_at
 from worlddb.query.snapshot.edge_rules import Spec, holds
 from worlddb.query.snapshot.valid_period import Period, versions_in
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 TYPE_OF_TYPES = "Type"
 """The type of worlds that stand for a type; their name is the type's."""
@@ -34,7 +34,7 @@ class TypeFilter(NamedTuple):
     instances: frozenset[int]
 
 
-def type_filter(snapshot: Sight, type_name: str, moment: Moment, spec: Spec, world: int) -> TypeFilter:
+def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec: Spec, world: int) -> TypeFilter:
     """What a filter by ``type_name`` inside a world sees at a moment, widened along the specification's lattice."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
@@ -63,7 +63,7 @@ def type_filter(snapshot: Sight, type_name: str, moment: Moment, spec: Spec, wor
     return TypeFilter(frozenset(names) - {""} | {type_name}, frozenset(instances))
 
 
-def _below(snapshot: Sight, node: int, lattice_type: str, moment: Moment) -> str | None:
+def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: Moment) -> str | None:
     """The type that the source of a lattice edge stands for; ``None`` if it is an instance of the one above.
 
     What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
@@ -73,7 +73,7 @@ def _below(snapshot: Sight, node: int, lattice_type: str, moment: Moment) -> str
     return _stands_for(snapshot, node, moment)
 
 
-def _stands_for(snapshot: Sight, node: int, moment: Moment) -> str | None:
+def _stands_for(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str | None:
     """The type that a node of type ``Type`` stands for."""
     seen = version_at(snapshot.tables, node, moment)
     if seen is None or seen.row.type != type_digest(TYPE_OF_TYPES):
@@ -81,7 +81,7 @@ def _stands_for(snapshot: Sight, node: int, moment: Moment) -> str | None:
     return _name_of(snapshot, node, moment)
 
 
-def _name_of(snapshot: Sight, node: int, moment: Moment) -> str:
+def _name_of(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str:
     """The name of a node at a moment; empty, as no type's is, if it has none then or it was erased."""
     seen = version_at(snapshot.tables, node, moment)
     body = None if seen is None else snapshot.body(seen.row)
@@ -91,7 +91,7 @@ def _name_of(snapshot: Sight, node: int, moment: Moment) -> str:
 class _Visible:
     """Which worlds a query sees from where it asks, and how far up they are."""
 
-    def __init__(self, snapshot: Sight, world: int, moment: Moment) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, world: int, moment: Moment) -> None:
         self._tables = snapshot.tables
         self._moment = moment
         self._scope = Scope(snapshot.tables, world, moment)
@@ -125,7 +125,7 @@ class Wanted(NamedTuple):
 
 
 def find(
-    sight: Sight,
+    sight: VisibleSnapshot,
     spec: Spec,
     wanted: Wanted,
     *,
@@ -162,7 +162,7 @@ def find(
             yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
 
 
-def _candidates(sight: Sight, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
+def _candidates(sight: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
     """Nodes that may fit, in log order."""
     tables, seq = sight.tables, sight.place.moment.seq
     if wanted.name is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query.records import records
 from worlddb.query.snapshot.edge_rules import Spec
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 if TYPE_CHECKING:
     from worlddb.query.view.view import View
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CONTAINS: Final = "contains"
 
 
-def class_of(snapshot: Sight, start: int, seq: int, spec: Spec) -> list[int]:
+def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> list[int]:
     """The worlds that are one with a world as known at a commit, itself included, in log order."""
     tables = snapshot.tables
     seen, pending = {start}, [start]
@@ -74,7 +74,7 @@ def export(view: View, ref: Any) -> records.Identity:
 class Classes:
     """The classes that a read has met, as far as its sight goes and as known at its moment."""
 
-    def __init__(self, sight: Sight, spec: Spec) -> None:
+    def __init__(self, sight: VisibleSnapshot, spec: Spec) -> None:
         self._sight = sight
         self._spec = spec
         self._met: set[int] = set()

@@ -14,13 +14,13 @@ from worlddb.query.reads.find import Wanted, find
 from worlddb.query.records import records
 from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import Spec
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN: Final = 8
 """How many worlds of one name an error lists."""
 
 
-def named_node(sight: Sight, spec: Spec, ref: Any, *, unify: bool = False) -> int:
+def named_node(sight: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world that is named by a reference, a prefix of one, or else by its exact name or an alias.
 
     What could be a reference is looked for as one first. Names are compared as :func:`normalised` has them; worlds that
@@ -58,13 +58,15 @@ def named_node(sight: Sight, spec: Spec, ref: Any, *, unify: bool = False) -> in
     )
 
 
-def _called(sight: Sight, spec: Spec, name: str, unify: bool, *, include_superseded: bool) -> list[records.World]:
+def _called(
+    sight: VisibleSnapshot, spec: Spec, name: str, unify: bool, *, include_superseded: bool
+) -> list[records.World]:
     wanted = Wanted(name, None, sight.place.top)
     found = find(sight, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
     return list(islice(found, _SHOWN + 1))
 
 
-def _is_outermost(sight: Sight, spec: Spec, name: str) -> bool:
+def _is_outermost(sight: VisibleSnapshot, spec: Spec, name: str) -> bool:
     """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
     top = build.world(sight, sight.place.top, sight.place.moment, spec, include_superseded=True)
     return top is not None and normalised(name) in {normalised(text) for text in (top.name, *top.aliases)}

@@ -18,10 +18,10 @@ from worlddb.projections.tables.reads.asof import edge_known
 from worlddb.query.records import records
 from worlddb.query.records.records import Bookmark
 from worlddb.query.snapshot.snapshot import Snapshot
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
-def tunings(sight: Sight, home: int | None, *, ended: bool) -> list[records.Tuning]:
+def tunings(sight: VisibleSnapshot, home: int | None, *, ended: bool) -> list[records.Tuning]:
     """Everything that was set and that is seen, in log order, or with ``home`` what holds in that world.
 
     ``ended`` is listed where no home is asked for.
@@ -30,7 +30,7 @@ def tunings(sight: Sight, home: int | None, *, ended: bool) -> list[records.Tuni
     return [_record(sight, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
 
 
-def _record(sight: Sight, known: Tuning) -> records.Tuning:
+def _record(sight: VisibleSnapshot, known: Tuning) -> records.Tuning:
     row = known.row
     return records.Tuning(
         world=sight.tables.node(known.world).lineage.hex(),
@@ -57,7 +57,7 @@ def counts(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def counts_at(snapshot: Sight) -> dict[str, int]:
+def counts_at(snapshot: VisibleSnapshot) -> dict[str, int]:
     """How many worlds (with the outermost), edges and proposals a view's commit knew."""
     tables, seq = snapshot.tables, snapshot.place.moment.seq
     worlds = [snapshot.place.top, *snapshot.inhabitants()]

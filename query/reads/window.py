@@ -12,7 +12,7 @@ from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.snapshot.edge_rules import Spec, spec_of
 from worlddb.query.snapshot.snapshot import Reader
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Place, Sight
+from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
@@ -49,13 +49,13 @@ class Window:
         return earlier
 
     @contextmanager
-    def sight(self) -> Iterator[Sight]:
+    def sight(self) -> Iterator[VisibleSnapshot]:
         """One short read transaction, as far as the place may see."""
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
         with self.reader.snapshot() as snapshot:
             interiors = self.reader.interiors
-            yield Sight(snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors)
+            yield VisibleSnapshot(snapshot, self.place, self._inside, also_at=self._also_at, interiors=interiors)
 
     def present_lane(self) -> PresentTextLane:
         """The text index of the whole store, up to its head."""
@@ -70,7 +70,7 @@ class Window:
                 before = nodes_known(snapshot.tables, snapshot.tables.progress().next_node, seq)
         return self.reader.vector_lane(query, before, head)
 
-    def exact_lane(self, snapshot: Sight, choice: Choice) -> ExactTextLane:
+    def exact_lane(self, snapshot: VisibleSnapshot, choice: Choice) -> ExactTextLane:
         """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.
 
         Those of periods are not: there may be any number of them.
@@ -82,7 +82,7 @@ class Window:
                 self._exact_lanes[choice] = lane
         return lane
 
-    def exact_vectors(self, snapshot: Sight, space: int, dimension: int, choice: Choice) -> SeenVectors:
+    def exact_vectors(self, snapshot: VisibleSnapshot, space: int, dimension: int, choice: Choice) -> SeenVectors:
         """The vectors of precisely what is seen; kept as :meth:`exact_lane` is."""
         key = (space, choice)
         seen = self._exact_vectors.get(key)

@@ -29,7 +29,7 @@ from worlddb.query.records.records import Hit, Recall, Valid
 from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
@@ -38,7 +38,9 @@ _TOLD_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
 text is a little near every time."""
 
 
-def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Ranked) -> records.Hit:
+def hit_of(
+    window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Ranked
+) -> records.Hit:
     """A candidate that was ranked, as a record. Of the worlds that contain it, the first that is searched is told."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
@@ -68,7 +70,9 @@ def hit_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Cho
     )
 
 
-def group_of(window: Window, snapshot: Sight, scope: Scope, text: str, choice: Choice, found: Grouped) -> records.Group:
+def group_of(
+    window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Grouped
+) -> records.Group:
     """A group as a record, under the name that its world has in the version that the view shows, else the newest."""
     tables, moment = snapshot.tables, window.place.moment
     seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
@@ -187,7 +191,9 @@ def _is_said(category: str) -> bool:
     return category[0] in "LN" or category == "So"
 
 
-def is_weak(hits: Sequence[Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]) -> bool:
+def is_low_confidence(
+    hits: Sequence[Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
+) -> bool:
     """True if no hit has anything that speaks for it: neither words nor meaning beyond what unrelated texts have in
     common with a question, nor a name or a time in it.
 

@@ -20,7 +20,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_C
 from worlddb.query.question.question import possible_names, sides
 from worlddb.query.snapshot.containment import Inhabitants, Scope
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index at once."""
@@ -66,7 +66,7 @@ class Passed(NamedTuple):
 class Gate:
     """What the view lets through: valid in it, and inside the world that is searched."""
 
-    def __init__(self, snapshot: Sight, inside: int, choice: Choice) -> None:
+    def __init__(self, snapshot: VisibleSnapshot, inside: int, choice: Choice) -> None:
         self._tables = snapshot.tables
         self._whole = snapshot.whole
         self._moment, self._top = snapshot.place
@@ -196,7 +196,7 @@ class Named(NamedTuple):
     names: tuple[str, ...]
 
 
-def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) -> Named:
+def entities_named(snapshot: VisibleSnapshot, text: str, identity_types: Collection[str]) -> Named:
     """Whom a question is about: by name or alias, by side of the conversation (``sides``), or one with such a world by
     an accepted identity. Only worlds that something refers to count."""
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -224,7 +224,7 @@ def entities_named(snapshot: Sight, text: str, identity_types: Collection[str]) 
     return Named(frozenset(filter(partial(_is_referred_to, snapshot), found)), frozenset(asked), tuple(names))
 
 
-def _called(snapshot: Sight, name: str) -> set[int]:
+def _called(snapshot: VisibleSnapshot, name: str) -> set[int]:
     """The worlds of a name that something refers to."""
     digest = name_digest(name)
     named = () if digest == NO_NAME else snapshot.tables.named(digest)
@@ -232,13 +232,13 @@ def _called(snapshot: Sight, name: str) -> set[int]:
     return {node for node, first in named if first <= seq and _is_referred_to(snapshot, node)}
 
 
-def _is_referred_to(snapshot: Sight, node: int) -> bool:
+def _is_referred_to(snapshot: VisibleSnapshot, node: int) -> bool:
     """True if anything has referred to a world by the view's commit, whether it still does or not."""
     seq = snapshot.place.moment.seq
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
-def references(snapshot: Sight, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
+def references(snapshot: VisibleSnapshot, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
     """(world, entity) of all references of some worlds to some entities at the view's moment: said by them, or of
     them."""
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -247,7 +247,7 @@ def references(snapshot: Sight, nodes: Iterable[int], entities: Set[int]) -> Ite
             yield place.source, row.target
 
 
-def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
+def referring(snapshot: VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
     """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -260,7 +260,7 @@ def referring(snapshot: Sight, entities: Set[int], most: int) -> list[int]:
     return sorted(found)
 
 
-def latest_referring(snapshot: Sight, gate: Gate, entities: Set[int], most: int) -> list[int]:
+def latest_referring(snapshot: VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
     """The ``most`` worlds of those that are seen that referred to the entities last, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: dict[int, int] = {}
@@ -286,7 +286,7 @@ _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""
 
 
-def followers(snapshot: Sight, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+def followers(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
     """The turns after the leaders in their sessions, each with the shares that it is lent, by leader."""
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
@@ -306,7 +306,7 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
     }
 
 
-def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
+def places(snapshot: VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
     """How many joined its session before each turn; those whose place is :data:`FIRST_PLACES` or later are told apart
     no more. What is no turn has no place."""
     tables, moment = snapshot.tables, snapshot.place.moment
@@ -331,7 +331,7 @@ def places(snapshot: Sight, hits: Iterable[Passed]) -> dict[int, int]:
     return found
 
 
-def _after(snapshot: Sight, node: int) -> Iterator[int]:
+def _after(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
     """What joined the containers of a node after it, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place in snapshot.placings(node):

@@ -39,7 +39,7 @@ from worlddb.query.recall.candidates import (
     referring,
 )
 from worlddb.query.recall.fusion import COMBMAX, CONVEX, RRF, Evidence, added_up, own, reciprocal, strongest, weighted
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 LENT_BY_EDGE: Final = 0.5
 """What share of its evidence a hit lends what an edge joins to it."""
@@ -47,7 +47,7 @@ MAX_EDGES: Final = 64
 """Of each type and direction the first so many edges of a hit are followed; what more have in common tells little."""
 
 
-def neighbours(snapshot: Sight, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
     """What edges of any type but ``contains`` join to the leaders, either way, with the shares lent, by leader.
 
     Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out.
@@ -67,14 +67,14 @@ def in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping[int, float]
     return sorted(best, key=lambda node: (-round(best[node], 6), node))
 
 
-def _codes(snapshot: Sight) -> list[int]:
+def _codes(snapshot: VisibleSnapshot) -> list[int]:
     """The edge types that there may be here."""
     registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
     codes = {*EDGE_TYPE_CODES.values(), *(code for code in registered if code is not None)}
     return sorted(codes - {CONTAINS_CODE})
 
 
-def _joined(snapshot: Sight, node: int, codes: Iterable[int]) -> Iterator[int]:
+def _joined(snapshot: VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
     """The other ends of the edges of a world."""
     tables, moment = snapshot.tables, snapshot.place.moment
 
@@ -180,7 +180,9 @@ def depth_for(k: int) -> int:
     return max(DEPTH, 2 * k)
 
 
-def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int, fusion: str) -> Iterator[Ranked]:
+def fused(
+    snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, question: Question, k: int, fusion: str
+) -> Iterator[Ranked]:
     """The candidates of all lanes together, best first, ties in log order; of those after the first ``k`` some that
     are better may be missing."""
     depth = depth_for(k)
@@ -228,7 +230,7 @@ def fused(snapshot: Sight, gate: Gate, lanes: Lanes, question: Question, k: int,
     return _in_order(candidates, evidence, ranks, fusion)
 
 
-def _about(snapshot: Sight, gate: Gate, named: Named, others: int, k: int) -> list[int]:
+def _about(snapshot: VisibleSnapshot, gate: Gate, named: Named, others: int, k: int) -> list[int]:
     """What refers to those whom a question names. Of very much that tells little, and is left to what the other lanes
     propose; where these propose fewer than are wanted, the latest of it are proposed."""
     anybody = named.entities | named.sides
@@ -264,7 +266,7 @@ def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None, *, w
 
 
 def _evidence(
-    snapshot: Sight,
+    snapshot: VisibleSnapshot,
     lanes: Lanes,
     question: Question,
     proposed: dict[str, list[Passed]],
@@ -294,7 +296,7 @@ def _evidence(
     }
 
 
-def _entities(snapshot: Sight, candidates: Iterable[int], named: Named) -> dict[int, float]:
+def _entities(snapshot: VisibleSnapshot, candidates: Iterable[int], named: Named) -> dict[int, float]:
     """1 for what the side said that the question is about, half for what was said by or of somebody with a name: a name
     in a question may be that of a bystander."""
     anybody = named.entities | named.sides
@@ -307,7 +309,7 @@ def _entities(snapshot: Sight, candidates: Iterable[int], named: Named) -> dict[
 
 
 def _begun(
-    snapshot: Sight, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: Iterable[int]
+    snapshot: VisibleSnapshot, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: Iterable[int]
 ) -> list[int]:
     """The candidates that the text lane has not proposed, of whom it is going to be asked, and begins to search."""
     if lane is None:
@@ -320,7 +322,7 @@ def _begun(
 
 
 def _texts(
-    snapshot: Sight,
+    snapshot: VisibleSnapshot,
     lane: TextLane | None,
     text: str,
     proposed: Iterable[Passed],

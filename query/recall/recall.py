@@ -11,17 +11,25 @@ from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane, VectorQ
 from worlddb.query.question.question import without_names
 from worlddb.query.question.question_dates import spans, without_times
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.answer import asks_something, group_of, hit_of, is_weak, noted, nothing_asked, with_times
+from worlddb.query.recall.answer import (
+    asks_something,
+    group_of,
+    hit_of,
+    is_low_confidence,
+    noted,
+    nothing_asked,
+    with_times,
+)
 from worlddb.query.recall.candidates import Gate, entities_named
 from worlddb.query.recall.fusion import CONVEX
 from worlddb.query.recall.ranking import ENTITY, NOBODY, TEXT, VECTOR, Lanes, Question
 from worlddb.query.recall.request import Request, check
-from worlddb.query.recall.retrieve import Found, begin, find_best, held_then, searched_world
+from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot.containment import Scope, members_below
 from worlddb.query.snapshot.snapshot import NO_SPACE, Space
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
@@ -78,10 +86,10 @@ def _found(window: Window, request: Request, text: PresentTextLane | None) -> re
     present = None if text is None else _present(window, request, text, query)
     with window.sight() as snapshot:
         indexes = present or _exact(window, snapshot, request, query, space)
-        found = find_best(window, snapshot, request, question, indexes.lanes)
+        found = retrieve(window, snapshot, request, question, indexes.lanes)
         hits, groups = _shown(window, snapshot, request, found)
         searched = partial(_searched, window, snapshot, request)
-        weak = query is not None and is_weak(hits, found.lanes, request.fusion, query.model, searched)
+        weak = query is not None and is_low_confidence(hits, found.lanes, request.fusion, query.model, searched)
         then = _held_then(window, snapshot, request, found)
         left_out = _left_out(window, snapshot, request, question, query, present)
     if indexes.unavailable:
@@ -153,7 +161,7 @@ def _pending(window: Window, request: Request, query: VectorQuery | None) -> int
 
 
 def _exact(
-    window: Window, snapshot: Sight, request: Request, query: VectorQuery | None, space: Space | None = None
+    window: Window, snapshot: VisibleSnapshot, request: Request, query: VectorQuery | None, space: Space | None = None
 ) -> _Indexes:
     """Scratch indexes of precisely what is seen. Without a query as a vector, ``space`` is the one that it should be
     of, if there is one."""
@@ -171,7 +179,7 @@ def _exact(
 
 
 def _shown(
-    window: Window, snapshot: Sight, request: Request, found: Found
+    window: Window, snapshot: VisibleSnapshot, request: Request, found: Found
 ) -> tuple[tuple[records.Hit, ...], tuple[records.Group, ...]]:
     """The hits as records, and the groups of them, if groups are asked for."""
     scope = Scope(snapshot.tables, searched_world(window, snapshot, request), snapshot.place.moment)
@@ -182,7 +190,7 @@ def _shown(
     return tuple(hit for group in groups for hit in group.hits), groups
 
 
-def _held_then(window: Window, snapshot: Sight, request: Request, found: Found) -> bool:
+def _held_then(window: Window, snapshot: VisibleSnapshot, request: Request, found: Found) -> bool:
     """True if what is shown took the place of something that held at a time in the question, and only the present was
     asked for."""
     named = spans(request.text, request.asked) if request.choice == Choice() else ()
@@ -194,7 +202,7 @@ def _held_then(window: Window, snapshot: Sight, request: Request, found: Found) 
 
 def _left_out(
     window: Window,
-    snapshot: Sight,
+    snapshot: VisibleSnapshot,
     request: Request,
     question: Question,
     query: VectorQuery | None,
@@ -207,12 +215,12 @@ def _left_out(
     # At most one version is valid throughout a span, and then no other one is valid in it.
     wider = request._replace(choice=Choice(period=period.touched))
     indexes = present or _exact(window, snapshot, wider, query)
-    found = find_best(window, snapshot, wider, question, indexes.lanes)
+    found = retrieve(window, snapshot, wider, question, indexes.lanes)
     short = (hit.passed.node for hit in found.shown() if not period.admits(hit.passed.seen.validity))
     return tuple(snapshot.tables.node(node).lineage.hex() for node in dict.fromkeys(short))
 
 
-def _searched(window: Window, snapshot: Sight, request: Request) -> int:
+def _searched(window: Window, snapshot: VisibleSnapshot, request: Request) -> int:
     """About how many worlds are searched: those inside if they are few, else all that are seen."""
     moment, top = snapshot.place
     inside = searched_world(window, snapshot, request)

@@ -43,12 +43,12 @@ from worlddb.query.recall.ranking import (
     fused,
 )
 from worlddb.query.recall.request import MAX_K, Request
-from worlddb.query.recall.second_stage import all_looked_at_again, looked_at_again
+from worlddb.query.recall.second_stage import all_looked_at_again, rescore
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.valid_period import Choice, Period, versions_in
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NEWER: Final = "newer"
 """What a hit owes to an older one that it contradicts, among its scores."""
@@ -59,7 +59,7 @@ _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
 
 
-def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def newest_first(sight: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
 
     A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
@@ -89,7 +89,7 @@ def newest_first(sight: Sight, spec: Spec, gate: Gate, ranked: Sequence[Ranked],
     return [hits[node] for node in order]
 
 
-def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def with_superseded(sight: VisibleSnapshot, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     """The hits, each of the first ``k`` followed by the worlds that it has superseded, as ``earlier`` lets them
     through."""
     found: dict[int, Ranked] = {}
@@ -100,7 +100,7 @@ def with_superseded(sight: Sight, earlier: Gate, ranked: Sequence[Ranked], k: in
     return list(found.values())
 
 
-def held_then(sight: Sight, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]) -> bool:
+def held_then(sight: VisibleSnapshot, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]) -> bool:
     """True if what is shown took the place of something that held at one of these times, all of them past; as
     ``earlier`` lets it through."""
     tables, moment = sight.tables, sight.place.moment
@@ -117,7 +117,7 @@ def held_then(sight: Sight, earlier: Gate, shown: Iterable[Ranked], spans: Itera
     return False
 
 
-def _rivals(sight: Sight, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
+def _rivals(sight: VisibleSnapshot, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
     for place, row in conflicts_of(sight, node, sight.place.moment, spec, period):
         yield row.target if place.source == node else place.source
 
@@ -127,7 +127,7 @@ def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
 
 
-def _superseded(sight: Sight, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
+def _superseded(sight: VisibleSnapshot, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
     """What a world has superseded, directly or through others, nearest first, as far as it is let through."""
     tables, moment = sight.tables, sight.place.moment
     met, pending, given = {node}, [node], 0
@@ -159,7 +159,7 @@ class Grouped(NamedTuple):
     hits: list[Ranked]
 
 
-def grouped(snapshot: Sight, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
+def grouped(snapshot: VisibleSnapshot, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
     """The containers of the hits, as far as they lie inside the world that is searched, best first; ties by the order
     of their best hits.
 
@@ -255,7 +255,7 @@ def begin(window: Window, request: Request, about: str, text: TextLane) -> None:
         text.begin(about, limit=depth_for(request.k), through=window.place.moment.seq)
 
 
-def find_best(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes) -> Found:
     """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
     if request.group is not None:
         return _find_groups(window, snapshot, request, question, lanes)
@@ -271,13 +271,15 @@ def find_best(window: Window, snapshot: Sight, request: Request, question: Quest
             return found._replace(ranked=best)
 
 
-def searched_world(window: Window, snapshot: Sight, request: Request) -> int:
+def searched_world(window: Window, snapshot: VisibleSnapshot, request: Request) -> int:
     """The world that is searched."""
     top = snapshot.place.top
     return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
 
 
-def _find_groups(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+def _find_groups(
+    window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes
+) -> Found:
     """The best groups of all candidates, of which more are asked for while there are too few groups."""
     asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
     inside, before = searched_world(window, snapshot, request), -1
@@ -290,7 +292,7 @@ def _find_groups(window: Window, snapshot: Sight, request: Request, question: Qu
         asked, before = min(most, _MORE * max(asked, DEPTH // 2)), len(found.ranked)
 
 
-def _find(window: Window, snapshot: Sight, request: Request, question: Question, lanes: Lanes) -> Found:
+def _find(window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes) -> Found:
     """The best candidates of the lanes, the newest of those that compete first; all that were looked at where groups of
     them are wanted."""
     gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
@@ -302,7 +304,7 @@ def _find(window: Window, snapshot: Sight, request: Request, question: Question,
     return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
 
 
-def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, lanes: Lanes) -> Found:
+def _ranked(snapshot: VisibleSnapshot, gate: Gate, request: Request, question: Question, lanes: Lanes) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else depth_for(k)
@@ -319,7 +321,7 @@ def _ranked(snapshot: Sight, gate: Gate, request: Request, question: Question, l
         return Found(list(best if request.group is not None else islice(best, k)), names)
     if request.group is not None:
         return Found(all_looked_at_again(snapshot, request.text, best, k), names)
-    return Found(looked_at_again(snapshot, request.text, best, k)[:k], names)
+    return Found(rescore(snapshot, request.text, best, k)[:k], names)
 
 
 def _as_ranked(lane: str, passing: Iterator[Passed]) -> list[Ranked]:

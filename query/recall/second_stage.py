@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.query.recall.candidates import places
 from worlddb.query.recall.ranking import Ranked
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NUMBER_WEIGHT: Final = 0.05
 TIME_WEIGHT: Final = 0.03
@@ -146,7 +146,7 @@ MOST_MORE: Final = 64
 """How many hits are looked at beyond those that are wanted: as many again, but no more than these; for groups these."""
 
 
-def looked_at_again(snapshot: Sight, question: str, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
+def rescore(snapshot: VisibleSnapshot, question: str, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
     """The candidates that may be among the first ``k``, in order anew by what their texts tell.
 
     Nobody's text is read who is not seen.
@@ -154,13 +154,13 @@ def looked_at_again(snapshot: Sight, question: str, ranked: Iterable[Ranked], k:
     return _in_order(_looked_at(snapshot, question, list(islice(ranked, k + min(k, MOST_MORE))), LATER_WEIGHT))
 
 
-def all_looked_at_again(snapshot: Sight, question: str, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
+def all_looked_at_again(snapshot: VisibleSnapshot, question: str, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
     """All candidates in order anew, the first of them by what their texts tell: what ``k`` groups are made of."""
     left = iter(ranked)
     return _in_order([*_looked_at(snapshot, question, list(islice(left, k + MOST_MORE)), LATER_IN_GROUPS), *left])
 
 
-def _looked_at(snapshot: Sight, question: str, first: list[Ranked], later: float) -> Iterator[Ranked]:
+def _looked_at(snapshot: VisibleSnapshot, question: str, first: list[Ranked], later: float) -> Iterator[Ranked]:
     """The hits, with what their texts and their places add."""
     asked = NOTHING if is_remark(question) else wanted(question)
     at = places(snapshot, [hit.passed for hit in first])

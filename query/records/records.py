@@ -26,7 +26,7 @@ _TIERS: Final = {
 """What each tier of the resolver found, in its order of preference."""
 
 
-def because(evidence: Mapping[str, Any], source: tuple[str, str], target: tuple[str, str], why: str) -> str:
+def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: tuple[str, str], why: str) -> str:
     """One sentence from the evidence of a proposal, else from the reason of who staged it; empty without either.
 
     ``source`` and ``target`` are the reference and the name of either side. Evidence that is not the resolver's is
@@ -248,7 +248,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def because(self) -> str:
         """Why the two may be one, in words for who decides; empty if nobody gave a reason."""
-        return because(self.evidence, (self.source, self.source_name), (self.target, self.target_name), self.why)
+        return explain_match(self.evidence, (self.source, self.source_name), (self.target, self.target_name), self.why)
 
 
 class KnownFact(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from worlddb.log.model.events import RewriteName
 from worlddb.projections.tables.apply.settings import Registration
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.records import records
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[st
     )
 
 
-def holds(sight: Sight, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
+def holds(sight: VisibleSnapshot, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
     """True if what a type asks of queries is asked for edges at home in a world."""
     if type_name not in spec.scoped_types:
         return True
@@ -104,7 +104,7 @@ def holds(sight: Sight, spec: Spec, type_name: str, rewrite: RewriteName, home: 
     return found is not None and rewrite in found.rewrites
 
 
-def edge_types(sight: Sight, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
+def edge_types(sight: VisibleSnapshot, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
     """Every registration in force, or with ``home`` those that hold for edges at home in a world.
 
     ``ended`` are listed where no home is asked for.
@@ -126,7 +126,7 @@ def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> b
     return known.is_built_in or (known.type, known.row.handler_version, known.row.digest) in codes
 
 
-def _built_in(sight: Sight, name: str, version: int) -> records.EdgeType:
+def _built_in(sight: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
     return records.EdgeType(
         name=name,
         version=version,
@@ -142,7 +142,7 @@ def _built_in(sight: Sight, name: str, version: int) -> records.EdgeType:
     )
 
 
-def _record(sight: Sight, spec: Spec, known: Registration) -> records.EdgeType:
+def _record(sight: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
     return records.EdgeType(
         name=known.type,
         version=known.row.handler_version,

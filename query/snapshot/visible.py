@@ -2,7 +2,7 @@
 
 The one place that decides what a view confined to a world may see (law 7).
 
-Every read of a view goes through :class:`Sight`, and a confined view's sight has these tables
+Every read of a view goes through :class:`VisibleSnapshot`, and a confined view's sight has these tables
 instead of the store's. They give out rows of what lies inside the world and nothing else, so what is built on them,
 records, lookups by prefix, counts and error messages, cannot tell that there is more.
 
@@ -229,7 +229,7 @@ class Place(NamedTuple):
         return self.top != ROOT_NODE
 
 
-class Sight:
+class VisibleSnapshot:
     """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
 
     __slots__ = ("_bodies", "_interiors", "_placings", "_snapshot", "place", "tables")

@@ -44,7 +44,7 @@ from worlddb.query.records import records
 from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of
-from worlddb.query.snapshot.visible import Sight
+from worlddb.query.snapshot.visible import VisibleSnapshot
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
@@ -81,15 +81,15 @@ class Looking:
         """True if the view sees the worlds of one identity as one."""
         return self._window.unify
 
-    def _sight(self) -> AbstractContextManager[Sight]:
+    def _sight(self) -> AbstractContextManager[VisibleSnapshot]:
         """The transaction of one read; it ends with it."""
         return self._window.sight()
 
-    def _node(self, snapshot: Sight, ref: Any) -> int:
+    def _node(self, snapshot: VisibleSnapshot, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""
         return self._window.place.top if ref is None else self._named(snapshot, ref)
 
-    def _named(self, snapshot: Sight, ref: Any) -> int:
+    def _named(self, snapshot: VisibleSnapshot, ref: Any) -> int:
         """The node of a world that is named by a reference or by its name."""
         return named_node(snapshot, self.spec, ref, unify=self.unify)
 

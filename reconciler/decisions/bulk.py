@@ -17,7 +17,7 @@ from worlddb.log.model.ids import LINEAGE_BYTES, Lineage
 from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, EDGE_TYPE_CODES, ROOT_NODE
-from worlddb.projections.tables.storage.transaction import Footing, Standing
+from worlddb.projections.tables.storage.transaction import EdgeEndpoint, SourceDefaults
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.erasure.erasure_plan import forbids_any
@@ -152,9 +152,9 @@ class PlainDecider:
         for position in range(len(command.aliases)):
             draft.emit(ev.Named(lineage, details, position))
         end = edge_end(lineage, identifier)
-        self._standings[lineage] = Standing(node, lineage, 1, end)
+        self._standings[lineage] = EdgeEndpoint(node, lineage, 1, end)
         self._contain(world, node, lineage, end, begins)
-        self._footings[lineage] = Footing(begins, world.node, world.lineage)
+        self._footings[lineage] = SourceDefaults(begins, world.node, world.lineage)
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
@@ -163,7 +163,7 @@ class PlainDecider:
             draft.commands.append(receipts.record(command, names, body, details, ctx.secret))
         return True
 
-    def _contain(self, world: Standing, node: int, lineage: bytes, end: bytes, begins: int) -> None:
+    def _contain(self, world: EdgeEndpoint, node: int, lineage: bytes, end: bytes, begins: int) -> None:
         """Put a new world into another one."""
         container, container_lineage, container_version, container_end = world
         draft, version = self._draft, self._containment.version
@@ -192,7 +192,7 @@ class PlainDecider:
         digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
 
-    def _end(self, ref: cmd.Ref) -> Standing | None:
+    def _end(self, ref: cmd.Ref) -> EdgeEndpoint | None:
         """What is known of the world that a full reference, or an earlier command, stands for."""
         if type(ref) is int:
             if not 0 <= ref < len(self._refs):

@@ -19,11 +19,11 @@ from worlddb.reconciler.transaction.receipts import key_digest, secret_of
 from worlddb.reconciler.transaction.recorded_texts import body_at
 
 
-class Overtaken(Exception):
+class ErasedMeanwhile(Exception):
     """Something was erased between the extraction and the commit."""
 
 
-class Hearing:
+class ExtractionGuard:
     """One look at the store, from which an extraction goes out; ``seq`` is the commit as of which it was made."""
 
     def __init__(self, env: Environment, idempotency_key: str | None) -> None:
@@ -49,10 +49,10 @@ class Hearing:
             return [_was_gone(log, tables, keyed_lineage(secret, key.encode()), last) for key in keys]
 
     def see_that_it_holds(self, log: LmdbLog) -> None:
-        """Raise :class:`Overtaken` if anything was erased since."""
+        """Raise :class:`ErasedMeanwhile` if anything was erased since."""
         since = range(log.head().seq if self.seq is None else self.seq, log.head().seq)
         if any(isinstance(event, ev.Erased) for seq in since for event in log.events(seq + 1).events):
-            raise Overtaken
+            raise ErasedMeanwhile
 
 
 def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:

@@ -49,8 +49,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_every_folder_of_the_product_is_a_package_that_is_listed() -> None:
     listed = pyproject()["tool"]["setuptools"]["packages"]
     folders = {str(PurePosixPath(name).parent) for name in product_files() if name.endswith(".py")}
-    without_init = sorted(folder for folder in folders if not (ROOT / folder / "__init__.py").exists())
-    assert not without_init, f"without an __init__.py: {without_init}"
+    without_init = sorted(room for room in ROOMS if not (ROOT / room / "__init__.py").exists())
+    assert not without_init, f"rooms without an __init__.py: {without_init}"
     assert len(listed) == len(set(listed))
     assert set(listed) == {module_of(f"{folder}/__init__.py") for folder in folders}
 
@@ -59,7 +59,7 @@ def test_the_wheel_holds_every_module_and_its_data_under_one_name(wheel: zipfile
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     wanted = {name for name in product_files() if PurePosixPath(name).suffix in {".py", *DATA}}
     assert held == {installed_name(name) for name in wanted}
-    assert {"worlddb/py.typed", "worlddb/log/model/environment.py"} <= held
+    assert {"worlddb/py.typed", "worlddb/log/model/clock.py"} <= held
     information = f"worlddb-{pyproject()['project']['version']}.dist-info"
     assert {PurePosixPath(name).parts[0] for name in wheel.namelist()} == {"worlddb", information}
 
@@ -75,6 +75,6 @@ def test_the_wheel_says_what_it_needs_and_what_it_offers(wheel: zipfile.ZipFile)
 
 def test_the_installation_that_runs_these_tests_is_this_checkout() -> None:
     """An environment that was copied with its folder would still run the code of the folder it came from."""
-    code = "import worlddb.log.model; print(worlddb.log.model.__file__)"
+    code = "import worlddb.log; print(worlddb.log.__file__)"
     run = subprocess.run([sys.executable, "-c", code], cwd="/", capture_output=True, text=True, check=True)
-    assert Path(run.stdout.strip()) == ROOT / "log" / "model" / "__init__.py"
+    assert Path(run.stdout.strip()) == ROOT / "log" / "__init__.py"

@@ -1,6 +1,7 @@
 """Two hundred seeds of a simulated life find nothing, a seed is the same run every time, and what is broken is seen.
 
-Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the plain model.
+Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the
+plain model.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from worlddb import Database, InputError
 
 memory = pytest.importorskip("langgraph.store.memory", reason="the extra langgraph is not installed")
 
-from worlddb.tools.agents import Noted, WorldDBStore  # noqa: E402
+from worlddb.tools.agents import ResultList, WorldDBStore  # noqa: E402
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_a_search_may_have_missed_is_said_beside_its_list(db: Database) -> 
 
     def notes(*namespace: str, query: str | None = None) -> Any:
         found = store.search(namespace, query=query)
-        assert isinstance(found, Noted) and isinstance(found, list)
+        assert isinstance(found, ResultList) and isinstance(found, list)
         return found.notes
 
     assert notes("nobody", query="violin") == ()

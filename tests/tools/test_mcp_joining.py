@@ -13,7 +13,7 @@ import worlddb
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import IdempotencyConflict, InputError, UnknownReference
 from worlddb.tools.mcp.mcp_wording import told
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_JOINED
 
 
@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
         yield store
 
 
-def write(desk: Desk, text: str, **given: Any) -> str:
+def write(desk: Session, text: str, **given: Any) -> str:
     return str(call(desk, "memory_write", **({"text": text, "user_id": "ada"} | given))["id"])
 
 
@@ -37,7 +37,7 @@ def edges(db: worlddb.Database, ref: str, kind: str) -> list[str]:
 
 def test_one_call_writes_the_memory_with_all_that_it_is_joined_to_as_one_commit(db: worlddb.Database) -> None:
     """Kumiho, section 11.3: several calls in a row would leave a part of it where one of them fails."""
-    desk = Desk(db)
+    desk = Session(db)
     sources = [write(desk, text) for text in ("Rex limps.", "Rex sleeps all day.")]
     other = write(desk, "Rex is well.")
     head = db.head().seq
@@ -69,7 +69,7 @@ def test_one_call_writes_the_memory_with_all_that_it_is_joined_to_as_one_commit(
 
 
 def test_whom_memories_are_about_is_one_entry_of_a_scope_and_no_answer(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for text in ("Rex likes bones.", "Rex fears thunder."):
         write(desk, text, about=["Rex"])
     write(desk, "Rex is a parrot.", user_id="ben", about=["Rex"])
@@ -83,7 +83,7 @@ def test_whom_memories_are_about_is_one_entry_of_a_scope_and_no_answer(db: world
 
 
 def test_names_that_may_be_of_one_are_proposed_and_never_joined(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     write(desk, "She is a dentist.", about=["Katherine Jones"])
     staged = call(desk, "memory_write", text="She has a practice.", user_id="ada", about=["Catherine Jones"])
     assert len(staged["proposals"]) == 1 and entries(db) == ["Katherine Jones", "Catherine Jones"]
@@ -92,14 +92,14 @@ def test_names_that_may_be_of_one_are_proposed_and_never_joined(db: worlddb.Data
 
 
 def test_an_amendment_is_about_whom_the_old_one_was_about(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Rex weighs 20 kg.", about=["Rex"])
     new = call(desk, "memory_amend", id=old, text="Rex weighs 22 kg.")["id"]
     assert edges(db, new, "refers_to") == edges(db, old, "refers_to") != []
 
 
 def test_a_purged_scope_begins_anew_with_its_entries(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     write(desk, "Rex likes bones.", about=["Rex"])
     call(desk, "memory_purge_scope", kind="user", scope_id="ada", confirm="user:ada")
     assert entries(db) == []
@@ -109,7 +109,7 @@ def test_a_purged_scope_begins_anew_with_its_entries(db: worlddb.Database) -> No
 
 def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worlddb.Database) -> None:
     """The memory referred to an entry that nobody is shown, without a word of it."""
-    desk = Desk(db)
+    desk = Session(db)
     given = {"user_id": "ada", "about": ["Rex"]}
     first = call(desk, "memory_write", text="Rex limps.", **given)
     (old,) = edges(db, first["id"], "refers_to")
@@ -130,7 +130,7 @@ def test_whom_a_memory_is_about_may_have_been_retired_and_begins_anew(db: worldd
 
 
 def test_a_call_that_is_sent_again_with_its_key_is_one(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     other = write(desk, "Rex is well.")
     given = {"about": ["Rex"], "contradicts": [other], "idempotency_key": "k"}
     first = write(desk, "Rex is ill.", **given)
@@ -141,7 +141,7 @@ def test_a_call_that_is_sent_again_with_its_key_is_one(db: worlddb.Database) -> 
 
 
 def test_a_call_that_is_sent_again_is_one_although_what_it_contradicts_has_ended_since(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     other = write(desk, "Rex is well.")
     given = {"contradicts": [other], "idempotency_key": "k"}
     first = write(desk, "Rex is ill.", **given)
@@ -155,7 +155,7 @@ def test_a_call_that_is_sent_again_is_one_although_what_it_contradicts_has_ended
 
 
 def test_spaces_tell_no_names_apart_and_revise_no_entry(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     first = write(desk, "She paints.", about=["Ada  Lovelace", " Ada Lovelace"])
     again = write(desk, "She sings.", about=["Ada Lovelace "])
     assert edges(db, first, "refers_to") == edges(db, again, "refers_to") and len(edges(db, first, "refers_to")) == 1
@@ -163,7 +163,7 @@ def test_spaces_tell_no_names_apart_and_revise_no_entry(db: worlddb.Database) ->
 
 
 def test_whom_a_memory_is_about_may_have_been_erased(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     entry = edges(db, write(desk, "Rex limps.", about=["Rex"]), "refers_to")[0]
     db.erase(entry, reason="request 7")
     told = call(desk, "memory_write", text="Rex eats.", user_id="ada", about=["Rex"])
@@ -175,7 +175,7 @@ def test_whom_a_memory_is_about_may_have_been_erased(db: worlddb.Database) -> No
 
 @pytest.mark.parametrize("kind", ["derived_from", "contradicts"])
 def test_what_cannot_be_joined_is_told_and_nothing_is_written(db: worlddb.Database, kind: str) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     write(desk, "tea")
     scope = call(desk, "memory_list_scopes")["scopes"][0]["id"]
     head = db.head()
@@ -196,7 +196,7 @@ def test_what_cannot_be_joined_is_told_and_nothing_is_written(db: worlddb.Databa
 
 
 def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Rex is well.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=old, at="2021-01-01")
     head = db.head()
@@ -208,7 +208,7 @@ def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) 
 
 
 def test_in_one_world_nothing_outside_can_be_joined_and_entries_are_inside(db: worlddb.Database) -> None:
-    mine, theirs = (Desk(db, db.create("Topic", name).ref) for name in ("mine", "theirs"))
+    mine, theirs = (Session(db, db.create("Topic", name).ref) for name in ("mine", "theirs"))
     secret = write(theirs, "The code is 4711.", about=["Rex"])
     head = db.head()
     for kind in ("derived_from", "contradicts"):

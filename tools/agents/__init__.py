@@ -5,23 +5,27 @@ call tools; ``langgraph`` is it as a store of LangGraph's, for which the extra `
 """
 
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from worlddb import UnavailableError
 from worlddb.tools.agents.functions import TOOLS, Tool, call, definitions, forget, recall, remember
-from worlddb.tools.mcp.answer_notes import Noted
+from worlddb.tools.mcp.answer_notes import ResultList
 
 if TYPE_CHECKING:
     from worlddb.tools.agents.langgraph import WorldDBStore
 
-__all__ = ["TOOLS", "Noted", "Tool", "WorldDBStore", "call", "definitions", "forget", "recall", "remember"]
+__all__ = ["TOOLS", "ResultList", "Tool", "WorldDBStore", "call", "definitions", "forget", "recall", "remember"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs LangGraph when it is asked for.
+    """Load what needs LangGraph when it is asked for, and answer to the name that ``ResultList`` had before.
 
     Raises:
         UnavailableError: LangGraph is not installed.
     """
+    if name == "Noted":
+        warn("worlddb.tools.agents.Noted is called ResultList", DeprecationWarning, stacklevel=2)
+        return ResultList
     if name != "WorldDBStore":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.mcp import tool_results
-from worlddb.tools.mcp.answer_notes import Noted, heirs, holds_no_more, missed, since_when, until_when
+from worlddb.tools.mcp.answer_notes import ResultList, holds_no_more, missed, since_when, successors, until_when
 from worlddb.tools.mcp.mcp_wording import GIVE_TIMES
 
 MAX_HITS: Final = 50
@@ -94,7 +94,7 @@ def remember(
 
 def recall(
     db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
-) -> Noted[dict[str, Any]]:
+) -> ResultList[dict[str, Any]]:
     """The statements that answer a question best: each with its ``id``, ``text``, times, author, source and reason.
 
     ``notes`` of the list say what may have been missed and why. With ``world``, nothing outside of it is seen.
@@ -106,7 +106,7 @@ def recall(
     # Whom statements are about is found by its name, and says nothing itself.
     said = islice((hit for hit in found if hit.content), limit)
     notes = missed([found], in_one_world=world is not None)
-    return Noted((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
+    return ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def call(
         given = _checked(tool, arguments)
         own = {"world": world} | ({"source": source} if tool.run is remember else {})
         answer = tool.run(db, **msgspec.structs.asdict(given), **own)
-        if notes and isinstance(answer, Noted):
+        if notes and isinstance(answer, ResultList):
             answer = {"found": list(answer), "notes": answer.notes}
     except WorldDBError as error:
         answer = {"error": {"code": error.code, "message": error.message, "remedy": _remedy(error)}}
@@ -227,7 +227,7 @@ def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple
     since = since_when(view, found, since)
     if not holds_no_more(view, found, since):
         return found.ref, since, until_when(view, found)
-    now = heirs(view, found.ref)
+    now = successors(view, found.ref)
     ended = f"{found.ref} is not true {'any more' if holds_no_more(view, found) else 'by then'}"
     if not now:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")

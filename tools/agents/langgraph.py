@@ -29,7 +29,7 @@ from langgraph.store.base import (
 )
 
 from worlddb import Database, InputError, Recall, UnavailableError, View, World
-from worlddb.tools.mcp.answer_notes import Noted, missed
+from worlddb.tools.mcp.answer_notes import ResultList, missed
 
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
@@ -112,10 +112,10 @@ class WorldDBStore(BaseStore):
         found = [] if inside is None else _named(view, key, ITEM, inside)
         return found[0] if found else None
 
-    def _search(self, view: View, op: SearchOp) -> Noted[SearchItem]:
+    def _search(self, view: View, op: SearchOp) -> ResultList[SearchItem]:
         inside = self._inside(view, op.namespace_prefix)
         if inside is None:
-            return Noted()
+            return ResultList()
         end = op.offset + op.limit
         found: list[SearchItem] = []
         answers: list[Recall] = []
@@ -126,7 +126,7 @@ class WorldDBStore(BaseStore):
                 found.append(SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score))
                 if len(found) == end:
                     break
-        return Noted(found[op.offset : end], missed(answers[-1:], in_one_world=False))
+        return ResultList(found[op.offset : end], missed(answers[-1:], in_one_world=False))
 
     def _candidates(
         self, view: View, inside: str, query: str | None, wanted: int, answers: list[Recall]

@@ -39,7 +39,7 @@ def until_when(view: View, statement: World) -> str | None:
     return None if replaced or statement.valid.end == FOREVER else format_time(statement.valid.end)
 
 
-def heirs(view: View, ref: str, seen: View | None = None) -> list[World]:
+def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
     """What superseded a statement, at any remove, and holds or is still to come by the time of ``view``; the nearest
     first. What is seen of that is what ``seen`` sees, if it is given."""
     seen = seen or view
@@ -83,7 +83,7 @@ def _of_vectors(answer: Recall, in_one_world: bool) -> Iterator[str]:
 Item = TypeVar("Item")
 
 
-class Noted(list[Item]):
+class ResultList(list[Item]):
     """What was found, best first. ``notes`` are sentences: what may have been missed and why, that nothing seems to
     answer the question, which words of it were not understood as a time."""
 

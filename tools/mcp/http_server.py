@@ -1,15 +1,11 @@
 """Streamable HTTP: the same server as on standard streams, for programs that reach it by a socket.
 
 What the HTTP library leaves open: how it ends on a signal, and connections on which no request ever arrives.
-
-Where the HTTP server listens: the address that was asked for, the socket, and by which names it may be called.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import ipaddress
 import logging
 import signal
 import socket
@@ -27,9 +23,14 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from worlddb import Database, InputError, UnavailableError
+from worlddb import Database
 from worlddb.tools.mcp.access_keys import PER_SECOND, KeyFile
 from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, OwnNamesOnly, WholeBody
+from worlddb.tools.mcp.listening import (
+    PATH,
+    bound,
+    names_of,
+)
 from worlddb.tools.mcp.tenants import Tenants
 
 HEAD_SECONDS: Final = 20.0
@@ -73,109 +74,6 @@ class QuietServer(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-DEFAULT_ADDRESS: Final = "127.0.0.1:8766"
-PATH: Final = "/mcp"
-BACKLOG: Final = 128
-UNREAD_SECONDS: Final = 60
-"""How long a client may leave an answer unread before its connection is cut."""
-_LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
-
-
-class AddressTaken(UnavailableError):
-    """Something else listens at the address already."""
-
-    code = "address_taken"
-
-
-class Address(NamedTuple):
-    """A host and a port; port 0 is any free one."""
-
-    host: str
-    port: int
-
-    @property
-    def shown(self) -> str:
-        """The host as it stands in a URL."""
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-    @property
-    def is_loopback(self) -> bool:
-        """True if only programs of this machine can reach it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host.casefold() == "localhost"
-
-
-def address_of(text: str) -> Address:
-    """``HOST:PORT``, ``[IPv6]:PORT``, or a port alone, which is one of the loopback interface.
-
-    Raises:
-        InputError: it is none of these.
-    """
-    host, colon, digits = text.strip().rpartition(":")
-    host = host if colon else "127.0.0.1"
-    bracketed = host.startswith("[") and host.endswith("]")
-    if not (digits.isascii() and digits.isdigit() and int(digits[:6]) <= 65_535 and len(digits) <= 5):
-        raise _no_address(text)
-    if not host or (":" in host) != bracketed:
-        raise _no_address(text)
-    return Address(host.strip("[]"), int(digits))
-
-
-def listen(address: Address) -> socket.socket:
-    """A socket that listens at the address.
-
-    Raises:
-        AddressTaken: something listens there already.
-        InputError: this machine has no such address.
-        OSError: the system does not allow it.
-    """
-    try:
-        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
-    except socket.gaierror as error:
-        raise InputError(f"There is no host {address.host!r:.200}: {error.strerror}", "Check the name") from None
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise AddressTaken(
-                f"Something listens at {address.shown}:{address.port} already",
-                "Stop it, or give another port: --http HOST:PORT; several servers may use one store",
-            ) from None
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise InputError(
-                f"This machine has no address {address.host!r:.200}", "Give 127.0.0.1, 0.0.0.0 or one of its own"
-            ) from None
-        raise
-    _give_up_on_the_silent(listener)
-    return listener
-
-
-def bound(listener: socket.socket) -> Address:
-    """Where a socket listens, with the port that it was given if any was wanted."""
-    host, port, *_ = listener.getsockname()
-    return Address(str(host), int(port))
-
-
-def names_of(address: Address) -> list[str]:
-    """What a request may say that it was sent to (its ``Host``): what was bound, and the names of this machine."""
-    hosts = dict.fromkeys([address.shown, *_LOOPBACK_NAMES])
-    return [f"{host}:{address.port}" for host in hosts]
-
-
-def _give_up_on_the_silent(listener: socket.socket) -> None:
-    """Connections inherit both: a peer that has vanished is noticed, and one that reads nothing is cut off."""
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
-
-
-def _no_address(text: str) -> InputError:
-    return InputError(
-        f"{text!r:.200} is no address to listen at", f"Write it as {DEFAULT_ADDRESS}, [::1]:8766, or 8766"
-    )
 
 
 MAX_HEAD_BYTES: Final = 16_384

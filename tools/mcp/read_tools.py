@@ -12,7 +12,7 @@ from typing import Final
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
 from worlddb.tools.mcp import tool_arguments, tool_results
 from worlddb.tools.mcp.answer_notes import missed
-from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, Desk, Turned, in_passes, labels_of
+from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, Session, Turned, in_passes, labels_of
 from worlddb.tools.mcp.tool_arguments import MAX_OFFSET, MAX_PAGE
 
 MAX_STEPS: Final = 50
@@ -21,7 +21,7 @@ MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
 
 
-def listing(desk: Desk, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
+def listing(desk: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
     turned = desk.continued(given.cursor)
     scopes = desk.insides(turned.view, given, include_retired=given.include_retired)
@@ -31,7 +31,7 @@ def listing(desk: Desk, given: tool_arguments.Listing, call: Call) -> tool_resul
     return tool_results.Memories(memories=memories, next_cursor=cursor, **desk.moment(turned.view))
 
 
-def read(desk: Desk, given: tool_arguments.Read, call: Call) -> tool_results.Whole:
+def read(desk: Session, given: tool_arguments.Read, call: Call) -> tool_results.Whole:
     """``memory_read``."""
     view = desk.view()
     found = desk.memory(view, given.id)
@@ -40,7 +40,7 @@ def read(desk: Desk, given: tool_arguments.Read, call: Call) -> tool_results.Who
     return tool_results.whole(found, desk.scopes_of(view, found.ref), given.offset)
 
 
-def list_scopes(desk: Desk, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
+def list_scopes(desk: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
     turned = desk.continued(given.cursor)
     view = turned.view
@@ -65,14 +65,14 @@ def list_scopes(desk: Desk, given: tool_arguments.ListScopes, call: Call) -> too
     return tool_results.Scopes(scopes=scopes, next_cursor=cursor)
 
 
-def history(desk: Desk, given: tool_arguments.History, call: Call) -> tool_results.Versions:
+def history(desk: Session, given: tool_arguments.History, call: Call) -> tool_results.Versions:
     """``memory_history``."""
     view = desk.view()
     start = desk.memory(view, given.id).ref
     return versions(desk, desk.around(view, start), start)
 
 
-def versions(desk: Desk, view: View, start: str) -> tool_results.Versions:
+def versions(desk: Session, view: View, start: str) -> tool_results.Versions:
     """The versions of a world and of those that it replaced or was replaced by."""
     chain, waiting = [start], [start]
     while waiting and len(chain) < MAX_STEPS:
@@ -88,7 +88,7 @@ def versions(desk: Desk, view: View, start: str) -> tool_results.Versions:
     return tool_results.Versions(versions=shown, complete=complete)
 
 
-def proposals(desk: Desk, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
+def proposals(desk: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
     turned = desk.continued(given.cursor)
     found = turned.view.proposals(status=None if given.status == "all" else given.status)
@@ -96,7 +96,7 @@ def proposals(desk: Desk, given: tool_arguments.Proposals, call: Call) -> tool_r
     return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in shown], next_cursor=cursor)
 
 
-def conflicts(desk: Desk, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
+def conflicts(desk: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
     turned = desk.continued(given.cursor)
     view = turned.view
@@ -120,7 +120,7 @@ def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflic
                 yield tool_results.Conflict(first=tool_results.memory(world), second=tool_results.memory(other))
 
 
-def verify(desk: Desk, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:
+def verify(desk: Session, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:
     """``memory_verify``. Of one world all that is in it is checked, and nothing else: neither the state of the rest of
     the store nor its size can be told from the answer."""
     if desk.world is not None:
@@ -131,7 +131,7 @@ def verify(desk: Desk, given: tool_arguments.Verify, call: Call) -> tool_results
     return tool_results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=found.commits, findings=findings)
 
 
-def _verify_world(desk: Desk) -> tool_results.Verified:
+def _verify_world(desk: Session) -> tool_results.Verified:
     view = desk.view()
     try:
         desk.db.check_world(desk.world, seq=view.seq)
@@ -147,7 +147,7 @@ SESSION_KIND: Final = "run"
 """The kind of scope that is a session; memories of one person or one application have nothing else in common."""
 
 
-def recall(desk: Desk, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
+def recall(desk: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
     turned = desk.continued(given.cursor)
     if given.group is None:
@@ -155,7 +155,7 @@ def recall(desk: Desk, given: tool_arguments.Recall, call: Call) -> tool_results
     return _by_session(desk, turned, given, given.group)
 
 
-def as_of(desk: Desk, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
+def as_of(desk: Session, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
     """``memory_as_of``."""
     if given.valid is None and given.known is None and given.cursor is None:
         raise InputError("No moment was named", "Give valid, known, or both")
@@ -176,7 +176,7 @@ def as_of(desk: Desk, given: tool_arguments.AsOf, call: Call) -> tool_results.Re
 class _Asked:
     """The hits of a question in some scopes, best first, and what the answers rest on."""
 
-    def __init__(self, desk: Desk, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
+    def __init__(self, desk: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
         self._desk, self._view, self._query, self._neighbours = desk, view, query, neighbours
         self._scopes = desk.insides(view, given)
         self._missing = [label for label in labels_of(given) if not desk.scopes(view, label)]
@@ -220,7 +220,7 @@ def _says_something(hit: Hit) -> bool:
 
 
 def _recalled(
-    desk: Desk, turned: Turned, given: tool_arguments.Paged, query: str, neighbours: int = 0
+    desk: Session, turned: Turned, given: tool_arguments.Paged, query: str, neighbours: int = 0
 ) -> tool_results.Recalled:
     asked = _Asked(desk, turned.view, given, query, neighbours)
     # One more than is shown says whether there is a next page.
@@ -236,7 +236,7 @@ def _recalled(
     )
 
 
-def _by_session(desk: Desk, turned: Turned, given: tool_arguments.Recall, most: int) -> tool_results.Recalled:
+def _by_session(desk: Session, turned: Turned, given: tool_arguments.Recall, most: int) -> tool_results.Recalled:
     asked = _Asked(desk, turned.view, given, given.query, given.neighbours)
     hits = asked.hits(LOOKED_AT)
     sessions = _Sessions(desk, turned.view)
@@ -256,7 +256,7 @@ def _by_session(desk: Desk, turned: Turned, given: tool_arguments.Recall, most: 
 class _Sessions:
     """Which sessions and documents memories are in directly."""
 
-    def __init__(self, desk: Desk, view: View) -> None:
+    def __init__(self, desk: Session, view: View) -> None:
         self._desk, self._view = desk, view
         self._known: dict[str, bool] = {}
 

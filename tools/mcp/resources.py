@@ -14,7 +14,7 @@ from mcp.shared.uri_template import UriTemplate
 
 from worlddb import InputError, View, World
 from worlddb.tools.mcp import read_tools, tool_results
-from worlddb.tools.mcp.session import SCOPE, Desk
+from worlddb.tools.mcp.session import SCOPE, Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE, Shown
 
 MARK: Final = "    | "
@@ -39,7 +39,7 @@ class Template(NamedTuple):
     name: str
     title: str
     description: str
-    read: Callable[[Desk, Variables], Content]
+    read: Callable[[Session, Variables], Content]
 
 
 def world_uri(ref: str) -> str:
@@ -47,7 +47,7 @@ def world_uri(ref: str) -> str:
     return f"worlddb://world/{ref}"
 
 
-def read(desk: Desk, templates: Sequence[Template], uri: str) -> Content:
+def read(desk: Session, templates: Sequence[Template], uri: str) -> Content:
     """What a resource holds now.
 
     Raises:
@@ -62,14 +62,14 @@ def read(desk: Desk, templates: Sequence[Template], uri: str) -> Content:
     raise InputError(f"There is no resource {uri!r:.100}", f"Read one of: {known}")
 
 
-def listed(desk: Desk) -> list[World]:
+def listed(desk: Session) -> list[World]:
     """The worlds that are shown to somebody who does not know what to ask for: scopes."""
     view = desk.view()
     scopes = (world for world in view.find(type=SCOPE) if desk.is_scope(view, world))
     return list(islice(scopes, MAX_PAGE))
 
 
-def _found(desk: Desk, given: Shown) -> tuple[View, World]:
+def _found(desk: Session, given: Shown) -> tuple[View, World]:
     view = desk.view()
     found = desk.get(view, given.id)
     then = desk.later(view, found.valid.start)
@@ -85,13 +85,13 @@ def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Conte
 # -- worlds
 
 
-def _read_world(desk: Desk, variables: Variables) -> Content:
+def _read_world(desk: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
     shown = _show_world(desk, *_found(desk, given))
     return _content(given, shown, _tell_world(shown))
 
 
-def _show_world(desk: Desk, view: View, world: World) -> tool_results.Inside:
+def _show_world(desk: Session, view: View, world: World) -> tool_results.Inside:
     members = list(islice(view.children(world.ref), MAX_PAGE + 1))
     scopes = desk.scopes_of(view, world.ref)
     return tool_results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
@@ -123,7 +123,7 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
 # -- timelines
 
 
-def _read_timeline(desk: Desk, variables: Variables) -> Content:
+def _read_timeline(desk: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
     view, world = _found(desk, given)
     shown = read_tools.versions(desk, view, world.ref)

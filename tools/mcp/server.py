@@ -46,7 +46,7 @@ from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool, schema
 from worlddb.tools.mcp.prompts import PROMPTS, Prompt, written
 from worlddb.tools.mcp.resources import TEXT, Template, world_uri
-from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.standard_streams import Answers, Lines, claimed
 from worlddb.tools.mcp.tool_arguments import Arguments, Shown
 
@@ -159,7 +159,7 @@ class MemoryServer(MCPServer[Any]):
     prompts: tuple[Prompt, ...] = PROMPTS
 
     def __init__(
-        self, desk: Desk, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
+        self, desk: Session, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
     ) -> None:
         """``tools`` are those that may be used here, if not all; ``threads`` are shared with other servers."""
         super().__init__(
@@ -326,7 +326,7 @@ def serve(db: Database, world: str | None) -> None:
         BrokenPipeError: nobody reads the answers any more.
     """
     try:
-        MemoryServer(Desk(db, world)).run()
+        MemoryServer(Session(db, world)).run()
     except BaseExceptionGroup as several:
         if several.subgroup(BrokenPipeError) is not None:
             raise BrokenPipeError from several

@@ -153,7 +153,7 @@ class Label(NamedTuple):
         return f"{self.kind}:{self.id}"
 
 
-class Desk:
+class Session:
     """A store as one server sees it: all of it, or one world and what that contains.
 
     Nothing that is said at the desk of one world depends on what else is in the store: commits have no numbers there,

@@ -26,7 +26,7 @@ from worlddb.tools.mcp.access_keys import PER_SECOND, Bucket, Key, KeyFile, Ring
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.http_guards import problem
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 
 MAX_BODY_BYTES: Final = MAX_LINE_BYTES
@@ -75,7 +75,7 @@ class Tenants:
         self._threads = anyio.CapacityLimiter(MAX_THREADS)
         self._everybody = None
         if keys is None:
-            self._everybody = MemoryServer(Desk(db, world), threads=self._threads)
+            self._everybody = MemoryServer(Session(db, world), threads=self._threads)
         self._trouble = ""
         self._tenants: dict[Key | None, Tenant] = {}
         self._tasks: TaskGroup | None = None
@@ -160,7 +160,7 @@ class Tenants:
 
     def _server_of(self, key: Key, ring: Ring) -> MemoryServer:
         db = self._db.signed(key.name)
-        desk = Desk(db, key.world, secret=ring.secret("cursors"))
+        desk = Session(db, key.world, secret=ring.secret("cursors"))
         tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
         return MemoryServer(desk, tools=tools, threads=self._threads)
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
 from worlddb.tools.mcp import mcp_wording, tool_arguments, tool_results
-from worlddb.tools.mcp.answer_notes import heirs, holds_no_more, since_when, until_when
-from worlddb.tools.mcp.session import SCOPE, Call, Desk, Label, labels_of
+from worlddb.tools.mcp.answer_notes import holds_no_more, since_when, successors, until_when
+from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
 _TOLD: Final = 120
@@ -21,7 +21,7 @@ _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
 """What gives the characters around it their form, in Persian and in emoji."""
 
 
-def write(desk: Desk, given: tool_arguments.Write, call: Call) -> tool_results.Done:
+def write(desk: Session, given: tool_arguments.Write, call: Call) -> tool_results.Done:
     """``memory_write``."""
     labels = labels_of(given)
     if not labels:
@@ -65,7 +65,7 @@ def write(desk: Desk, given: tool_arguments.Write, call: Call) -> tool_results.D
     return done
 
 
-def _joined(desk: Desk, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
+def _joined(desk: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
     """The memories that a new one is joined to, by types of edges, each once.
 
     Raises:
@@ -94,7 +94,7 @@ def _is_sent_again(view: View, given: tool_arguments.Write, other: World) -> boo
     return any(source is not None and source.content == given.text for source in sources)
 
 
-def amend(desk: Desk, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+def amend(desk: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
     view = desk.view()
@@ -102,7 +102,7 @@ def amend(desk: Desk, given: tool_arguments.Amend, call: Call) -> tool_results.D
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
     since = since_when(view, old, given.valid_from)
-    now = heirs(view, old.ref, desk.around(view, old.ref))
+    now = successors(view, old.ref, desk.around(view, old.ref))
     if holds_no_more(view, old, since) or any(heir.content == given.text for heir in now):
         return _amended_before(desk, view, old, given.text, now)
     until = until_when(desk.around(view, old.ref), old)
@@ -136,7 +136,7 @@ def amend(desk: Desk, given: tool_arguments.Amend, call: Call) -> tool_results.D
     return done
 
 
-def _amended_before(desk: Desk, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
+def _amended_before(desk: Session, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
     """What comes of amending what has ended, or will: nothing, if it was amended so before, as by the same call whose
     answer was lost. Else there would be two that hold in its place.
 
@@ -168,7 +168,7 @@ def _amended_before(desk: Desk, view: View, old: World, text: str, now: list[Wor
     )
 
 
-def _not_yet(desk: Desk, ref: str | None, valid_from: str | None) -> list[str]:
+def _not_yet(desk: Session, ref: str | None, valid_from: str | None) -> list[str]:
     """That a memory is still to come, if it is."""
     if ref is None or valid_from is None:
         return []
@@ -179,7 +179,7 @@ def _not_yet(desk: Desk, ref: str | None, valid_from: str | None) -> list[str]:
     return [f"It holds from {format_time(found.valid.start)} on; until then only memory_as_of finds it"]
 
 
-def _closed(desk: Desk, old: World) -> str:
+def _closed(desk: Session, old: World) -> str:
     """What an amendment ended, and when: the memory that held until then."""
     found = desk.get(desk.view(), old.ref)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
@@ -193,7 +193,7 @@ def _excerpt(memory: World) -> str:
     return f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
 
 
-def retire(desk: Desk, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
+def retire(desk: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
     found = desk.memory(desk.view(), given.id)
     receipt = desk.db.retire(found.ref, at=given.at, why=given.why)
@@ -201,12 +201,12 @@ def retire(desk: Desk, given: tool_arguments.Retire, call: Call) -> tool_results
     return _done(desk, receipt, found.ref, retired=1 if receipt.events else 0)
 
 
-def retire_all(desk: Desk, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
+def retire_all(desk: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
     """``memory_retire_all``."""
     return _retired(desk, call, _scope(desk, desk.view(), given), given.why, itself=False)
 
 
-def purge_scope(desk: Desk, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
+def purge_scope(desk: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
     scope = _scope(desk, desk.view(), given)
     if given.confirm != scope.name:
@@ -217,7 +217,7 @@ def purge_scope(desk: Desk, given: tool_arguments.PurgeScope, call: Call) -> too
     return _retired(desk, call, scope, given.why, itself=True)
 
 
-def decide(desk: Desk, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
+def decide(desk: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
     """``memory_decide``."""
     fitting = [each for each in desk.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
     if len(fitting) != 1:
@@ -229,7 +229,7 @@ def decide(desk: Desk, given: tool_arguments.Decide, call: Call) -> tool_results
     return _done(desk, receipt, fitting[0].ref)
 
 
-def _retired(desk: Desk, call: Call, scope: World, why: str, *, itself: bool) -> tool_results.Done:
+def _retired(desk: Session, call: Call, scope: World, why: str, *, itself: bool) -> tool_results.Done:
     """Retire all that a scope contains and that still holds, as one commit; with ``itself`` the scope too."""
     refs = [world.ref for world in desk.inside(desk.view(), [scope.ref])]
     with desk.db.batch(progress=call.step) as tx:
@@ -240,7 +240,7 @@ def _retired(desk: Desk, call: Call, scope: World, why: str, *, itself: bool) ->
     return _done(desk, tx.receipt, scope.ref, retired=len(refs))
 
 
-def _scope(desk: Desk, view: View, given: tool_arguments.RetireAll) -> World:
+def _scope(desk: Session, view: View, given: tool_arguments.RetireAll) -> World:
     label = Label(given.kind, given.scope_id)
     found = desk.scopes(view, label)
     if not found:
@@ -273,7 +273,7 @@ def _is_unseen(character: str) -> bool:
     return unicodedata.category(character) in _UNSEEN
 
 
-def _done(desk: Desk, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
+def _done(desk: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
     """A receipt, without what lies outside of the world that the server is confined to."""
     proposals, notes = list(receipt.proposals), list(receipt.notes)
     if desk.world is not None and (proposals or notes):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.tables.apply.deferred_rows import Owing
+from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.apply.log_marks import (
     apply_bookmarked,
     apply_nothing,
@@ -115,7 +115,7 @@ def _put_earliest(table: Table, key: bytes, seq: int) -> None:
         table.put(key, U64.pack(seq))
 
 
-class Applier(Owing):
+class Applier(DeferredRows):
     """Applies the events of one commit to the tables, and then settles the world hashes.
 
     The rows of new worlds and edges are owed to the tables for a while; see :mod:`.owed`.
@@ -160,7 +160,7 @@ class Applier(Owing):
     def settle(self) -> bytes:
         """Rehash every world that changed, each once; the root world's hash."""
         if self.tables.owed is not None:
-            self.pay()
+            self.flush()
         return self.unsettled.settle()
 
     def finish(self, idempotency_key: bytes) -> None:

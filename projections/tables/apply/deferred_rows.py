@@ -1,8 +1,8 @@
 """New worlds and edges of one commit: known at once to whatever is decided next, their rows made later, all together.
 
 Making a row at a time costs several times as much as making a column of them, and next to nothing that is decided
-reads the rows of what the same commit has just made. So they are *owed*: :class:`Owing` answers for them from memory,
-and puts them before anybody reads a table that they belong to, at the latest when the commit is settled.
+reads the rows of what the same commit has just made. So they are *deferred*: :class:`DeferredRows` answers for them
+from memory, and puts them before anybody reads a table that they belong to, at the latest when the commit is settled.
 
 The rows of new worlds and of new edges, made many at once, column by column, with the loops in C.
 
@@ -20,7 +20,7 @@ from msgspec.structs import astuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Details
-from worlddb.projections.tables.apply.rehash import Unsettled
+from worlddb.projections.tables.apply.rehash import PendingHashes
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, put_first_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.storage.rows import Tables
@@ -133,7 +133,7 @@ class CommitBlobs(Protocol):
         """A body of an earlier commit, or ``None`` if its text is not there."""
 
 
-class Owing:
+class DeferredRows:
     """What one commit owes to the tables, and the numbers that it gives out."""
 
     def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
@@ -148,7 +148,7 @@ class Owing:
         """How many proposals the commit has staged so far."""
         tables.first_new_node = progress.next_node
         tables.writing = True
-        self.unsettled = Unsettled(tables, seq)
+        self.unsettled = PendingHashes(tables, seq)
         self._created: list[ev.Created] = []
         self._aliases: list[Alias] = []
         self.names_put = False
@@ -206,9 +206,9 @@ class Owing:
                 self.tables.contained(target, source)
         self._linked += edges
         self.next_edge += len(edges)
-        self.pay()
+        self.flush()
 
-    def pay(self) -> None:
+    def flush(self) -> None:
         """Put the rows of everything that is owed."""
         self.tables.owed = None
         created, linked, aliases = self._created, self._linked, self._aliases

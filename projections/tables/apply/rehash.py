@@ -18,7 +18,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE
 from worlddb.projections.tables.storage.transaction import missing_row
 
 
-class Unsettled:
+class PendingHashes:
     """What a commit has changed so far and not yet rehashed."""
 
     def __init__(self, tables: Tables, seq: int) -> None:

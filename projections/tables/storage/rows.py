@@ -47,7 +47,13 @@ from worlddb.projections.tables.storage.schema import (
     ProposalRow,
     VersionRow,
 )
-from worlddb.projections.tables.storage.transaction import Footing, Standing, TrieNodes, WholeTables, missing_row
+from worlddb.projections.tables.storage.transaction import (
+    EdgeEndpoint,
+    SourceDefaults,
+    TrieNodes,
+    WholeTables,
+    missing_row,
+)
 from worlddb.projections.tables.storage.write_buffer import Pair, Table
 
 _CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
@@ -148,24 +154,24 @@ class Tables(WholeTables):
         """As :meth:`named`, of lineages that ever had the type."""
         return _first_uses(self.types, digest, nodes)
 
-    def standing(self, lineage: bytes) -> Standing | None:
+    def standing(self, lineage: bytes) -> EdgeEndpoint | None:
         """What an edge says of an end of this lineage; ``None`` if there is no such node."""
         found = self.known.standings.get(lineage)
         node = None if found is not None else self.node_of(lineage)
         if node is not None:
             row = self.node(node)
-            found = Standing(node, lineage, row.versions, edge_end(lineage, row.body))
+            found = EdgeEndpoint(node, lineage, row.versions, edge_end(lineage, row.body))
             self.known.standings[lineage] = found
         return found
 
-    def footing(self, standing: Standing) -> Footing:
+    def footing(self, standing: EdgeEndpoint) -> SourceDefaults:
         """What an edge takes from a source; the root world's has the beginning of time."""
         found = self.known.footings.get(standing.lineage)
         if found is None:
             begins = self.version(standing.node, standing.versions).valid_from
             containers = self.containers(standing.node)
             home = containers[0] if containers else ROOT_NODE
-            found = Footing(begins, home, self.node(home).lineage)
+            found = SourceDefaults(begins, home, self.node(home).lineage)
             self.known.footings[standing.lineage] = found
         return found
 
@@ -259,7 +265,7 @@ class Tables(WholeTables):
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
         if self.owed is not None and code in UNFOLLOWED:
-            self.owed.pay()
+            self.owed.flush()
         prefix = EDGE_PREFIX.pack(node, code)
         pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
         ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
@@ -312,7 +318,7 @@ class Tables(WholeTables):
     def has_incoming(self, node: int, code: int) -> bool:
         """True if a node was ever the target of an edge of a type."""
         if self.owed is not None and code in UNFOLLOWED:
-            self.owed.pay()
+            self.owed.flush()
         if self.owed is not None and self.owed.is_target_owed(node, code):
             return True
         return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)

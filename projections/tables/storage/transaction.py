@@ -33,7 +33,7 @@ MAX_KNOWN: Final = 50_000
 """How many worlds a writer knows from one batch to the next: about half a kilobyte each."""
 
 
-class Standing(NamedTuple):
+class EdgeEndpoint(NamedTuple):
     """What an edge says of one of its ends: ``end`` is the lineage and its newest body as the edge's hash has them."""
 
     node: int
@@ -42,7 +42,7 @@ class Standing(NamedTuple):
     end: bytes
 
 
-class Footing(NamedTuple):
+class SourceDefaults(NamedTuple):
     """What an edge takes from its source if it is not told: where that begins, and the first world that contains it."""
 
     begins: int
@@ -50,7 +50,7 @@ class Footing(NamedTuple):
     home_lineage: bytes
 
 
-class Known:
+class KnownWorlds:
     """What the next edges need to know of worlds, by lineage. It follows from the log up to one commit."""
 
     __slots__ = ("chain", "footings", "standings")
@@ -58,8 +58,8 @@ class Known:
     def __init__(self) -> None:
         self.chain = b""
         """The hash of the commit that it is true after."""
-        self.standings: dict[bytes, Standing] = {}
-        self.footings: dict[bytes, Footing] = {}
+        self.standings: dict[bytes, EdgeEndpoint] = {}
+        self.footings: dict[bytes, SourceDefaults] = {}
 
     def forget(self, lineage: bytes) -> None:
         """Something about a world has changed."""
@@ -67,18 +67,18 @@ class Known:
         self.footings.pop(lineage, None)
 
 
-class Memory:
+class CommitCache:
     """What a writer knows of worlds from one commit to the next, unless somebody else commits between them."""
 
     def __init__(self) -> None:
-        self._known = Known()
+        self._known = KnownWorlds()
 
-    def take(self, chain: bytes) -> Known:
+    def take(self, chain: bytes) -> KnownWorlds:
         """What is true after the commit with this hash, to be kept again when the next one is made."""
-        known, self._known = self._known, Known()
-        return known if known.chain == chain else Known()
+        known, self._known = self._known, KnownWorlds()
+        return known if known.chain == chain else KnownWorlds()
 
-    def keep(self, known: Known, chain: bytes) -> None:
+    def put(self, known: KnownWorlds, chain: bytes) -> None:
         """Remember what is true after the commit with this hash; what was learnt first goes if it is too much."""
         for held in (known.standings, known.footings):
             for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
@@ -149,10 +149,10 @@ def _refuse_newer(layout: int) -> None:
         )
 
 
-class Owing(Protocol):
+class RowsDeferred(Protocol):
     """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.owed`."""
 
-    def pay(self) -> None:
+    def flush(self) -> None:
         """Put the rows."""
 
     def first_version_owed(self, node: int) -> VersionRow | None:
@@ -223,8 +223,8 @@ class WholeTables:
         """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
         self.writing = False
         """Set while a commit is being applied: rows that were read are kept until the flush."""
-        self.owed: Owing | None = None
-        self.known = Known()
+        self.owed: RowsDeferred | None = None
+        self.known = KnownWorlds()
         """What is known of worlds, for edges; handed on by whoever writes."""
         self._cache = RowCache()
         self._txn = txn
@@ -247,7 +247,7 @@ class WholeTables:
     def paid(self, table: Table) -> Table:
         """A table with all of its rows in it."""
         if self.owed is not None:
-            self.owed.pay()
+            self.owed.flush()
         return table
 
     @property
@@ -330,7 +330,7 @@ class WholeTables:
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""
         if self.owed is not None:
-            self.owed.pay()
+            self.owed.flush()
         cache = self._cache
         rows = map(cache.nodes.__getitem__, cache.put_nodes)
         self.nodes.put_new(list(map(U64.pack, cache.put_nodes)), starmap(NODE.pack, rows))
@@ -342,7 +342,7 @@ class WholeTables:
 
     def clear(self) -> None:
         self.owed = None
-        self.known = Known()
+        self.known = KnownWorlds()
         self._cache = RowCache()
         for name in TABLES:
             self.table(name).clear()
@@ -350,5 +350,5 @@ class WholeTables:
     def by_name(self) -> dict[str, Table]:
         """Every table by its name, in the order of the schema."""
         if self.owed is not None:
-            self.owed.pay()
+            self.owed.flush()
         return {name: self.table(name) for name in TABLES}

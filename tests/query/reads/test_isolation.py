@@ -26,7 +26,7 @@ from worlddb.query.reads import store_facts
 from worlddb.query.reads.window import Window
 from worlddb.query.snapshot import containment
 from worlddb.query.snapshot.valid_period import Choice
-from worlddb.query.snapshot.visible import ConfinedTables, Sight, _Seen
+from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _Seen
 
 PLAIN_STRUCTURES = 100
 PLAIN_VIEWS = 4
@@ -165,7 +165,7 @@ LOOKED_THROUGH = {
 }
 """Every read of a view. One that is new has to be asked in ``tests/support/isolation`` before its name is put here.
 
-``edge_types`` is asked in ``tests/reconciler/edge_types/test_registration_confined.py``, ``tunings`` in ``tests/reconciler/entity_resolution/test_tuning.py``."""
+``edge_types`` is asked in ``test_registration_confined.py``, ``tunings`` in ``test_tuning.py``."""
 
 
 def test_every_read_of_a_view_is_looked_through() -> None:
@@ -205,15 +205,15 @@ def _proposals_are_shared(self: ConfinedTables, nodes: Any = None) -> Any:
     return self._tables.staged()
 
 
-def _statistics_are_shared(self: Window, snapshot: Sight, choice: Choice) -> ExactTextLane:
-    return ExactTextLane(Sight(snapshot._snapshot, self.place._replace(top=ROOT_NODE)), choice)
+def _statistics_are_shared(self: Window, snapshot: VisibleSnapshot, choice: Choice) -> ExactTextLane:
+    return ExactTextLane(VisibleSnapshot(snapshot._snapshot, self.place._replace(top=ROOT_NODE)), choice)
 
 
 def _events_are_shared(tables: Any, events: Any) -> Any:
     return [event for event in events if journal.named_by(event)]
 
 
-def _everybody_is_counted(snapshot: Sight) -> dict[str, int]:
+def _everybody_is_counted(snapshot: VisibleSnapshot) -> dict[str, int]:
     return store_facts.counts(snapshot._snapshot)
 
 

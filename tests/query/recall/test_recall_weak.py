@@ -15,7 +15,7 @@ from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, Turn
 from worlddb.query.recall.answer import SCATTER, asks_something, chance_level
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 
 SAID = (
     "Sarah lives in Porto.",
@@ -125,9 +125,9 @@ def test_what_is_asked_does_not_depend_on_what_is_around_it(text: str) -> None:
 
 
 def test_the_command_line_and_the_server_say_both(db: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    notes = call(Desk(db), "memory_recall", query=UNRELATED[0])["notes"]
+    notes = call(Session(db), "memory_recall", query=UNRELATED[0])["notes"]
     assert any("perhaps nothing here is about that" in note for note in notes)
-    assert any("nothing was asked" in note for note in call(Desk(db), "memory_recall", query=" ?")["notes"])
+    assert any("nothing was asked" in note for note in call(Session(db), "memory_recall", query=" ?")["notes"])
     db.close()
     run = Here(capsys, db.path)
     assert "note: perhaps nothing here is about that" in run("recall", UNRELATED[0]).out.replace("\n", " ")

@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database, UnavailableError
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 
 WRITES: dict[str, Callable[[Database, str], Any]] = {
     "create": lambda db, ref: db.create("Fact", "", content="lost"),
@@ -22,7 +22,7 @@ WRITES: dict[str, Callable[[Database, str], Any]] = {
     "erase": lambda db, ref: db.erase(ref, reason="gone"),
     "embed": lambda db, ref: db.embed(),
     "recluster": lambda db, ref: db.recluster(),
-    "memory_write": lambda db, ref: call(Desk(db), "memory_write", text="lost", user_id="ada"),
+    "memory_write": lambda db, ref: call(Session(db), "memory_write", text="lost", user_id="ada"),
 }
 
 

@@ -14,7 +14,7 @@ import worlddb
 from bench._workload import Loader, Mix, open_seeded
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
-from worlddb.projections.tables.storage.transaction import MAX_KNOWN, Known, Memory, Standing
+from worlddb.projections.tables.storage.transaction import MAX_KNOWN, CommitCache, EdgeEndpoint, KnownWorlds
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import bulk
@@ -183,13 +183,13 @@ def test_what_a_writer_knows_is_forgotten_when_somebody_else_has_committed(tmp_p
 
 
 def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -> None:
-    memory, known = Memory(), Known()
+    memory, known = CommitCache(), KnownWorlds()
     for number in range(MAX_KNOWN + 3):
         lineage = number.to_bytes(16, "big")
-        known.standings[lineage] = Standing(number, lineage, 1, b"")
-    memory.keep(known, b"chain")
+        known.standings[lineage] = EdgeEndpoint(number, lineage, 1, b"")
+    memory.put(known, b"chain")
     kept = memory.take(b"chain")
     assert len(kept.standings) == MAX_KNOWN and (2).to_bytes(16, "big") not in kept.standings
     assert not memory.take(b"chain").standings, "what was taken is kept again by the commit that took it"
-    memory.keep(kept, b"chain")
+    memory.put(kept, b"chain")
     assert not memory.take(b"another").standings

@@ -13,8 +13,8 @@ import worlddb
 from tests.support.running import Here
 from tests.tools.mcp.test_mcp_tools import call
 from worlddb import Database
-from worlddb.query.records.records import because
-from worlddb.tools.mcp.session import Desk
+from worlddb.query.records.records import explain_match
+from worlddb.tools.mcp.session import Session
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_the_command_line_and_the_server_say_it_and_json_has_both_forms(
     db.create("Entity", "Phillip Müller", resolve=False)
     db.create("Entity", "Filip Mueller", resolve="all")
     words = db.proposals()[0].because
-    (pair,) = call(Desk(db), "memory_proposals")["proposals"]
+    (pair,) = call(Session(db), "memory_proposals")["proposals"]
     assert pair["because"] == words
     db.close()
     run = Here(capsys, db.path)
@@ -88,4 +88,4 @@ values = st.recursive(
 )
 def test_whatever_a_caller_gave_as_evidence_has_words(evidence: dict[str, object], tier: str | None, why: str) -> None:
     given_evidence = evidence if tier is None else {**evidence, "tier": tier, "score": 0.9}
-    assert why in because(given_evidence, ("ab", "one"), ("cd", "other"), why)
+    assert why in explain_match(given_evidence, ("ab", "one"), ("cd", "other"), why)

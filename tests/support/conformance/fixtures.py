@@ -23,7 +23,7 @@ from worlddb.tools.mcp.catalogue import Tool
 from worlddb.tools.mcp.prompts import Prompt
 from worlddb.tools.mcp.resources import JSON, TEXT, Content, Template, Variables
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.session import Call, Session
 from worlddb.tools.mcp.tool_arguments import Arguments, Label
 
 STEPS = (0, 50, 100)
@@ -70,39 +70,39 @@ class Dialect(Tool):
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **super().input_schema}
 
 
-def _simple(desk: Desk, given: Nothing, call: Call) -> Said:
+def _simple(desk: Session, given: Nothing, call: Call) -> Said:
     return Said("This is a simple text response for testing.")
 
 
-def _fail(desk: Desk, given: Nothing, call: Call) -> Said:
+def _fail(desk: Session, given: Nothing, call: Call) -> Said:
     raise InputError("This tool intentionally returns an error for testing", "Do not call it")
 
 
-def _progress(desk: Desk, given: Nothing, call: Call) -> Said:
+def _progress(desk: Session, given: Nothing, call: Call) -> Said:
     for done in STEPS:
         call.step(done, STEPS[-1])
         threading.Event().wait(STEP_SECONDS)
     return Said("done")
 
 
-def _person(desk: Desk, given: Person, call: Call) -> Said:
+def _person(desk: Session, given: Person, call: Call) -> Said:
     return Said(given.name)
 
 
-def _static(desk: Desk, variables: Variables) -> Content:
+def _static(desk: Session, variables: Variables) -> Content:
     return Content("This is the content of the static text resource.", TEXT)
 
 
-def _data(desk: Desk, variables: Variables) -> Content:
+def _data(desk: Session, variables: Variables) -> Content:
     told = {"id": variables["id"], "templateTest": True, "data": f"Data for ID: {variables['id']}"}
     return Content(json.dumps(told), JSON)
 
 
-def _simple_prompt(desk: Desk, given: Nothing, call: Call) -> str:
+def _simple_prompt(desk: Session, given: Nothing, call: Call) -> str:
     return "This is a simple prompt for testing."
 
 
-def _two(desk: Desk, given: Two, call: Call) -> str:
+def _two(desk: Session, given: Two, call: Call) -> str:
     return f"Prompt with arguments: arg1='{given.arg1}', arg2='{given.arg2}'"
 
 

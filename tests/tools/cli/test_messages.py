@@ -22,7 +22,7 @@ from worlddb.tools.cli.main import COMMANDS
 from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 
 OF_THE_LIBRARY = re.compile(
     r"\b(db|view|tx|Query)\.\w+|\bworlddb\.\w+\(|\w+\(\)|\b[a-z]{2,}_?[a-z]*=|\bas str\b|\bwith find\b"
@@ -31,7 +31,7 @@ OF_THE_LIBRARY = re.compile(
 
 
 OPTIONS = set(
-    re.findall(r"--[a-z][a-z-]*", "".join(path.read_text("utf-8") for path in (ROOT / "tools/cli").glob("*.py")))
+    re.findall(r"--[a-z][a-z-]*", "".join(path.read_text("utf-8") for path in (ROOT / "tools/cli").rglob("*.py")))
 )
 
 
@@ -208,7 +208,7 @@ def test_a_mistake_over_mcp_is_told_in_tools_and_arguments_and_changes_nothing(t
 
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         world = db.create("Topic", "mine").ref if confined else None
-        anyio.run(work, db, MemoryServer(Desk(db, world)))
+        anyio.run(work, db, MemoryServer(Session(db, world)))
 
 
 def test_an_argument_that_is_misspelled_and_a_tool_that_is_not_there_are_guessed() -> None:

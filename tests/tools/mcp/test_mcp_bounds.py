@@ -10,7 +10,7 @@ import pytest
 
 import worlddb
 from tests.tools.mcp.test_mcp_tools import call
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE
 from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
 
@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
 
 def test_no_answer_grows_with_what_was_kept_beside_a_text(db: worlddb.Database) -> None:
     """A page of fifty had twelve megabytes where sources were long, and a memory named all that contradict it."""
-    desk = Desk(db)
+    desk = Session(db)
     long = {"page": "p" * 60_000, "author": "somebody else"}
     first = call(desk, "memory_write", text="the cat is black", user_id="ada")["id"]
     with db.batch() as tx:

@@ -24,7 +24,7 @@ import worlddb
 from worlddb import ManualClock, SeededEntropy
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.server import MemoryServer
-from worlddb.tools.mcp.session import Cursors, Desk
+from worlddb.tools.mcp.session import Cursors, Session
 
 SECOND = 1_000_000
 SECRET = b"s" * 32
@@ -51,7 +51,7 @@ class Side:
         self.db = worlddb.open(folder, clock=self.clock, entropy=self.turns, embedder=None)
         self.turns.turn(1)
         self.world = str(self.db.create("Topic", "mine").ref)
-        self.server = MemoryServer(Desk(self.db, self.world, secret=SECRET))
+        self.server = MemoryServer(Session(self.db, self.world, secret=SECRET))
         self.neighbour: MemoryServer | None = None
         self.ids: list[str] = []
         self.cursor: str | None = None
@@ -63,7 +63,7 @@ class Side:
                 made = self.db.create("Entity", "Ada", content=text, world=there)
                 self.theirs.append(str(made.ref))
                 self.theirs += made.proposals
-            self.neighbour = MemoryServer(Desk(self.db.signed("a stranger"), there, secret=SECRET))
+            self.neighbour = MemoryServer(Session(self.db.signed("a stranger"), there, secret=SECRET))
 
     async def ask(self, turn: int, what: str, arguments: dict[str, Any]) -> str:
         """What comes of a call, as text; cursors apart, which nobody can read."""
@@ -276,15 +276,15 @@ def test_one_of_everything_is_answered_alike_and_is_answered() -> None:
     assert failed == ["memory_write", "memory_read", "memory_amend", "memory_write"]
 
 
-def _numbered(self: Desk, seq: int) -> int:
+def _numbered(self: Session, seq: int) -> int:
     return seq
 
 
-def _shared(self: Desk, key: str | None) -> str | None:
+def _shared(self: Session, key: str | None) -> str | None:
     return key
 
 
-def _outspoken(self: Desk, error: worlddb.WorldDBError) -> str:
+def _outspoken(self: Session, error: worlddb.WorldDBError) -> str:
     return str(error)
 
 
@@ -296,7 +296,7 @@ def _outspoken(self: Desk, error: worlddb.WorldDBError) -> str:
 def test_leaks_that_are_put_in_on_purpose_are_seen(
     monkeypatch: pytest.MonkeyPatch, name: str, leak: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr(Desk, name, leak)
+    monkeypatch.setattr(Session, name, leak)
     assert differences(SCRIPT)
 
 
@@ -313,7 +313,7 @@ def test_cursors_are_read_by_nobody_and_are_of_one_world() -> None:
 
 def test_what_is_wrong_with_the_store_is_not_told_in_one_world(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store", embedder=None) as db:
-        here, all_of_it = Desk(db, db.create("Topic", "mine").ref), Desk(db)
+        here, all_of_it = Session(db, db.create("Topic", "mine").ref), Session(db)
         for error in (worlddb.WriterBusy("process 7, author 'a stranger'"), worlddb.DamagedStore("commit 17")):
             assert error.message in all_of_it.told(error)
             told = here.told(error)

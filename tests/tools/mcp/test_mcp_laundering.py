@@ -19,7 +19,7 @@ from worlddb import View, WorldDBError
 from worlddb.tools.mcp import resources
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.resources import TEMPLATES
-from worlddb.tools.mcp.session import Call, Desk
+from worlddb.tools.mcp.session import Call, Session
 
 
 class Principal(NamedTuple):
@@ -27,7 +27,7 @@ class Principal(NamedTuple):
 
     author: str
     client: str
-    desk: Desk
+    desk: Session
 
     def call(self, name: str, /, **arguments: Any) -> Any:
         """The structured answer of a tool."""
@@ -47,7 +47,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Principal, Principal]]:
         made = []
         for author, client in (("ada", "alpha"), ("eve", "beta")):
             db = opened.enter_context(worlddb.open(tmp_path / "store", author=author, embedder=None))
-            made.append(Principal(author, client, Desk(db)))
+            made.append(Principal(author, client, Session(db)))
         yield made[0], made[1]
 
 
@@ -165,7 +165,7 @@ def test_both_forms_of_export_and_two_imports_in_a_row_keep_who_wrote_and_how_it
         db.export(None, tmp_path / "again")
     with worlddb.open(tmp_path / "third", author="trent", embedder=None) as db:
         db.import_bundle(tmp_path / "again")
-        served = Principal("trent", "gamma", Desk(db))
+        served = Principal("trent", "gamma", Session(db))
         for ref, (author, source) in expected.items():
             told = served.call("memory_read", id=ref)
             # The author is who took it in; the source says who wrote it, in which store, and how it had come there.

@@ -16,9 +16,9 @@ from tests.support.mcp_clients import together
 from tests.support.running import Here
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
-from worlddb.tools.mcp import access_keys, http_guards, http_server, tenants
+from worlddb.tools.mcp import access_keys, http_guards, http_server, listening, tenants
 from worlddb.tools.mcp.http_guards import WholeBody
-from worlddb.tools.mcp.http_server import Address, address_of
+from worlddb.tools.mcp.listening import Address, address_of
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_every_limit_is_on_the_page() -> None:
         http_server.MAX_CONNECTIONS,
         tenants.MAX_SESSIONS,
         tenants.SESSION_SECONDS,
-        http_server.UNREAD_SECONDS,
+        listening.UNREAD_SECONDS,
         access_keys.PER_SECOND,
         access_keys.PER_SECOND * access_keys.SECONDS_AT_ONCE,
         tenants.MAX_THREADS,

@@ -14,7 +14,7 @@ from worlddb import InputError, Note, UnknownReference
 from worlddb.tools.agents import forget, recall, remember
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.mcp_wording import noted
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
         yield store
 
 
-def write(desk: Desk, text: str, **given: Any) -> str:
+def write(desk: Session, text: str, **given: Any) -> str:
     return str(call(desk, "memory_write", text=text, user_id="ada", **given)["id"])
 
 
 @pytest.mark.parametrize("confined", [False, True])
 def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: worlddb.Database, confined: bool) -> None:
     """Two would hold in place of one. The model has the old id from an earlier answer, or another one was faster."""
-    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
     old = write(desk, "Ada is allergic to nuts.")
     new = call(desk, "memory_amend", id=old, text="Ada is allergic to nuts and soy.")["id"]
     head = db.head()
@@ -47,7 +47,7 @@ def test_what_was_amended_is_not_amended_again_but_what_took_its_place(db: world
 
 def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
     """Its answer was lost."""
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2024-01-01"}
     first, head = call(desk, "memory_amend", **given), db.head()
@@ -59,7 +59,7 @@ def test_an_amendment_that_is_sent_again_is_one(db: worlddb.Database) -> None:
 
 
 def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     given = {"id": old, "text": "Ada lives in Oslo.", "valid_from": "2999-01-01"}
     first, head = call(desk, "memory_amend", **given), db.head()
@@ -69,7 +69,7 @@ def test_an_amendment_of_a_later_time_that_is_sent_again_is_one(db: worlddb.Data
 
 
 def test_an_amendment_that_begins_before_what_it_amends_leaves_no_two_that_hold(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada lives in Oslo.", valid_from="2024-06-01")["id"]
     bonn = call(desk, "memory_amend", id=oslo, text="Ada lives in Bonn.", valid_from="2024-03-01")
@@ -86,7 +86,7 @@ def test_an_amendment_that_begins_before_what_it_amends_leaves_no_two_that_hold(
 
 
 def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     jelgava = call(desk, "memory_amend", id=riga, text="Ada lives in Jelgava.")
@@ -102,7 +102,7 @@ def test_an_amendment_of_what_another_one_is_to_replace_holds_until_then(db: wor
 
 def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Database) -> None:
     """It held from now on, in place of what held until then."""
-    desk = Desk(db)
+    desk = Session(db)
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     bonn = call(desk, "memory_amend", id=oslo, text="Ada will live in Bonn.")
@@ -116,7 +116,7 @@ def test_an_amendment_of_what_is_still_to_come_is_still_to_come(db: worlddb.Data
 
 def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_same(db: worlddb.Database) -> None:
     """It was in no scope, and about nobody: neither membership nor reference held yet."""
-    desk = Desk(db)
+    desk = Session(db)
     coming = write(desk, "Rex will go to Oslo.", valid_from="2999-01-01", run_id="r1", about=["Rex"])
     (rex,) = (edge.target for edge in db.view().edges(coming, type="refers_to", include_superseded=True))
     for since in ("2999-06-01", None, "2024-01-01"):
@@ -130,7 +130,7 @@ def test_an_amendment_of_what_is_still_to_come_is_in_its_scopes_and_about_the_sa
 @pytest.mark.parametrize("confined", [False, True])
 def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Database, confined: bool) -> None:
     """Where one world is served, such a memory was written, answered with an error, and then unknown until it began."""
-    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     plan = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")
     assert any("It holds from 2999-01-01T00:00:00Z on" in note for note in plan["notes"])
@@ -151,14 +151,14 @@ def test_what_is_still_to_come_can_be_read_amended_and_retired(db: worlddb.Datab
     gone = call(desk, "memory_retire", id=bonn["id"])
     assert any(note.startswith(f"{jelgava['id']} still ends where {bonn['id']}") for note in gone["notes"])
     assert call(desk, "memory_read", id=bonn["id"])["retired"]
-    stranger = Desk(db, db.create("Topic", "other").ref)
+    stranger = Session(db, db.create("Topic", "other").ref)
     for name in ("memory_read", "memory_history", "memory_retire"):
         with pytest.raises(UnknownReference):
             call(stranger, name, id=plan["id"])
 
 
 def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_closes(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     riga = write(desk, "Ada lives in Riga.", valid_from="2020-01-01")
     oslo = call(desk, "memory_amend", id=riga, text="Ada will live in Oslo.", valid_from="2999-01-01")["id"]
     notes = call(desk, "memory_retire", id=oslo)["notes"]
@@ -171,7 +171,7 @@ def test_a_plan_that_is_given_up_is_told_to_leave_a_gap_which_an_amendment_close
 
 
 def test_an_amendment_of_what_was_given_an_end_keeps_it(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     boat = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=boat, at="2999-01-01")
     for text in ("Ada rents a yacht.", "Ada rents a ship."):
@@ -182,7 +182,7 @@ def test_an_amendment_of_what_was_given_an_end_keeps_it(db: worlddb.Database) ->
 
 
 def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     pets = write(desk, "The lease allows pets.", valid_from="2024-01-01")
     none = write(desk, "The lease allows no pets.", valid_from="2024-01-01", contradicts=[pets])
     dogs = call(desk, "memory_amend", id=pets, text="The lease allows dogs.")
@@ -195,7 +195,7 @@ def test_a_contradiction_that_an_amendment_ends_is_told_with_the_other_side(db: 
 
 
 def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Ada rents a boat.", valid_from="2020-01-01")
     call(desk, "memory_retire", id=old, at="2021-01-01")
     head = db.head()
@@ -210,7 +210,7 @@ def test_what_has_ended_without_anything_in_its_place_is_not_amended(db: worlddb
 
 
 def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     coming = call(desk, "memory_write", text="The fair opens.", user_id="ada", valid_from="2999-01-01")
     assert coming["notes"] == ["It holds from 2999-01-01T00:00:00Z on; until then only memory_as_of finds it"]
     assert call(desk, "memory_recall", query="fair")["memories"] == []
@@ -227,7 +227,7 @@ def test_what_is_still_to_come_is_said_to_be(db: worlddb.Database) -> None:
     "blank", ["", " ", "\n\t", "\u200b", "ada ", " ada", "a\nda", "ada\x00", "\u202eada", "\u200d"]
 )
 def test_no_scope_is_made_that_looks_like_another_or_like_nothing(db: worlddb.Database, blank: str) -> None:
-    desk, head = Desk(db), db.head()
+    desk, head = Session(db), db.head()
     with pytest.raises((InputError, worlddb.InvalidText, ValueError)):
         call(desk, "memory_write", text="x", run_id="7", user_id=blank)
     assert db.head() == head
@@ -237,14 +237,14 @@ def test_no_scope_is_made_that_looks_like_another_or_like_nothing(db: worlddb.Da
     "named", ["ada", "Ada Lovelace", "می\u200cخواهم", "東京", "👩\u200d👧", "\U0001fbfa", "a.b@c/d", "x" * 200]
 )
 def test_ids_of_every_script_are_scopes(db: worlddb.Database, named: str) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     call(desk, "memory_write", text="tea", user_id=named)
     assert texts(call(desk, "memory_list", user_id=named)) == ["tea"]
 
 
 @pytest.mark.parametrize("text", [" ", "\n", "\t \u2003"])
 def test_a_text_that_says_nothing_is_not_kept(db: worlddb.Database, text: str) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     kept = write(desk, "tea")
     head = db.head()
     with pytest.raises(InputError, match="blank"):
@@ -260,7 +260,7 @@ def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
     db: worlddb.Database, confined: bool, purged: bool
 ) -> None:
     """What was written for somebody who came back after an erasure was in a scope without a name, where none looked."""
-    desk = Desk(db, db.create("Topic", "mine").ref if confined else None)
+    desk = Session(db, db.create("Topic", "mine").ref if confined else None)
     for round_ in range(3):
         write(desk, f"tea {round_}", run_id="7")
         (scope,) = [each["id"] for each in call(desk, "memory_list_scopes", kind="user")["scopes"]]
@@ -281,7 +281,7 @@ def test_a_scope_whose_name_was_erased_takes_memories_that_are_found_in_it(
 
 
 def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "The code is 4711.")
     assert call(desk, "memory_read", id=old)["erased"] is False
     db.erase(old, reason="request 8")
@@ -294,7 +294,7 @@ def test_what_was_erased_says_so_and_is_not_amended(db: worlddb.Database) -> Non
 
 
 def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = write(desk, "Ada lives in Riga.")
     told = call(desk, "memory_amend", id=old, text="Ada lives in Oslo.", valid_from="2020-01-01")["notes"]
     assert told[0] == f"{old} ended at or before its beginning, so it holds at no time. Write it again if it did hold"

@@ -17,7 +17,7 @@ from tests.support.mcp_clients import answer, together
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb.tools.mcp import server
 from worlddb.tools.mcp.server import MemoryServer, Progress
-from worlddb.tools.mcp.session import Desk, Label, in_passes
+from worlddb.tools.mcp.session import Label, Session, in_passes
 
 MEMORIES = 300
 LONG = [
@@ -31,7 +31,7 @@ LONG = [
 def db(tmp_path: Path) -> Iterator[worlddb.Database]:
     """A store with a scope of many memories."""
     with worlddb.open(tmp_path / "store", author="assistant", embedder=None) as store:
-        desk = Desk(store)
+        desk = Session(store)
         with store.batch() as tx:
             scope = desk.write_scope(tx, desk.key(store.view(), Label("user", "ada")))
             for number in range(MEMORIES):
@@ -70,7 +70,7 @@ def test_long_work_tells_how_far_it_is(db: worlddb.Database, name: str, argument
         told.append((progress, total))
 
     async def work() -> None:
-        async with Client(MemoryServer(Desk(db)), mode=mode) as client:
+        async with Client(MemoryServer(Session(db)), mode=mode) as client:
             result = await client.call_tool(name, arguments, progress_callback=keep)
             assert not result.is_error
 
@@ -87,7 +87,7 @@ def test_a_cancelled_call_stops_and_writes_nothing(
     head = db.head()
 
     async def work() -> None:
-        async with Client(MemoryServer(Desk(db)), mode=mode) as client:
+        async with Client(MemoryServer(Session(db)), mode=mode) as client:
             async with anyio.create_task_group() as calls:
                 calls.start_soon(partial(client.call_tool, name, arguments))
                 assert await anyio.to_thread.run_sync(held.begun.wait, PATIENCE_SECONDS)
@@ -109,7 +109,7 @@ def test_a_client_that_leaves_ends_the_work_of_its_calls(db: worlddb.Database, h
         async with anyio.create_task_group() as clients:
 
             async def call() -> None:
-                async with Client(MemoryServer(Desk(db)), mode="legacy") as client:
+                async with Client(MemoryServer(Session(db)), mode="legacy") as client:
                     await client.call_tool("memory_retire_all", {"kind": "user", "scope_id": "ada"})
 
             clients.start_soon(call)

@@ -15,7 +15,7 @@ from tests.support.mcp_clients import answer, connected, together
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import Turn
 from worlddb.tools.mcp import read_tools
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_GROUP, MAX_NEIGHBOURS, MAX_PAGE
 
 DOGS = ("My dog Rex is ill since the weekend", "The puppy sees the veterinarian on Monday", "Rex barks at the cat")
@@ -29,7 +29,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
         yield store
 
 
-def remember(desk: Desk, **scopes: str) -> None:
+def remember(desk: Session, **scopes: str) -> None:
     for text in DOGS:
         call(desk, "memory_write", text=text, run_id="dogs", **scopes)
     for text in MONEY:
@@ -45,7 +45,7 @@ def named(found: Any) -> list[str]:
 
 @pytest.mark.parametrize("scopes", [{}, {"user_id": "ada"}])
 def test_runs_are_sessions_whatever_else_a_memory_is_in(db: worlddb.Database, scopes: dict[str, str]) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     remember(desk, user_id="ada", agent_id="helper")
     found = call(desk, "memory_recall", query=QUESTION, group=2, **scopes)
     assert named(found)[:2] == ["run:dogs", "run:money"]
@@ -65,7 +65,7 @@ def test_a_session_of_an_imported_conversation_is_one_and_a_memory_in_none_stand
     for session, said in (("dogs", DOGS), ("money", MONEY)):
         db.ingest([Turn(speaker="user", text=text) for text in said], conversation="talk", session=session)
     db.embed()
-    desk = Desk(db)
+    desk = Session(db)
     alone = call(desk, "memory_write", text="Dogs like a walk.", user_id="ada")
     found = call(desk, "memory_recall", query="a walk with the sick dog", group=1)
     kinds = {group["type"]: group for group in found["groups"]}
@@ -75,7 +75,7 @@ def test_a_session_of_an_imported_conversation_is_one_and_a_memory_in_none_stand
 
 
 def test_the_pages_of_sessions_leave_none_out_and_are_no_longer_than_others(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for run in range(8):
         for number in range(MAX_GROUP + 1):
             call(desk, "memory_write", text=f"The heron {number} of pond {run}.", run_id=str(run))
@@ -94,18 +94,18 @@ def test_a_session_that_was_erased_has_no_name(db: worlddb.Database) -> None:
     topic = db.create("Topic", "herons")
     db.create("Fact", "note", content="a heron by the river", world=topic)
     db.erase(topic, reason="a request")
-    (group,) = call(Desk(db), "memory_recall", query="heron", group=1)["groups"]
+    (group,) = call(Session(db), "memory_recall", query="heron", group=1)["groups"]
     assert (group["id"], group["name"], group["type"]) == (topic.ref, "", "")
 
 
 @pytest.mark.parametrize("wrong", [0, -1, MAX_GROUP + 1, "3", 2.5])
 def test_a_number_of_memories_that_makes_no_sense_is_refused(db: worlddb.Database, wrong: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match="group"):
-        call(Desk(db), "memory_recall", query="dog", group=wrong)
+        call(Session(db), "memory_recall", query="dog", group=wrong)
 
 
 def test_scopes_that_answer_take_no_memory_s_place(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for number in range(6):
         call(desk, "memory_write", text=f"Ada said {number}.", user_id="ada", app_id="ada", run_id="ada")
     page = call(desk, "memory_recall", query="ada", limit=3)
@@ -117,7 +117,7 @@ def test_scopes_that_answer_take_no_memory_s_place(db: worlddb.Database) -> None
 
 
 def test_what_an_edge_joins_to_a_memory_is_found_if_it_is_asked_for_in_the_scope_alone(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     meeting = call(desk, "memory_write", text="Meeting about the harbour crane", user_id="ada")["id"]
     for number in range(20):
         call(desk, "memory_write", text=f"Crane report {number}", user_id="ada")
@@ -156,7 +156,7 @@ def test_what_an_edge_joins_to_a_memory_is_found_if_it_is_asked_for_in_the_scope
 def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found(
     db: worlddb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for number in range(12):
         call(desk, "memory_write", text=f"the lamp {number}", run_id=f"lamp {number % 3}")
     # Nothing that is asked for again would give more: whoever looks for it never ends.
@@ -166,7 +166,7 @@ def test_where_as_many_hits_are_looked_at_as_can_be_the_answer_is_what_was_found
 
 
 def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     home = db.create("Fact", "", content="Ada lives in Riga.", valid_from="2020-01-01")
     db.revise(home, content="Ada lives in Oslo.", valid_from="2024-01-01")
     (now,) = call(desk, "memory_recall", query="where does Ada live?")["memories"]
@@ -181,7 +181,7 @@ def test_a_question_of_change_is_answered_with_what_was_said_before(db: worlddb.
 
 
 def test_an_answer_says_which_space_was_compared_and_what_has_no_vector_yet(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     with db.batch() as tx:
         for text in DOGS:
             tx.create("Fact", "", content=text)
@@ -199,7 +199,7 @@ def test_an_answer_says_which_space_was_compared_and_what_has_no_vector_yet(db: 
 
 
 def test_a_scope_that_is_not_there_is_named(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     remember(desk)
     for group in (None, 1):
         found = call(desk, "memory_recall", query="dog", user_id="bob", run_id="dogs", group=group)
@@ -208,7 +208,7 @@ def test_a_scope_that_is_not_there_is_named(db: worlddb.Database) -> None:
 
 
 def test_the_past_is_ranked_by_present_words_and_the_answer_says_so(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     first = call(desk, "memory_write", text="Rex is ill.", user_id="ada")
     call(desk, "memory_write", text="Rex is well again.", user_id="ada")
     db.catch_up()
@@ -220,7 +220,7 @@ def test_the_past_is_ranked_by_present_words_and_the_answer_says_so(db: worlddb.
 
 def test_in_one_world_nothing_tells_how_much_is_written_elsewhere(db: worlddb.Database) -> None:
     mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
-    here = Desk(db, mine, secret=b"s" * 32)
+    here = Session(db, mine, secret=b"s" * 32)
     db.create("Fact", "", content=DOGS[0], world=mine)
     nothing = call(here, "memory_recall", query=QUESTION)
     db.create("Fact", "", content=MONEY[0], world=theirs)
@@ -256,7 +256,7 @@ def test_the_official_client_is_answered_by_session_and_told_what_is_pending(tmp
 
 
 def test_a_time_in_words_is_told_where_it_is_not_understood(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     remember(desk)
     notes = call(desk, "memory_recall", query="Which dog was ill the week after Easter?")["notes"]
     assert any('not understood as a time, and not counted: "the week after Easter"' in note for note in notes)

@@ -191,14 +191,14 @@ HEAVY = ("faiss", "numpy", "safetensors", "tantivy", "tokenizers", "wordllama")
 NOISY = """
 import os, sys
 from worlddb.tools.cli.main import main
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 
 def view(self, *moment, **more):
     print("printed by a library")
     os.write(1, b"written by a library in another language")
     return quiet(self, *moment, **more)
 
-quiet, Desk.view = Desk.view, view
+quiet, Session.view = Session.view, view
 sys.exit(main())
 """
 
@@ -209,12 +209,12 @@ def test_what_is_listed_and_read_by_id_waits_for_no_heavy_library(tmp_path: Path
     code = f"""
 import sys, anyio, worlddb
 from mcp.client.client import Client
-from worlddb.tools.mcp.session import Desk
+from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.server import MemoryServer
 
 async def work():
     with worlddb.open({str(tmp_path / "store")!r}) as db:
-        async with Client(MemoryServer(Desk(db))) as client:
+        async with Client(MemoryServer(Session(db))) as client:
             await client.list_tools()
             await client.list_resources()
             await client.list_prompts()

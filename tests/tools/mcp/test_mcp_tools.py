@@ -22,7 +22,7 @@ from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.prompts import PROMPTS
 from worlddb.tools.mcp.resources import TEMPLATES
 from worlddb.tools.mcp.server import LAST_WORDS_SECONDS
-from worlddb.tools.mcp.session import Call, Desk, Label
+from worlddb.tools.mcp.session import Call, Label, Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_GROUP, MAX_JOINED, MAX_NEIGHBOURS, MAX_PAGE, MAX_TEXT
 from worlddb.tools.mcp.tool_results import CONFLICTS, NAME, READ, SHOWN
@@ -40,7 +40,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
         yield store
 
 
-def call(desk: Desk, name: str, /, **arguments: Any) -> Any:
+def call(desk: Session, name: str, /, **arguments: Any) -> Any:
     """The structured answer of a tool."""
     (tool,) = (tool for tool in TOOLS if tool.name == name)
     given = msgspec.convert(arguments, tool.takes)
@@ -66,7 +66,7 @@ def test_the_nine_tools_of_the_paper_are_there_and_say_what_they_change() -> Non
 
 
 def test_a_tool_that_only_reads_writes_nothing(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     made = call(desk, "memory_write", text="Ada likes tea.", user_id="ada")
     head = db.head()
     given: dict[str, dict[str, Any]] = {
@@ -81,7 +81,7 @@ def test_a_tool_that_only_reads_writes_nothing(db: worlddb.Database) -> None:
 
 
 def test_a_memory_in_two_scopes_is_found_in_both_and_a_scope_is_the_same_world_each_time(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     first = call(desk, "memory_write", text="Ada likes tea.", user_id="ada", app_id="diary")
     second = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", valid_from="2020-01-01")
     assert texts(call(desk, "memory_list", user_id="ada")) == ["Ada likes tea.", "Ada lives in Riga."]
@@ -96,7 +96,7 @@ def test_a_memory_in_two_scopes_is_found_in_both_and_a_scope_is_the_same_world_e
 
 
 def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = call(desk, "memory_write", text="Ada lives in Riga.", user_id="ada", run_id="7", valid_from="2020-01-01")
     new = call(desk, "memory_amend", id=old["id"], text="Ada lives in Oslo.", valid_from="2024-01-01", why="she moved")
     assert new["notes"][-1] == (
@@ -120,7 +120,7 @@ def test_an_amended_memory_keeps_its_past(db: worlddb.Database) -> None:
 
 
 def test_the_server_says_who_wrote_and_by_which_way_and_arguments_cannot(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     old = call(desk, "memory_write", text="one", user_id="ada")
     new = call(desk, "memory_amend", id=old["id"], text="two")
     for made, tool in ((old, "memory_write"), (new, "memory_amend")):
@@ -133,7 +133,7 @@ def test_the_server_says_who_wrote_and_by_which_way_and_arguments_cannot(db: wor
 
 
 def test_a_purged_scope_is_retired_with_what_is_in_it_and_can_begin_anew(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for text in ("one", "two"):
         call(desk, "memory_write", text=text, run_id="7")
     kept = call(desk, "memory_write", text="elsewhere", user_id="ada")
@@ -153,7 +153,7 @@ def test_a_purged_scope_is_retired_with_what_is_in_it_and_can_begin_anew(db: wor
 
 
 def test_retiring_all_leaves_the_scope_and_a_second_time_changes_nothing(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     call(desk, "memory_write", text="one", agent_id="a", user_id="ada")
     assert call(desk, "memory_retire_all", kind="agent", scope_id="a")["retired"] == 1
     head = db.head()
@@ -164,7 +164,7 @@ def test_retiring_all_leaves_the_scope_and_a_second_time_changes_nothing(db: wor
 
 
 def test_scopes_are_neither_memories_nor_made_by_hand(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     call(desk, "memory_write", text="one", user_id="ada")
     scope = call(desk, "memory_list_scopes")["scopes"][0]["id"]
     for name in ("memory_read", "memory_retire", "memory_history"):
@@ -177,7 +177,7 @@ def test_scopes_are_neither_memories_nor_made_by_hand(db: worlddb.Database) -> N
 
 
 def test_the_pages_of_a_list_are_of_one_moment_and_leave_nothing_out(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     for number in range(7):
         call(desk, "memory_write", text=f"note {number}", user_id="ada")
     seen: list[str] = []
@@ -209,7 +209,7 @@ class Spied:
 
 
 def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_all(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     with db.batch() as tx:
         scope = desk.write_scope(tx, desk.key(db.view(), Label("user", "ada")))
         for number in range(10 * MAX_PAGE):
@@ -224,7 +224,7 @@ def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_a
 
 
 def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     text = "".join(chr(97 + number % 26) for number in range(READ + 10))
     made = call(desk, "memory_write", text=text, user_id="ada")
     (shown,) = call(desk, "memory_list")["memories"]
@@ -235,14 +235,14 @@ def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) ->
 
 
 def test_an_idempotency_key_writes_once(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     made = [call(desk, "memory_write", text="once", user_id="ada", idempotency_key="k") for _ in range(2)]
     assert made[0] == made[1]
     assert texts(call(desk, "memory_list")) == ["once"]
 
 
 def test_identity_is_proposed_and_decided(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     call(desk, "memory_write", text="leads search", name="Sarah Chen", type="Entity", user_id="ada")
     twin = call(desk, "memory_write", text="plays chess", name="sarah chen", type="Entity", user_id="ada")
     (waiting,) = call(desk, "memory_proposals")["proposals"]
@@ -257,7 +257,7 @@ def test_identity_is_proposed_and_decided(db: worlddb.Database) -> None:
 
 
 def test_contradictions_are_shown_while_both_sides_hold(db: worlddb.Database) -> None:
-    desk = Desk(db)
+    desk = Session(db)
     one = call(desk, "memory_write", text="Dogs are allowed.", app_id="lease")
     other = call(desk, "memory_write", text="Dogs are not allowed.", app_id="lease")
     db.link(other["id"], "contradicts", one["id"])
@@ -270,7 +270,7 @@ def test_contradictions_are_shown_while_both_sides_hold(db: worlddb.Database) ->
 
 def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database) -> None:
     mine, theirs = (db.create("Topic", name).ref for name in ("mine", "theirs"))
-    here, there = Desk(db, mine), Desk(db, theirs)
+    here, there = Session(db, mine), Session(db, theirs)
     secret = call(there, "memory_write", text="the launch code", name="Ada", type="Entity", user_id="ada")
     own = call(here, "memory_write", text="likes tea", name="Ada", type="Entity", user_id="ada")
     assert own["proposals"] == [] and own["notes"] == []
@@ -288,9 +288,9 @@ def test_a_confined_server_sees_and_changes_only_its_world(db: worlddb.Database)
     assert db.head() == head
     assert len(call(here, "memory_list_scopes")["scopes"]) == 1
     assert call(here, "memory_verify")["commits"] is None
-    assert call(Desk(db), "memory_verify", deep=True)["ok"]
+    assert call(Session(db), "memory_verify", deep=True)["ok"]
     with pytest.raises(UnknownReference):
-        Desk(db, "no such world")
+        Session(db, "no such world")
 
 
 # -- the command and its page

@@ -20,7 +20,7 @@ from worlddb.tools.cli.base.arguments import DONE, Command, UsageError, count
 from worlddb.tools.cli.base.output import Output
 from worlddb.tools.cli.base.page import Page
 from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, beside
-from worlddb.tools.mcp.http_server import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
+from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
 
 _NEEDED = {
     "add": "Write it as: worlddb key add NAME --world REF --read (or --write)",
