@@ -1,14 +1,15 @@
 # WorldDB. Needs Python 3.11 or newer and make, nothing else: every target makes its own .venv when there is none.
 #
-#   make demo                 the story of one conversation
-#   make test                 the tests
+#   make demo                 the story of one conversation; installs only what running needs
+#   make test                 the tests; installs what developing needs
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
+#   make house                the size and shape of the code: modules, imports, circles, files that a call enters
 #   make soak                 the tests that take minutes          (SEED=N, SEEDS=N simulated, KILLS=N, TESTS=FILE…)
 #   make conformance          the MCP server before the protocol's own tools; needs npm, and fetches them into .venv/npm
 #   make format               write the code as `make check` wants it
 #   make site                 the documentation as pages for a browser, in build/site/
-#   make links                the links that type checkers follow, after adding a file to worlddb/
+#   make links                the links that type checkers follow, after adding, renaming or removing a file in worlddb/
 #   make clean                remove caches and builds; `rm -rf .venv` starts the environment over
 #
 # Another Python than python3:  make PYTHON=python3.12 test
@@ -25,15 +26,23 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 BIN := .venv/bin
 PY := $(BIN)/python
+
+# What has been installed so far; each of the others stands on the first.
 STAMP := .venv/worlddb-installed
+DEV_STAMP := .venv/worlddb-dev-installed
+DOCS_STAMP := .venv/worlddb-docs-installed
 BENCH_STAMP := .venv/worlddb-bench-installed
+
+# pip warns of much that no user can mend: what it says is shown if it fails.
+comma := ,
+install = @said=$$($(PY) -m pip install --quiet --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
 # These read a file that is not in the repository and are run by hand.
 BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
 BENCHES ?= $(sort $(filter-out _% $(BENCHES_OF_FILES),$(basename $(notdir $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak conformance format site links clean anew
+.PHONY: help demo test check bench house soak conformance format site links clean anew
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
@@ -41,25 +50,25 @@ help:
 demo: $(STAMP)
 	@$(BIN)/worlddb demo
 
-test: $(STAMP)
+test: $(DEV_STAMP)
 	@$(PY) -m pytest
 
-soak: $(STAMP)
+soak: $(DEV_STAMP)
 	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(KILLS),--kills $(KILLS)) $(TESTS)
 
 # By version: a newer suite has further scenarios, and what is expected of them is a change of its own.
-conformance: $(STAMP)
+conformance: $(DEV_STAMP)
 	@npm install --prefix .venv/npm --no-audit --no-fund --loglevel error \
 		node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16
 	@$(PY) -m pytest -m "soak or not soak" -rs tests/tools/mcp/test_mcp_conformance.py
 
-check: $(STAMP)
+check: $(DEV_STAMP)
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
 
-format: $(STAMP)
+format: $(DEV_STAMP)
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
 
@@ -68,11 +77,15 @@ bench: $(BENCH_STAMP)
 		echo "== bench.$$name"; $(PY) -m bench.$$name $(if $(SEED),--seed $(SEED)); \
 	done
 
-site: $(STAMP)
+house: $(STAMP)
+	@$(PY) -m bench.house
+
+site: $(DOCS_STAMP)
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 	@echo "Open build/site/index.html; its search needs a server: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
 links:
+	@for link in .typing/worlddb/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	@for file in worlddb/*.py worlddb/py.typed; do ln -sfn "../../$$file" ".typing/$$file"; done
 	@for room in log projections reconciler query tools; do ln -sfn "../../$$room" ".typing/worlddb/$$room"; done
 
@@ -91,12 +104,23 @@ $(STAMP): pyproject.toml
 	and $(PYTHON) is %s. Name another one: make PYTHON=python3.12 ..." % sys.version.split()[0])'
 	@if [ -e $@ ] && [ "$$(cat $@)" != "$(CURDIR)" ] || ! $(PY) -c '' 2>/dev/null; then rm -rf .venv; fi
 	@$(PY) -m pip --version >/dev/null 2>&1 || { echo "Making .venv ..."; $(PYTHON) -m venv .venv; }
-	@echo "Installing WorldDB and its tools into .venv ..."
-	@$(PY) -m pip install --quiet --editable '.[dev]'
+	@echo "Installing WorldDB into .venv ..."
+	$(call install,)
 	@printf '%s\n' "$(CURDIR)" > $@
+
+# Everything that the whole suite needs, the documentation's libraries too.
+$(DEV_STAMP): $(STAMP)
+	@echo "Installing the tests, the checkers and what they need into .venv ..."
+	$(call install,[dev])
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "Installing what the documentation is built with into .venv ..."
+	$(call install,[docs])
+	@touch $@
 
 # Public data sets, and libraries to compare with: only the benchmarks need them.
 $(BENCH_STAMP): $(STAMP)
 	@echo "Installing what the benchmarks compare with into .venv ..."
-	@$(PY) -m pip install --quiet --editable '.[bench,bench-peers]'
+	$(call install,[bench$(comma)bench-peers])
 	@touch $@
