@@ -33,9 +33,9 @@ DEV_STAMP := .venv/worlddb-dev-installed
 DOCS_STAMP := .venv/worlddb-docs-installed
 BENCH_STAMP := .venv/worlddb-bench-installed
 
-# pip warns of much that no user can mend: what it says is shown if it fails.
+# pip warns of much that no user can mend, so its output is shown only when it fails. Python compiles what it imports.
 comma := ,
-install = @said=$$($(PY) -m pip install --quiet --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
+install = @said=$$($(PY) -m pip install --quiet --no-compile --editable '.$(1)' 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
 # These read a file that is not in the repository and are run by hand.
 BENCHES_OF_FILES := longmemeval locomo locomo_plus latency vectors
