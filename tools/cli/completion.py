@@ -5,12 +5,11 @@ The script holds all that there is to know, so pressing Tab starts no Python.
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, Namespace
+from argparse import Action
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from worlddb.tools.cli.base.arguments import DONE, Command, parser_of
-from worlddb.tools.cli.base.output import Output
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Parser, arguments
 from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -28,7 +27,7 @@ _WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
 def completion(commands: Callable[[], Sequence[Command]]) -> Command:
     """The command that writes the script; ``commands`` are those that there are."""
 
-    def add(parser: ArgumentParser) -> None:
+    def add(parser: Parser) -> None:
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
     def run(args: Namespace, out: Output) -> int:
@@ -53,7 +52,7 @@ def script(commands: Sequence[Command], shell: str) -> str:
     """What a shell is to source."""
     import shtab
 
-    parser = parser_of(commands)
+    parser = arguments.parser_of(commands)
     _complete(parser, "", ())
     own = _commands_of(parser)
     read = [name for name, each in own.items() if any(action.dest == "ingested" for action in each._actions)]
@@ -62,13 +61,13 @@ def script(commands: Sequence[Command], shell: str) -> str:
     return shtab.complete(parser, shell).rstrip() + "\n"
 
 
-def _commands_of(parser: ArgumentParser) -> Mapping[str, ArgumentParser]:
+def _commands_of(parser: Parser) -> Mapping[str, Parser]:
     (listed,) = (action.choices for action in parser._actions if action.dest == "command")
     assert isinstance(listed, Mapping)
     return listed
 
 
-def _complete(parser: ArgumentParser, command: str, read: Iterable[str]) -> None:
+def _complete(parser: Parser, command: str, read: Iterable[str]) -> None:
     """Say of each argument what it may be; the parser parses nothing afterwards."""
     import shtab
 

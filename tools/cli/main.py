@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from worlddb import StoreError, UnavailableError, WorldDBError
-from worlddb.tools.cli import completion
+from worlddb.tools.cli import completion, process
 from worlddb.tools.cli.base.arguments import Command, MissingFile, Parser, UsageError, parsed, parser_of
 from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.history import log_commands, moment_commands, redecide_command, timeline_command
+from worlddb.tools.cli.history import log_commands, moment_commands, replay_commands, timeline_command
 from worlddb.tools.cli.identity import proposal_commands, rule_commands
 from worlddb.tools.cli.keep import backup_commands, doctor_command, embed_commands, verify_commands
 from worlddb.tools.cli.proofs import diff_command, proof_commands
 from worlddb.tools.cli.read import query_command, recall_command, show_commands
 from worlddb.tools.cli.serve import demo_command, mcp_command
-from worlddb.tools.cli.start import INTERRUPTED, INTERRUPTED_WORDS
 from worlddb.tools.cli.write import bundle_commands, erase_commands, ingest_command, write_commands
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -37,9 +36,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
     moment_commands.at(lambda: COMMANDS),
     *moment_commands.COMMANDS,
     *verify_commands.COMMANDS,
+    *replay_commands.COMMANDS,
     *doctor_command.COMMANDS,
     *embed_commands.COMMANDS,
-    *redecide_command.COMMANDS,
+    *replay_commands.REDECIDE_COMMANDS,
     *backup_commands.COMMANDS,
     *erase_commands.COMMANDS,
     *proof_commands.COMMANDS,
@@ -51,9 +51,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
     completion.completion(lambda: COMMANDS),
 )
 """Every command, in the order in which help lists them."""
-
-PIPE_CLOSED: Final = 141
-"""What a shell reports for a program that SIGPIPE has ended."""
 
 
 class SystemTrouble(UnavailableError):
@@ -77,17 +74,15 @@ class DiskFull(SystemTrouble):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code (see :mod:`worlddb.log.model.errors`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _open_streams()
-    for stream in (sys.stdout, sys.stderr):
-        _print_anything(stream)
+    process.prepare_streams()
     try:
         return _ended(arguments)
     except BrokenPipeError:
-        _silence_stdout()
-        return PIPE_CLOSED
+        process.silence_stdout()
+        return process.PIPE_CLOSED
     except KeyboardInterrupt:
-        sys.stderr.write(INTERRUPTED_WORDS)
-        return INTERRUPTED
+        sys.stderr.write(process.INTERRUPTED_WORDS)
+        return process.INTERRUPTED
 
 
 def _ended(arguments: list[str]) -> int:
@@ -140,7 +135,7 @@ def _failed(out: Output, error: WorldDBError) -> int:
         raise
     except OSError:
         # Standard output is what failed, and the person has been told.
-        _silence_stdout()
+        process.silence_stdout()
     return error.exit_code
 
 
@@ -158,28 +153,3 @@ def _unexpected(error: Exception) -> WorldDBError:
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     remedy = "Run `worlddb verify --deep`; if the store is intact, this is a defect: see it with WORLDDB_TRACEBACK=1"
     return Unexpected(told, remedy)
-
-
-def _open_streams() -> None:
-    """Python has no object for a stream that was closed before the start; what is written to it then goes nowhere."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-
-
-def _print_anything(stream: object) -> None:
-    """Characters that the stream's encoding lacks are written as escapes, not as an error."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
-
-
-def _silence_stdout() -> None:
-    """Let Python's own flush at exit find nothing to complain of."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.running import Small
-from worlddb.tools.cli.start import INTERRUPTED, INTERRUPTED_WORDS
+from worlddb.tools.cli.process import INTERRUPTED, INTERRUPTED_WORDS
 
 RUN = """
 import os, signal, sys
@@ -85,6 +85,7 @@ def test_nothing_of_the_engine_is_loaded_before_interruptions_are_seen_to() -> N
         "worlddb",
         "worlddb.tools",
         "worlddb.tools.cli",
+        "worlddb.tools.cli.process",
         "worlddb.tools.cli.start",
     }
     assert not {"lmdb", "msgspec", "filelock"} & set(loaded)

@@ -13,7 +13,8 @@ import pytest
 
 import worlddb
 from tests.support.running import Here, Small, elsewhere, small_store
-from worlddb.tools.cli.base.page import one_line, visible
+from worlddb.tools.cli.base.page import visible
+from worlddb.tools.cli.base.wire import one_line
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 import worlddb
 from tests.support.mcp_clients import answer, command, connected, together
 from tests.support.serving import HELLO, PATIENCE_SECONDS
-from worlddb.tools.cli.main import PIPE_CLOSED
+from worlddb.tools.cli.process import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES, Lines
 

@@ -37,7 +37,7 @@ class Command(NamedTuple):
 
     name: str
     summary: str
-    arguments: Callable[[ArgumentParser], None]
+    arguments: Callable[[Parser], None]
     run: Callable[[Namespace, Output], int]
     examples: tuple[tuple[str, str], ...]
     json: str = ONE_DOCUMENT
@@ -219,6 +219,18 @@ def add_embedder(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the embedding model (default: $WORLDDB_EMBEDDER, else the one that made the store's vectors):"
         f" {', '.join(EMBEDDERS)}",
+    )
+
+
+def add_keys(parser: ArgumentParser) -> None:
+    """``--key``, for commands that check a checkpoint's signatures."""
+    parser.add_argument(
+        "--key",
+        dest="keys",
+        metavar="VERIFIER",
+        action="append",
+        default=[],
+        help="a verifier key, or a file with one, that must have signed the head; may be given several times",
     )
 
 

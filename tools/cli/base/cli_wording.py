@@ -54,7 +54,7 @@ class Told(NamedTuple):
     remedy: str
 
 
-def told(error: WorldDBError) -> Told:
+def explain_error(error: WorldDBError) -> Told:
     """An error as a person at the command line can use it."""
     return Told(error.message, in_options(error.remedy))
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TextIO, TypeAlias
 
 from worlddb import WorldDBError
-from worlddb.tools.cli.base import cli_wording
+from worlddb.tools.cli.base.cli_wording import explain_error
 from worlddb.tools.cli.base.page import Page, Span, visible
 
 Told: TypeAlias = Callable[[int, "int | None", str], None]
@@ -28,6 +28,11 @@ class Output:
     def utf8(self) -> bool:
         """True if standard output can show every character."""
         return (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
+
+    @property
+    def can_ask(self) -> bool:
+        """True if a person is there to answer a question, and no JSON was asked for."""
+        return not self.json and _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
 
     @cached_property
     def page(self) -> Page:
@@ -71,7 +76,7 @@ class Output:
 
     def failed(self, error: WorldDBError) -> None:
         """Say an error to the person, and in JSON to the program that asked for it."""
-        message, advice = cli_wording.told(error)
+        message, advice = explain_error(error)
         remedy = f"  {advice}\n" if advice else ""
         label = f"error[{error.code}]:"
         if _for_a_person(sys.stderr) and not os.environ.get("NO_COLOR"):
@@ -101,7 +106,7 @@ class Output:
             yield None if told is None else lambda done, total: told(done, total, what)
 
 
-def is_terminal(stream: TextIO | None) -> bool:
+def _is_terminal(stream: TextIO | None) -> bool:
     """True if somebody sits at the other end; Python has no object for a stream that was closed before the start."""
     return stream is not None and stream.isatty()
 

@@ -65,21 +65,10 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def one_line(text: str, limit: int = 240) -> str:
-    """The text on one line, cut after ``limit`` characters."""
-    joined = " ".join(text[: 4 * limit].split())
-    return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
-
-
 def parts(span: Span) -> tuple[str, str]:
     """Text and style of a span, the text safe to print."""
     text, style = (span, "") if isinstance(span, str) else span
     return visible(text), style
-
-
-def counted(number: int, what: str) -> str:
-    """A number with its noun, in the singular or the plural."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 _PAGE_ROWS: Final = 200

@@ -12,10 +12,13 @@ from typing import Final, TypedDict
 
 import worlddb
 from worlddb import (
+    MAX_CHECKPOINT_BYTES,
     AmbiguousReference,
     Database,
     Embedder,
+    Embedding,
     InputError,
+    ModelUnavailable,
     NotAStore,
     UnknownReference,
     View,
@@ -25,12 +28,13 @@ from worlddb import (
 )
 from worlddb.tools.cli.base.arguments import UsageError
 from worlddb.tools.cli.base.cli_wording import LOOK_FOR_IT, NAME_A_STORE, NOTHING_THEN
+from worlddb.tools.cli.base.output import Output
 from worlddb.tools.cli.base.wire import short
 
 DEFAULT_FOLDER: Final = "worlddb-store"
-_SHOWN: Final = 8
 MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
+MAX_KEY_FILE_BYTES: Final = 4096
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 """Whatever begins so is meant as a time, so that a mistyped one is told as such; no bookmark begins so."""
 
@@ -89,6 +93,15 @@ def there(folder: Path, remedy: str = "Check the path") -> Path:
     if not folder.exists():
         raise NotAStore(f"There is no store at {folder}", remedy)
     return folder
+
+
+def embed_new(db: Database, out: Output) -> Embedding | None:
+    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
+    try:
+        return db.embed()
+    except ModelUnavailable as error:
+        out.hint(f"note: texts are found by their words, not by their meaning: {error}")
+        return None
 
 
 def when(text: str | None) -> When:
@@ -212,3 +225,32 @@ def path_of(view: View, ref: str) -> list[str]:
 def described(view: View, world: World) -> str:
     where = " / ".join(path_of(view, world.ref))
     return f"{short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
+
+
+# -- keys and heads in files
+
+
+def given_keys(texts: list[str]) -> list[str]:
+    """Verifier keys as they were typed, or as the files that were named hold them."""
+    return [text if not Path(text).is_file() else key_in(Path(text)) for text in texts]
+
+
+def read_file(path: str, largest: int) -> bytes:
+    """What a file holds, as far as it is not larger than what is wanted; the reader of it then says so."""
+    with Path(path).open("rb") as file:
+        return file.read(largest + 1)
+
+
+def key_in(path: Path) -> str:
+    stored = read_file(str(path), MAX_KEY_FILE_BYTES)
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
+
+
+def head_given(text: str) -> int | bytes:
+    """A number of commits, or the head in a file."""
+    if text.isascii() and text.isdigit() and len(text) <= MAX_SEQ_DIGITS:
+        return int(text)
+    return read_file(text, MAX_CHECKPOINT_BYTES)

@@ -140,3 +140,14 @@ def provenance(source: dict[str, Any]) -> str:
     told = [str(source["file"])] if source.get("file") else []
     told += [f"{name} {value}" for name, value in source.items() if name != "file" and value not in ("", None, "$")]
     return ", ".join(told)
+
+
+def one_line(text: str, limit: int = 240) -> str:
+    """The text on one line, cut after ``limit`` characters."""
+    joined = " ".join(text[: 4 * limit].split())
+    return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun, in the singular or the plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any, Final
 
 from worlddb import Database, Entry, Thresholds
-from worlddb.tools.cli.base import stores, wire
-from worlddb.tools.cli.base.arguments import DONE, ONE_A_LINE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.reports.event_lines import VECTORS
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def _log_arguments(parser: ArgumentParser) -> None:
+def _log_arguments(parser: Parser) -> None:
     parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
     parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
     parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
@@ -31,12 +27,12 @@ def _log_arguments(parser: ArgumentParser) -> None:
 
 def _log(args: Namespace, out: Output) -> int:
     if args.follow and args.ingested is not None:
-        raise UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
+        raise arguments.UsageError("A log that ends cannot be followed", "Leave out --to, or --follow")
     with stores.existing(args) as db:
         first = _first_commit(db, args.first)
         last = None if args.ingested is None else _last_commit(db, args.ingested)
         if last is not None and last < first <= db.head().seq:
-            raise UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
+            raise arguments.UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
         named = _named(db, args.ref)
         told = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
         entries = told if named is None else (entry for entry in told if named in entry.refs)
@@ -84,7 +80,9 @@ def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
 
     def fold() -> None:
         which = f"{last}" if commits == 1 else f"{first} to {last}"
-        page.line((which, "title"), (f"  {counted(commits, 'commit')} of vectors, {counted(texts, 'text')}", "dim"))
+        page.line(
+            (which, "title"), (f"  {wire.counted(commits, 'commit')} of vectors, {wire.counted(texts, 'text')}", "dim")
+        )
 
     for seq, events in groupby(entries, key=lambda entry: entry.seq):
         head, commit = _peeked(events)
@@ -117,7 +115,7 @@ def write_events(page: Page, entries: Iterable[Entry], *, whole: bool) -> int:
             write_event(page, entry)
         texts += not whole and entry.event == "embedded"
     if texts:
-        page.line(f"{'vectors':12}of {counted(texts, 'text')}", indent=4)
+        page.line(f"{'vectors':12}of {wire.counted(texts, 'text')}", indent=4)
     return texts
 
 
@@ -141,17 +139,17 @@ def _event_line(entry: Entry) -> list[Span]:
         spans.append("  " + ", ".join(f"{name} {entry.data[name]:g}" for name in Thresholds.__struct_fields__))
     if "decision" in entry.data:
         spans.append(f"  {entry.data['decision']}")
-    said = one_line(entry.name or entry.text, 80)
+    said = wire.one_line(entry.name or entry.text, 80)
     if said:
         spans.append(f"  {said}")
     if entry.event in ("closed", "edge_closed"):
         spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
     if entry.why:
-        spans.append((f"  because {one_line(entry.why, 160)}", "dim"))
+        spans.append((f"  because {wire.one_line(entry.why, 160)}", "dim"))
     return spans
 
 
-def _no_arguments(parser: ArgumentParser) -> None:
+def _no_arguments(parser: Parser) -> None:
     """The command has none of its own."""
 
 
@@ -191,7 +189,7 @@ COMMANDS = (
             ("log --from 2026-11-01", "what was committed since a time"),
             ("log --ref 3fa9c2d1", "what happened to one world"),
         ),
-        json=ONE_A_LINE,
+        json=arguments.ONE_A_LINE,
     ),
     Command(
         "stats",

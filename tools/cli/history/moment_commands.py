@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 import shlex
-from argparse import REMAINDER, ArgumentParser, Namespace
+from argparse import REMAINDER
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import worlddb
 from worlddb import Blame, BlamedEdge, BlamedField, Bookmark, InputError
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError, add_confine, add_moment, parsed, parser_of
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, one_line
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 
-def _bookmark_arguments(parser: ArgumentParser) -> None:
+def _bookmark_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the name to give (default: list the bookmarks)")
     parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment that gets the name (default: the last commit)")
     parser.add_argument("--move", action="store_true", help="if the name is taken, let it stand for this moment now")
@@ -64,21 +61,25 @@ def _document(made: Bookmark) -> dict[str, object]:
 def at(commands: Callable[[], Sequence[Command]]) -> Command:
     """The command that runs another one as of a moment; ``commands`` are those that there are."""
 
-    def add(parser: ArgumentParser) -> None:
+    def add(parser: Parser) -> None:
         parser.add_argument("moment", metavar="TIME", help="a time, the number of a commit, or a bookmark")
         parser.add_argument("words", metavar="COMMAND...", nargs=REMAINDER, help="a read command with its arguments")
 
     def run(args: Namespace, out: Output) -> int:
         if not args.words:
-            raise UsageError("No command was given after the moment", "For example: worlddb at 2026-03-01 children")
-        told = parsed(parser_of(commands()), args.words)
+            raise arguments.UsageError(
+                "No command was given after the moment", "For example: worlddb at 2026-03-01 children"
+            )
+        told = arguments.parsed(arguments.parser_of(commands()), args.words)
         if not hasattr(told, "ingested"):
-            raise UsageError(
+            raise arguments.UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",
                 "Use a read command: recall, query, show, history, children, hash, log or proposals",
             )
         if told.ingested is not None:
-            raise UsageError("The moment was given twice", "Give it after `at`, or with the command's own option")
+            raise arguments.UsageError(
+                "The moment was given twice", "Give it after `at`, or with the command's own option"
+            )
         told.ingested = args.moment
         told.store = args.store if told.store is None else told.store
         out.json, out.quiet = out.json or told.json, out.quiet or told.quiet
@@ -117,10 +118,10 @@ _TIMES: Final = ("valid_from", "valid_to")
 """The fields whose values are times."""
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world, by reference, prefix or name")
-    add_moment(parser)
-    add_confine(parser)
+    arguments.add_moment(parser)
+    arguments.add_confine(parser)
 
 
 def _blame(args: Namespace, out: Output) -> int:
@@ -152,13 +153,13 @@ def _commit(blamed: BlamedField | BlamedEdge) -> list[Span]:
 
 def _of_field(field: BlamedField) -> list[Any]:
     value = wire.moment(worlddb.parse_time(field.value)) if field.field in _TIMES else field.value
-    return [(field.field, "name"), one_line(value, 80), (one_line(field.why, 80), "dim")]
+    return [(field.field, "name"), wire.one_line(value, 80), (wire.one_line(field.why, 80), "dim")]
 
 
 def _of_edge(edge: BlamedEdge, ref: str) -> list[Any]:
     arrow = f"{edge.type} >" if edge.source == ref else f"< {edge.type}"
     ended = f", closed in commit {edge.closed}" if edge.closed else ""
-    return [(arrow, "name"), one_line(edge.name, 80) + ended, (one_line(edge.why, 80), "dim")]
+    return [(arrow, "name"), wire.one_line(edge.name, 80) + ended, (wire.one_line(edge.why, 80), "dim")]
 
 
 BLAME_COMMANDS = (

@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from worlddb import FOREVER, InputError, Learned, Valid, Version, View, format_time
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 _LEAST_BAR: Final = 28
 """Where less is left for the bars, each gets a line of its own below what it is about."""
@@ -104,7 +100,7 @@ def write_timeline(
     _draw(page, view.valid, learned, glyphs)
     page.line("")
     for version in versions:
-        text = "(erased)" if version.erased else one_line(version.content or version.name, 400)
+        text = "(erased)" if version.erased else wire.one_line(version.content or version.name, 400)
         page.line((f"{version.number}  ", "title"), text)
         for step in learned:
             if step.number == version.number:
@@ -146,11 +142,11 @@ def _when(step: Learned) -> str:
 
 def _told(step: Learned) -> str:
     what = "learned" if step.change == "written" else f"its end {wire.moment(step.valid.end)} learned"
-    why = f", because {one_line(step.why, 200)}" if step.why else ""
+    why = f", because {wire.one_line(step.why, 200)}" if step.why else ""
     return f"{what} {wire.moment(step.ingested_at)}, commit {step.seq}, from {step.author}{why}"
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     parser.add_argument("--out", metavar="FILE", required=True, help="the page to write, best ending in .html")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
@@ -187,7 +183,7 @@ def _timeline(args: Namespace, out: Output) -> int:
     }
 
     def write(page: Page) -> None:
-        counts = f"{counted(len(versions), 'version')} in {counted(len(learned), 'step')}"
+        counts = f"{wire.counted(len(versions), 'version')} in {wire.counted(len(learned), 'step')}"
         page.line((args.out, "good"), f"  {counts}; open it in a browser")
 
     out.answer(document, write)

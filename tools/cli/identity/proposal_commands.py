@@ -6,15 +6,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Final
 
 from worlddb import AmbiguousReference, Database, InputError, Proposal, Receipt, UnknownReference, View
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import BUSY, DONE, Command
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, counted, one_line
+from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
 
@@ -85,18 +81,18 @@ def _side(view: View, ref: str) -> dict[str, Span]:
     if world is not None:
         rows |= {
             "type": world.type,
-            "name": one_line(world.name, 48),
-            "also called": one_line(", ".join(world.aliases), 48),
-            "content": one_line(world.content, 48),
-            "source": one_line(wire.provenance(world.source), 48),
+            "name": wire.one_line(world.name, 48),
+            "also called": wire.one_line(", ".join(world.aliases), 48),
+            "content": wire.one_line(world.content, 48),
+            "source": wire.one_line(wire.provenance(world.source), 48),
         }
-    return rows | {"inside": one_line(" / ".join(stores.path_of(view, ref)), 48)}
+    return rows | {"inside": wire.one_line(" / ".join(stores.path_of(view, ref)), 48)}
 
 
 _STATUSES: Final = ("pending", "accepted", "rejected", "undone", "all")
 
 
-def _proposals_arguments(parser: ArgumentParser) -> None:
+def _proposals_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--status", choices=_STATUSES, default="pending", help="which ones (default: those that wait for a decision)"
     )
@@ -145,7 +141,7 @@ def _write_proposal(page: Page, view: View, proposal: Proposal) -> None:
     page.line((f"because   {evidence or 'somebody said so'}", "dim"), indent=4)
 
 
-def _decision_arguments(parser: ArgumentParser) -> None:
+def _decision_arguments(parser: Parser) -> None:
     parser.add_argument("proposal", metavar="P", help="the proposal's reference, or its first digits")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the decision")
     arguments.add_author(parser)
@@ -178,7 +174,7 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
     return run
 
 
-def _recluster_arguments(parser: ArgumentParser) -> None:
+def _recluster_arguments(parser: Parser) -> None:
     parser.add_argument("--limit", type=arguments.count, metavar="N", help="look at about so many worlds at most")
 
 
@@ -191,9 +187,9 @@ def _recluster(args: Namespace, out: Output) -> int:
         if done.busy:
             page.line(("Another process is at it; nothing was done.", "warn"))
         else:
-            page.line(f"looked at {counted(done.looked_at, 'world')}, proposed {len(done.proposals):,}")
+            page.line(f"looked at {wire.counted(done.looked_at, 'world')}, proposed {len(done.proposals):,}")
         if done.pending:
-            page.line((f"{counted(done.pending, 'commit')} not looked at yet", "dim"))
+            page.line((f"{wire.counted(done.pending, 'commit')} not looked at yet", "dim"))
         if done.proposals:
             out.hint(f"Next: {stores.repeated(args)} proposals --review")
 

@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from worlddb import EdgeType, Thresholds, Tuning, View
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, one_line
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 _SCORES: Final = {
     "fuzzy": "Jaro-Winkler similarity of names",
@@ -23,7 +19,7 @@ _SCORES: Final = {
 _FIELDS: Final = (*_SCORES, "most")
 
 
-def _place_arguments(parser: ArgumentParser) -> None:
+def _place_arguments(parser: Parser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="a reference or a name (default: the whole store)")
     parser.add_argument(
         "--type", default="", metavar="TYPE", help="for candidates of this type (default: of every type)"
@@ -32,7 +28,7 @@ def _place_arguments(parser: ArgumentParser) -> None:
     arguments.add_author(parser)
 
 
-def _tune_arguments(parser: ArgumentParser) -> None:
+def _tune_arguments(parser: Parser) -> None:
     _place_arguments(parser)
     for name, told in _SCORES.items():
         default = getattr(Thresholds(), name)
@@ -44,7 +40,7 @@ def _tune_arguments(parser: ArgumentParser) -> None:
 def _tune(args: Namespace, out: Output) -> int:
     given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
     if not given:
-        raise UsageError(
+        raise arguments.UsageError(
             "No threshold was given",
             "Give one or more of --fuzzy, --phonetic, --embedding, --margin and --most; `worlddb tunings` lists them",
         )
@@ -75,7 +71,7 @@ def _untune(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _tunings_arguments(parser: ArgumentParser) -> None:
+def _tunings_arguments(parser: Parser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="what holds in this world (reference or name)")
     arguments.add_moment(parser, valid=False)
     arguments.add_confine(parser)
@@ -106,7 +102,7 @@ def _tuning_line(view: View, known: Tuning) -> list[Span]:
     spans: list[Span] = [(known.type or "every type", "name"), f"  {told}"]
     spans.append((f"  in {stores.name_of(view, known.world)}, since commit {known.seq}", "dim"))
     if known.why:
-        spans.append((f"  because {one_line(known.why, 160)}", "dim"))
+        spans.append((f"  because {wire.one_line(known.why, 160)}", "dim"))
     return spans
 
 
@@ -141,7 +137,7 @@ COMMANDS = (
 )
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("--world", metavar="WORLD", help="what holds for the edges of this world (reference or name)")
     arguments.add_moment(parser, valid=False)
     arguments.add_confine(parser)
@@ -181,7 +177,7 @@ def _type_line(view: View, known: EdgeType) -> list[Span]:
     spans.append(f"  {', '.join(known.rewrites)}" if known.rewrites else "")
     spans.append((f"  for {stores.name_of(view, known.world)}, since commit {known.seq}", "dim"))
     if known.why:
-        spans.append((f"  because {one_line(known.why, 160)}", "dim"))
+        spans.append((f"  because {wire.one_line(known.why, 160)}", "dim"))
     return spans
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import worlddb
-from worlddb.tools.cli.base import stores
-from worlddb.tools.cli.base.arguments import DONE, Command
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, counted
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, stores, wire
 
 
-def _backup_arguments(parser: ArgumentParser) -> None:
+def _backup_arguments(parser: Parser) -> None:
     parser.add_argument("into", metavar="DIR", help="a new directory, or that of an earlier backup of this store")
 
 
@@ -22,7 +18,7 @@ def _backup(args: Namespace, out: Output) -> int:
     document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
 
     def write(page: Page) -> None:
-        new = f"{counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
+        new = f"{wire.counted(made.commits, 'commit')} copied" if made.commits else "it was up to date"
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; {new}; root {made.root}")
         if not made.scrubbed:
             out.hint("Erased texts may still lie in its files, since it is in use: run this again when it is not.")
@@ -31,7 +27,7 @@ def _backup(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _restore_arguments(parser: ArgumentParser) -> None:
+def _restore_arguments(parser: Parser) -> None:
     parser.add_argument("backup", metavar="DIR", help="the directory of a backup")
     parser.add_argument("--into", metavar="NEW", required=True, help="a new directory for the store")
     parser.add_argument(
@@ -50,7 +46,7 @@ def _restore(args: Namespace, out: Output) -> int:
         page.line((args.into, "good"), f"  has commits 1 to {made.seq:,}; root {made.root}")
         if made.erasures:
             were = "was" if made.erasures == 1 else "were"
-            page.line(f"{counted(made.erasures, 'later erasure')} {were} applied to it")
+            page.line(f"{wire.counted(made.erasures, 'later erasure')} {were} applied to it")
 
     out.answer(document, write)
     return DONE

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import worlddb
 from worlddb import Diagnosis, Symptom
-from worlddb.tools.cli.base import stores
-from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, counted
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("place", metavar="STORE", nargs="?", help="the store's directory, as --store")
     parser.add_argument(
         "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
@@ -40,7 +36,7 @@ def _doctor(args: Namespace, out: Output) -> int:
 def _folder(args: Namespace) -> Path | None:
     """The store that was named; ``None`` if none was and there is none where one would be looked for."""
     if args.place is not None and args.store is not None:
-        raise UsageError("The store was named twice", "Name it after the command, or with --store")
+        raise arguments.UsageError("The store was named twice", "Name it after the command, or with --store")
     if args.place is not None:
         args.store = args.place
     folder = stores.folder_of(args)
@@ -55,11 +51,11 @@ def _write(page: Page, out: Output, found: Diagnosis) -> None:
         page.line(("not looked at: ", "warn"), f"{name}: {why}")
     wrong = sum(symptom.wrong for symptom in found.symptoms)
     of = f"of {found.store}" if found.store else "of the installation; no store was named, and none is here"
-    checks = f"{counted(len(found.checked), 'check')} {of}"
+    checks = f"{wire.counted(len(found.checked), 'check')} {of}"
     if found.ok:
         page.line(("nothing is wrong", "good"), f"  {checks}")
     else:
-        page.line((f"{counted(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong", "bad"), f"  {checks}")
+        page.line((f"{wire.counted(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong", "bad"), f"  {checks}")
     if found.store and not found.deep:
         out.hint("Rows of the tables were not compared with the log: --deep does that.")
 

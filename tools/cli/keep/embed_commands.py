@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
-from argparse import ArgumentParser, Namespace
 
 import msgspec
 
-from worlddb import EMBEDDERS, Database, Embedding, ModelUnavailable, Reembedding, embedder_named
-from worlddb.tools.cli.base import arguments, stores
-from worlddb.tools.cli.base.arguments import BUSY, DONE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, counted
+from worlddb import EMBEDDERS, Database, Reembedding, embedder_named
+from worlddb.tools.cli.base import BUSY, DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 
-def embed_new(db: Database, out: Output) -> Embedding | None:
-    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
-    try:
-        return db.embed()
-    except ModelUnavailable as error:
-        out.hint(f"note: texts are found by their words, not by their meaning: {error}")
-        return None
-
-
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     _add_limit(parser)
     arguments.add_embedder(parser)
     arguments.add_author(parser)
 
 
-def _add_limit(parser: ArgumentParser) -> None:
+def _add_limit(parser: Parser) -> None:
     parser.add_argument("--limit", metavar="N", type=arguments.count, help="stop after about N texts (default: all)")
 
 
@@ -44,17 +31,17 @@ def _embed(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         if done.embedded:
-            page.line(f"{counted(done.embedded, 'text')} got vectors in {counted(done.commits, 'commit')}")
+            page.line(f"{wire.counted(done.embedded, 'text')} got vectors in {wire.counted(done.commits, 'commit')}")
         else:
             page.line("every text has its vectors already, nothing was written" if not done.pending else "no text yet")
         if done.pending:
-            out.hint(f"{counted(done.pending, 'text')} are left: run it again.")
+            out.hint(f"{wire.counted(done.pending, 'text')} are left: run it again.")
 
     out.answer(document, write)
     return DONE
 
 
-def _reembed_arguments(parser: ArgumentParser) -> None:
+def _reembed_arguments(parser: Parser) -> None:
     listed = "; ".join(f"{name}: {told}" for name, told in EMBEDDERS.items())
     parser.add_argument("--to", "--model", metavar="NAME", dest="to", help=f"the embedding model to move to. {listed}")
     parser.add_argument(
@@ -72,7 +59,9 @@ def _reembed_arguments(parser: ArgumentParser) -> None:
 
 def _reembed(args: Namespace, out: Output) -> int:
     if args.to is None and args.drop is None:
-        raise UsageError("Nothing was given to do", "Name the model to move to with --to, or a space with --drop")
+        raise arguments.UsageError(
+            "Nothing was given to do", "Name the model to move to with --to, or a space with --drop"
+        )
     with stores.existing(args, author=args.author) as db:
         done = None if args.to is None else _moved(db, args, out)
         dropped = False
@@ -86,11 +75,13 @@ def _reembed(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         if done is not None:
-            page.line(f"{counted(done.embedded, 'text')} got vectors by {done.model} in the space {done.space!r}")
+            page.line(f"{wire.counted(done.embedded, 'text')} got vectors by {done.model} in the space {done.space!r}")
             if done.in_use:
                 page.line(f"It answers now, in the place of {done.before!r}" if _replaced(done) else "It answers")
             else:
-                page.line(f"{done.before!r} goes on answering: {counted(done.pending, 'text')} are left. Run it again.")
+                page.line(
+                    f"{done.before!r} goes on answering: {wire.counted(done.pending, 'text')} are left. Run it again."
+                )
         if dropped:
             page.line(f"The space {args.drop!r} was dropped")
         elif done is not None and _replaced(done):
@@ -111,7 +102,7 @@ def _replaced(done: Reembedding) -> bool:
     return done.in_use and done.before not in ("", done.space)
 
 
-def _spaces_arguments(parser: ArgumentParser) -> None:
+def _spaces_arguments(parser: Parser) -> None:
     pass
 
 
@@ -126,7 +117,7 @@ def _spaces(args: Namespace, out: Output) -> int:
             state = "dropped" if space.dropped is not None else "in use" if space.in_use else "kept"
             style = "good" if space.in_use else "dim"
             page.line((f"{state:8}", style), f"{space.name}  {space.model}, {space.dimension} numbers")
-            page.line(f"{counted(space.texts, 'text')}, up to commit {space.through}", indent=2)
+            page.line(f"{wire.counted(space.texts, 'text')}, up to commit {space.through}", indent=2)
 
     out.answer({"spaces": [msgspec.structs.asdict(space) for space in found]}, write)
     return DONE

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 import worlddb
 from worlddb import MAX_CHECKPOINT_BYTES, DamagedStore, Verified
-from worlddb.tools.cli.base import stores, wire
-from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, counted
-from worlddb.tools.cli.history.replay_command import add_without, step_through, suppose
-from worlddb.tools.cli.proofs.proof_commands import add_keys, given_keys, read_file
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _VERDICTS: Final = {
     "untrusted": "the head cannot be trusted, so it says nothing about the log",
@@ -23,19 +17,19 @@ _VERDICTS: Final = {
 """How the log stands to a head, where something is wrong with either that is not damage of a single commit."""
 
 
-def _verify_arguments(parser: ArgumentParser) -> None:
+def _verify_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
     )
     parser.add_argument(
         "--head", metavar="FILE", help="a checkpoint that was kept elsewhere: the log must begin with it"
     )
-    add_keys(parser)
+    arguments.add_keys(parser)
 
 
 def _verify(args: Namespace, out: Output) -> int:
-    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
-    keys = given_keys(args.keys)
+    head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = stores.given_keys(args.keys)
     try:
         with stores.existing(args) as db, out.steps("Verifying commits") as told:
             found = db.verify(deep=args.deep, head=head, keys=keys, progress=told)
@@ -58,7 +52,7 @@ def _verify(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         counts = ", ".join(
-            counted(number, what)
+            wire.counted(number, what)
             for number, what in ((found.commits, "commit"), (found.events, "event"), (found.blobs, "blob"))
         )
         if found.supposes:
@@ -112,7 +106,7 @@ def _write_unreadable(out: Output, error: DamagedStore) -> int:
     return NO
 
 
-def _rebuild_arguments(parser: ArgumentParser) -> None:
+def _rebuild_arguments(parser: Parser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="tables, text or vectors (default: all projections)")
 
 
@@ -128,7 +122,7 @@ def _rebuild(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _upgrade_arguments(parser: ArgumentParser) -> None:
+def _upgrade_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--backup", metavar="DIR", help="where the backup goes (default: beside the store, STORE.before-upgrade-N)"
     )
@@ -147,64 +141,6 @@ def _upgrade(args: Namespace, out: Output) -> int:
         page.line(("upgraded", "good"), f"  from layout {made.before} to {made.after}; root {made.root}")
         page.line(f"the backup has commits 1 to {made.seq:,}: {made.backup}")
         out.hint("Delete the backup when you no longer need it. Erasures do not reach it by themselves.")
-
-    out.answer(document, write)
-    return DONE
-
-
-def _replay_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
-    parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
-    parser.add_argument(
-        "--step", action="store_true", help="write no store: show what each commit decided, one after another"
-    )
-    add_without(parser)
-
-
-def _replay(args: Namespace, out: Output) -> int:
-    if args.step:
-        return step_through(args, out)
-    supposes = bool(args.without or args.without_author)
-    missing = [name for name in ("until", "into") if getattr(args, name) is None and not (supposes and name == "until")]
-    if missing:
-        raise UsageError(
-            f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
-        )
-    if supposes:
-        with stores.existing(args) as db:
-            return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
-    with stores.existing(args) as db, out.steps("Replaying commits") as told:
-        made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
-        made_at = db.view(seq=made.seq).ingested
-    document = {
-        "seq": made.seq,
-        "root": made.root,
-        "matches_recorded": made.matches_recorded,
-        "ingested_at": wire.time(made_at),
-        "into": args.into,
-    }
-
-    def write(page: Page) -> None:
-        page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
-        agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
-        page.line(f"root {made.root}: ", agrees)
-
-    out.answer(document, write)
-    return DONE if made.matches_recorded else NO
-
-
-def _snapshot_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment to keep (default: the last commit)")
-
-
-def _snapshot(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Replaying commits") as told:
-        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=told)
-    document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
-
-    def write(page: Page) -> None:
-        page.line(f"kept the store as of commit {made.seq} ({made.size_bytes:,} bytes); root {made.root}")
-        out.hint("A replay to that commit or a later one starts from it. It may be deleted at any time.")
 
     out.answer(document, write)
     return DONE
@@ -238,25 +174,5 @@ COMMANDS = (
             ("upgrade", "the backup goes beside the store; says so if there is nothing to do"),
             ("upgrade --backup backups/before", "the backup goes there; run it again if it broke off"),
         ),
-    ),
-    Command(
-        "replay",
-        "make the store as it was at an earlier moment, in a new directory",
-        _replay_arguments,
-        _replay,
-        (
-            ("replay --until 12 --into then", "as it was after commit 12"),
-            ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
-            ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
-            ("replay --without 5,7 --into what-if", "as it would be without two commits; what comes of it is told"),
-            ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
-        ),
-    ),
-    Command(
-        "snapshot",
-        "keep the store as of a commit beside the log, so that later replays start from there",
-        _snapshot_arguments,
-        _snapshot,
-        (("snapshot", "as it is now"), ("snapshot --at 2026-06-30T23:59:59Z", "as it was then")),
     ),
 )

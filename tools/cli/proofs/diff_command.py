@@ -5,17 +5,14 @@ A difference as a person reads it in a terminal: a verdict, and a tree of what d
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import worlddb
 from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, InputError, UnknownReference, format_time
-from worlddb.tools.cli.base import stores, wire
-from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError, refuse_existing
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Branch, Page, Span, counted, one_line
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
+from worlddb.tools.cli.base.page import Branch
 from worlddb.tools.reports.event_lines import VECTORS, Event, own_events, told_events, versions_embedded
 
 _STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
@@ -32,7 +29,7 @@ def write_difference(page: Page, found: Difference) -> None:
     if found.equal:
         page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
     else:
-        page.line(("they differ", "bad"), f"  in {counted(len(found.worlds), 'world')}; {parting(found)}")
+        page.line(("they differ", "bad"), f"  in {wire.counted(len(found.worlds), 'world')}; {parting(found)}")
     what = "world" if found.relation == "bundle" else "root"
     _write_side(page, "a", found.seq_a, found.time_a, f"{what} {found.root_a}")
     _write_side(page, "b", found.seq_b, found.time_b, f"{what} {found.root_b}")
@@ -105,13 +102,13 @@ def _notes(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
     sides: tuple[tuple[str, str, Literal["a", "b"]], ...] = (("-", "bad", "a"), ("+", "good", "b"))
     for sign, style, side in sides:
         if embedded := versions_embedded(change, side):
-            lines.append([(f"{sign} vectors of {counted(embedded, 'version')}", style)])
+            lines.append([(f"{sign} vectors of {wire.counted(embedded, 'version')}", style)])
     more = len(lines) - _SHOWN_DETAILS
     if more > 0:
         lines[_SHOWN_DETAILS:] = [[(f"and {more:,} lines more (see --json)", "dim")]]
     lines.extend(_event_lines(change, events))
     if change.more_events:
-        lines.append([(f"and {counted(change.more_events, 'event')} more", "dim")])
+        lines.append([(f"and {wire.counted(change.more_events, 'event')} more", "dim")])
     return lines
 
 
@@ -122,7 +119,7 @@ def _detail_lines(change: Change, detail: Detail) -> list[Sequence[Span]]:
     lines: list[Sequence[Span]] = []
     for sign, text, style in (("-", detail.a, "bad"), ("+", detail.b, "good")):
         if text or (detail.kind in _TELLS and detail.field not in ("member", "edge")):
-            lines.append([(f"{sign} {what}{one_line(text, _LINE)}", style)])
+            lines.append([(f"{sign} {what}{wire.one_line(text, _LINE)}", style)])
     return lines
 
 
@@ -130,13 +127,13 @@ def _event_lines(change: Change, events: Iterable[Event]) -> list[Sequence[Span]
     """One line a commit: which of its events, by whom, when and why."""
     lines: list[Sequence[Span]] = []
     for told in told_events(change, events):
-        why = f", because {one_line(told.why, 120)}" if told.why else ""
+        why = f", because {wire.one_line(told.why, 120)}" if told.why else ""
         by = f"by {told.author}, {format_time(told.ingested_at)}"
         lines.append([(f"{told.side}: commit {told.seq}: {told.what}; {by}{why}", "dim")])
     return lines
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("a", metavar="A", nargs="?", help="the directory of a store, or a bundle (default: --store)")
     parser.add_argument("b", metavar="B", nargs="?", help="another store or bundle; without it, A at another moment")
     parser.add_argument("--world", metavar="REF", help="only this world and what it contains (reference or name)")
@@ -162,11 +159,13 @@ _REMEDY: Final = "Name a store's directory or a bundle"
 
 def _diff(args: Namespace, out: Output) -> int:
     if args.html:
-        refuse_existing(args.html, overwrite=args.overwrite)
+        arguments.refuse_existing(args.html, overwrite=args.overwrite)
     a = stores.there(Path(args.a) if args.a else stores.folder_of(args), _REMEDY)
     b = a if args.b is None else stores.there(Path(args.b), _REMEDY)
     if args.b is None and args.at_a is None and args.at_b is None:
-        raise UsageError("There is only one store and one moment", "Name another store, or a moment with --at-a")
+        raise arguments.UsageError(
+            "There is only one store and one moment", "Name another store, or a moment with --at-a"
+        )
     found = worlddb.diff(
         a,
         b,
@@ -191,7 +190,9 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
     if moment is None:
         return None
     if folder.is_file():
-        raise UsageError(f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone")
+        raise arguments.UsageError(
+            f"{folder} is a bundle, which holds one moment", "Give --at-a or --at-b for the store alone"
+        )
     with stores.existing_at(folder) as db:
         seq = db.view(**stores.when(moment)).seq
     if not seq:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import worlddb
 from worlddb import (
@@ -18,47 +17,11 @@ from worlddb import (
     InputError,
     ProofCheck,
 )
-from worlddb.tools.cli.base import stores, wire
-from worlddb.tools.cli.base.arguments import DONE, NO, Command, UsageError, add_moment, check_place, refuse_existing
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page
-
-MAX_KEY_FILE_BYTES: Final = 4096
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 
-def add_keys(parser: ArgumentParser) -> None:
-    """``--key``, for commands that check a checkpoint's signatures."""
-    parser.add_argument(
-        "--key",
-        dest="keys",
-        metavar="VERIFIER",
-        action="append",
-        default=[],
-        help="a verifier key, or a file with one, that must have signed the head; may be given several times",
-    )
-
-
-def given_keys(texts: list[str]) -> list[str]:
-    """Verifier keys as they were typed, or as the files that were named hold them."""
-    return [text if not Path(text).is_file() else _line_of(Path(text)) for text in texts]
-
-
-def read_file(path: str, largest: int) -> bytes:
-    """What a file holds, as far as it is not larger than what is wanted; the reader of it then says so."""
-    with Path(path).open("rb") as file:
-        return file.read(largest + 1)
-
-
-def _line_of(path: Path) -> str:
-    stored = read_file(str(path), MAX_KEY_FILE_BYTES)
-    try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        raise InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
-
-
-def _head_arguments(parser: ArgumentParser) -> None:
-    add_moment(parser, valid=False)
+def _head_arguments(parser: Parser) -> None:
+    arguments.add_moment(parser, valid=False)
     parser.add_argument(
         "--sign",
         metavar="KEYFILE",
@@ -69,7 +32,7 @@ def _head_arguments(parser: ArgumentParser) -> None:
 
 
 def _head(args: Namespace, out: Output) -> int:
-    keys = [_line_of(Path(file)) for file in args.sign]
+    keys = [stores.key_in(Path(file)) for file in args.sign]
     with stores.existing(args) as db:
         head = db.head(**stores.when(args.ingested))
         # A hypothetical store has no checkpoint, and refuses to sign one.
@@ -96,13 +59,13 @@ def _head(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _keygen_arguments(parser: ArgumentParser) -> None:
+def _keygen_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="who holds the key, best a URL without https://")
     parser.add_argument("--out", metavar="FILE", required=True, help="a new file for the signing key, which is secret")
 
 
 def _keygen(args: Namespace, out: Output) -> int:
-    check_place(args.out)
+    arguments.check_place(args.out)
     pair = worlddb.new_key(args.name)
     try:
         descriptor = os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -115,10 +78,10 @@ def _keygen(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _prove_arguments(parser: ArgumentParser) -> None:
+def _prove_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a world (reference or name), or an edge's reference")
     parser.add_argument("--world", metavar="W", help="the world that it was inside of (default: the root)")
-    add_moment(parser, valid=False)
+    arguments.add_moment(parser, valid=False)
     parser.add_argument(
         "--head",
         metavar="FILE_OR_SEQ",
@@ -137,9 +100,9 @@ def _prove_arguments(parser: ArgumentParser) -> None:
 
 def _prove(args: Namespace, out: Output) -> int:
     if (args.ref is None) == (args.consistency is None):
-        raise UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
+        raise arguments.UsageError("Give either what to prove, or --consistency", "See `worlddb prove --help`")
     if args.out is not None:
-        refuse_existing(args.out, overwrite=args.overwrite)
+        arguments.refuse_existing(args.out, overwrite=args.overwrite)
     with stores.existing(args) as db:
         text = _inclusion(db, args) if args.consistency is None else _consistency(db, args.consistency)
     proof = json.loads(text)
@@ -168,25 +131,20 @@ def _inclusion(db: Database, args: Namespace) -> str:
         stores.world_or_edge(view, args.ref),
         world=None if args.world is None else stores.world_of(view, args.world),
         seq=view.seq,
-        head=None if args.head is None else head_given(args.head),
+        head=None if args.head is None else stores.head_given(args.head),
         with_text=args.with_text,
     )
 
 
-def head_given(text: str) -> int | bytes:
-    """A number of commits, or the head in a file."""
-    if text.isascii() and text.isdigit() and len(text) <= stores.MAX_SEQ_DIGITS:
-        return int(text)
-    return read_file(text, MAX_CHECKPOINT_BYTES)
-
-
 def _consistency(db: Database, sizes: list[str]) -> str:
     if len(sizes) > 2 or not all(text.isascii() and text.isdigit() for text in sizes):
-        raise UsageError("--consistency takes one or two numbers of commits", "For example: --consistency 12 40")
+        raise arguments.UsageError(
+            "--consistency takes one or two numbers of commits", "For example: --consistency 12 40"
+        )
     return db.prove_consistency(*(int(text[: stores.MAX_SEQ_DIGITS + 1]) for text in sizes))
 
 
-def _check_arguments(parser: ArgumentParser) -> None:
+def _check_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a proof that `worlddb prove` wrote")
     parser.add_argument(
         "--head",
@@ -196,12 +154,12 @@ def _check_arguments(parser: ArgumentParser) -> None:
         required=True,
         help="the head to hold it against; for a proof of consistency one of both, or the old and then the new one",
     )
-    add_keys(parser)
+    arguments.add_keys(parser)
 
 
 def _check_proof(args: Namespace, out: Output) -> int:
-    heads = [read_file(file, MAX_CHECKPOINT_BYTES) for file in args.heads]
-    found = worlddb.check_proof(read_file(args.file, MAX_PROOF_BYTES), *heads, keys=given_keys(args.keys))
+    heads = [stores.read_file(file, MAX_CHECKPOINT_BYTES) for file in args.heads]
+    found = worlddb.check_proof(stores.read_file(args.file, MAX_PROOF_BYTES), *heads, keys=stores.given_keys(args.keys))
     claim = _with_times(found.claim)
     document = {"ok": found.ok, "kind": found.kind, "reason": found.reason, "claim": claim, "keys": len(args.keys)}
 
@@ -242,7 +200,7 @@ def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
             yield name, value if value != "" else "root" if name in ("world", "ref") else value
 
 
-def _cosign_arguments(parser: ArgumentParser) -> None:
+def _cosign_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the head to sign")
     parser.add_argument("--sign", metavar="KEYFILE", required=True, help="the file with the signing key")
     parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must go on from it")
@@ -254,15 +212,15 @@ def _cosign_arguments(parser: ArgumentParser) -> None:
 
 def _cosign(args: Namespace, out: Output) -> int:
     if (args.since is None) != (args.proof is None) or (args.since is None) != args.first:
-        raise UsageError(
+        raise arguments.UsageError(
             "A witness signs what goes on from the last head that it signed",
             "Give both --since and --proof; or --first, if it has signed no head of this log before",
         )
-    head, key = read_file(args.file, MAX_CHECKPOINT_BYTES), _line_of(Path(args.sign))
+    head, key = stores.read_file(args.file, MAX_CHECKPOINT_BYTES), stores.key_in(Path(args.sign))
     text = worlddb.sign_checkpoint(head, key)
     if args.since is not None:
-        before = read_file(args.since, MAX_CHECKPOINT_BYTES)
-        found = worlddb.check_proof(read_file(args.proof, MAX_PROOF_BYTES), before, head)
+        before = stores.read_file(args.since, MAX_CHECKPOINT_BYTES)
+        found = worlddb.check_proof(stores.read_file(args.proof, MAX_PROOF_BYTES), before, head)
         if not found.ok:
             document = {"ok": False, "reason": found.reason}
             out.answer(document, lambda page: page.line(("not signed", "bad"), f"  {found.reason}"))

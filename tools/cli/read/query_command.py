@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentTypeError
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from worlddb import LANES, POOLS, InputError, Query, Stage, Subgraph, View, World
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.base.cli_wording import in_options
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, counted, one_line
 
 ANY_EDGE: Final = "any"
 """What stands for every type of edge but ``contains``."""
@@ -33,7 +30,7 @@ class _Then(Action):
         namespace.steps = [*namespace.steps, (self.dest, values)]
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     start = parser.add_argument_group("where it starts (of several: from seeds, else a text; of none: everything)")
     start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; may be given several times")
     start.add_argument("--text", metavar="TEXT", help="from the worlds that answer a text best")
@@ -52,7 +49,7 @@ def _arguments(parser: ArgumentParser) -> None:
     arguments.add_embedder(parser)
 
 
-def _add_operators(parser: ArgumentParser) -> None:
+def _add_operators(parser: Parser) -> None:
     chain = parser.add_argument_group("operators, in the order in which they are given")
 
     def then(name: str, metavar: str | None, told: str, **settings: Any) -> None:
@@ -124,7 +121,9 @@ def _from_file(args: Namespace) -> Query:
         InputError: the file is too large, or holds no query.
     """
     if args.steps or args.seed or args.text is not None or args.world is not None or args.include_superseded:
-        raise UsageError("--file holds all of a query, and more was given", "Leave out the start and the operators")
+        raise arguments.UsageError(
+            "--file holds all of a query, and more was given", "Leave out the start and the operators"
+        )
     if args.file == "-":
         if sys.stdin is None:
             raise InputError("Standard input is closed", "Name a file")
@@ -161,7 +160,7 @@ def _connected(query: Query, text: str, named: Named, *, absent: bool) -> Query:
 def _ordered(query: Query, text: str, named: Named) -> Query:
     key, _, way = text.partition(":")
     if way not in ("", "desc"):
-        raise UsageError(f"--order {text[:40]!r} ends in {way[:20]!r}", "Write it as learned or learned:desc")
+        raise arguments.UsageError(f"--order {text[:40]!r} ends in {way[:20]!r}", "Write it as learned or learned:desc")
     return query.order(key, descending=way == "desc")
 
 
@@ -188,32 +187,32 @@ def _write(page: Page, view: View, answer: Subgraph, *, explain: bool) -> None:
     if not answer.nodes:
         page.line("Nothing in this view fits.")
     if answer.edges:
-        page.line((f"by {counted(len(answer.edges), 'edge')}:", "dim"))
+        page.line((f"by {wire.counted(len(answer.edges), 'edge')}:", "dim"))
     for edge in answer.edges[:_SHOWN_EDGES]:
         ends = [stores.name_of(view, ref) for ref in (edge.source, edge.target)]
-        page.line(f"{one_line(ends[0], 60)}  ", (edge.type, "dim"), f"  {one_line(ends[1], 60)}", indent=3)
+        page.line(f"{wire.one_line(ends[0], 60)}  ", (edge.type, "dim"), f"  {wire.one_line(ends[1], 60)}", indent=3)
     if len(answer.edges) > _SHOWN_EDGES:
         page.line((f"and {len(answer.edges) - _SHOWN_EDGES:,} more", "dim"), indent=3)
     for what, counts in answer.facets.items():
         shown = ((stores.name_of(view, value) if what == "world" else value, count) for value, count in counts.items())
-        page.fields([(f"by {what}", [", ".join(f"{one_line(value, 60)} {count:,}" for value, count in shown)])])
+        page.fields([(f"by {what}", [", ".join(f"{wire.one_line(value, 60)} {count:,}" for value, count in shown)])])
     if explain:
         page.table(("stage", "before", "after", "ms", ""), (_stage(stage) for stage in answer.stages))
 
 
 def _write_world(page: Page, world: World, answer: Subgraph) -> None:
     told: list[Span] = [(wire.short(world.ref), "ref"), "  "]
-    told += [(one_line(world.name, 80), "name"), "  "] if world.name else []
+    told += [(wire.one_line(world.name, 80), "name"), "  "] if world.name else []
     others = answer.identities.get(world.ref, ())
     same = f", one with {', '.join(map(wire.short, others))}" if others else ""
     page.line(*told, (f"{world.type}, {wire.span(world.valid)}{same}", "dim"))
     if world.content:
-        page.line(one_line(world.content), indent=3)
+        page.line(wire.one_line(world.content), indent=3)
 
 
 def _stage(stage: Stage) -> tuple[str, str, str, str, str]:
     taken = "" if stage.seconds is None else f"{1_000 * stage.seconds:.2f}"
-    return one_line(stage.operator, 100), f"{stage.before:,}", f"{stage.after:,}", taken, stage.note
+    return wire.one_line(stage.operator, 100), f"{stage.before:,}", f"{stage.after:,}", taken, stage.note
 
 
 COMMANDS = (

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from worlddb import FUSIONS, LANES, Group, Hit, View
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.base.cli_wording import in_options
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, one_line
 
 _NAMED: Final = 5
 """How many of what was left out are named."""
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the question, or words to look for")
     parser.add_argument("--world", metavar="WORLD", help="only inside this world (reference or name)")
     arguments.add_limit(parser, "how many hits (default: 10)", default=10)
@@ -135,7 +131,7 @@ def _told(group: Group) -> dict[str, object]:
 def _write_group(page: Page, number: int, group: Group) -> None:
     title: list[Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
     if group.name:
-        title += [(one_line(group.name, 80), "name"), "  "]
+        title += [(wire.one_line(group.name, 80), "name"), "  "]
     told = [group.type] if group.type else []
     shown = f"hits: {len(group.hits)} of {group.count}"
     page.line(*title, (", ".join([*told, shown, f"score {group.score:g}"]), "dim"))
@@ -144,15 +140,15 @@ def _write_group(page: Page, number: int, group: Group) -> None:
 def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
     title: list[Span] = [lead, (wire.short(hit.ref), "ref"), "  "]
     if hit.name:
-        title += [(one_line(hit.name, 80), "name"), "  "]
+        title += [(wire.one_line(hit.name, 80), "name"), "  "]
     where = stores.name_of(view, hit.world) if hit.world else ""
     page.line(
         *title, (f"{hit.type}, {wire.span(hit.valid)}" + (f", in {where}" if where else ""), "dim"), indent=indent
     )
     if hit.content:
-        page.line(one_line(hit.content), indent=indent + 3)
+        page.line(wire.one_line(hit.content), indent=indent + 3)
     for other in hit.others:
-        text = "(erased)" if other.erased else one_line(other.content or other.name)
+        text = "(erased)" if other.erased else wire.one_line(other.content or other.name)
         page.line(("other version, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
     if hit.others_left:
         told = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
@@ -179,7 +175,7 @@ def _write_basis(page: Page, view: View, ranked_by: str) -> None:
 
 def _said(view: View, ref: str) -> str:
     world = view.get(ref, include_superseded=True)
-    return wire.short(ref) if world is None else one_line(world.content or world.name, 160)
+    return wire.short(ref) if world is None else wire.one_line(world.content or world.name, 160)
 
 
 COMMANDS = (

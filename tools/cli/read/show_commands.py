@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
 from worlddb import Database, Edge, Erasure, UnknownReference, View, World
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, Span, one_line
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.history.timeline_command import write_timeline
 
 EDGE_TYPES: Final = (
@@ -32,7 +28,7 @@ _SHOWN_EDGES: Final = 12
 _SHOWN_MEMBERS: Final = 6
 
 
-def _show_arguments(parser: ArgumentParser) -> None:
+def _show_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
@@ -69,11 +65,11 @@ def _show(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             state = " (erased)" if world.erased else " (not valid at this time)" if world.closed else ""
-            page.line((one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
+            page.line((wire.one_line(stores.label(world)), "name"), (f"  {world.type}{state}".rstrip(), "dim"))
             page.fields(_fields(view, world, world_hash, containers, same), indent=2)
             for ref in world.conflicts:
                 other = view.get(ref, include_superseded=True)
-                said = one_line(other.content or other.name) if other else ""
+                said = wire.one_line(other.content or other.name) if other else ""
                 page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {said}", indent=2)
             _write_edges(page, view, world, edges)
             _write_members(page, world, members)
@@ -148,7 +144,7 @@ def _write_edges(page: Page, view: View, world: World, edges: list[Edge]) -> Non
     for edge in edges[:_SHOWN_EDGES]:
         outward = edge.source == world.ref
         other = _pointed(view, edge.target if outward else edge.source)
-        why = f", because {one_line(edge.why, 120)}" if edge.why else ""
+        why = f", because {wire.one_line(edge.why, 120)}" if edge.why else ""
         arrow = f"{edge.type} >" if outward else f"< {edge.type}"
         page.line((arrow, "name"), f"  {other}", (f"  {wire.span(edge.valid)}{why}", "dim"), indent=2)
     if len(edges) > _SHOWN_EDGES:
@@ -174,7 +170,7 @@ def _brief(view: View, ref: str) -> dict[str, Any]:
     return {"ref": ref, "type": world.type, "name": world.name, "content": world.content}
 
 
-def _history_arguments(parser: ArgumentParser) -> None:
+def _history_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     parser.add_argument("--timeline", action="store_true", help="draw it: valid time across, ingest time down")
     arguments.add_between(parser)
@@ -202,8 +198,8 @@ def _history(args: Namespace, out: Output) -> int:
                 text = version.content or version.name
                 if version.erased:
                     text = f"(erased: {_erased(version.erasure)})" if version.erasure else "(erased)"
-                page.line(one_line(text, 2000), indent=5)
-                why = f", because {one_line(version.why, 400)}" if version.why else ""
+                page.line(wire.one_line(text, 2000), indent=5)
+                why = f", because {wire.one_line(version.why, 400)}" if version.why else ""
                 when = f"learned {wire.moment(version.ingested_at)}, commit {version.seq}, from {version.author}{why}"
                 page.line((when, "dim"), indent=5)
 
@@ -214,7 +210,7 @@ def _history(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _children_arguments(parser: ArgumentParser) -> None:
+def _children_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
     arguments.add_limit(parser, "no more than this many")
     arguments.add_moment(parser)
@@ -256,7 +252,7 @@ def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
 
 def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
     for child in children:
-        name = one_line(_called(child), 100)
+        name = wire.one_line(_called(child), 100)
         yield (wire.short(child.ref), "ref"), (child.type or "-", "dim"), name, (wire.span(child.valid), "dim")
 
 
@@ -267,7 +263,7 @@ def _called(world: World) -> str:
     )
 
 
-def _hash_arguments(parser: ArgumentParser) -> None:
+def _hash_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
     arguments.add_moment(parser, valid=False)
     arguments.add_confine(parser)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb import PlaceTaken
-from worlddb.tools.cli.base.arguments import DONE, NO, Command
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser
 
 if TYPE_CHECKING:
     from worlddb.tools.demo import Section
@@ -25,7 +22,7 @@ _FOLDER: Final = "my-demo"
 _WIDEST: Final = 100
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument("--keep", metavar="DIR", help="leave the stores of the story in this new or empty directory")
 
 

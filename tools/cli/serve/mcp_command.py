@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from argparse import ArgumentParser, Namespace, _ActionsContainer
+from argparse import _ActionsContainer
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +15,7 @@ from typing import Final
 
 import worlddb
 from worlddb import Database, InputError, UnavailableError
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError, count
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, beside
 from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
 
@@ -43,7 +40,7 @@ def key_file(args: Namespace) -> KeyFile:
     return KeyFile(beside(stores.folder_of(args)) if args.keys is None else Path(args.keys))
 
 
-def _key_arguments(parser: ArgumentParser) -> None:
+def _key_arguments(parser: Parser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=sorted(_NEEDED), help="add, list or remove")
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="what the key is called, and the author of what it writes"
@@ -61,7 +58,7 @@ def _key(args: Namespace, out: Output) -> int:
     scoped = args.world is not None or args.all
     wanted = {"add": (True, True, True), "remove": (True, False, False), "list": (False, False, False)}[args.action]
     if (args.name is not None, scoped, args.read or args.write) != wanted:
-        raise UsageError(f"These are not the arguments of `worlddb key {args.action}`", _NEEDED[args.action])
+        raise arguments.UsageError(f"These are not the arguments of `worlddb key {args.action}`", _NEEDED[args.action])
     return {"add": _add, "remove": _remove, "list": _list}[args.action](args, out)
 
 
@@ -142,7 +139,7 @@ class MissingExtra(UnavailableError):
     code = "missing_extra"
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--world", metavar="REF", help="serve this world and what it contains, and nothing else (default: all)"
     )
@@ -166,7 +163,10 @@ def _arguments(parser: ArgumentParser) -> None:
         "--allow-origin", metavar="URL", action="append", default=[], help="let pages of this origin send requests"
     )
     http.add_argument(
-        "--rate", metavar="N", type=count, help=f"how many requests a second each key may send (default: {PER_SECOND})"
+        "--rate",
+        metavar="N",
+        type=arguments.count,
+        help=f"how many requests a second each key may send (default: {PER_SECOND})",
     )
 
 
@@ -175,7 +175,9 @@ def _serve(args: Namespace, out: Output) -> int:
         return _serve_http(args, out)
     given = [name for name in _HTTP_ONLY if getattr(args, name)]
     if given:
-        raise UsageError(f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out")
+        raise arguments.UsageError(
+            f"--{given[0].replace('_', '-')} is for a server over HTTP", "Add --http, or leave it out"
+        )
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Let a client start the server, or add --http")
     with _extra():
@@ -220,12 +222,12 @@ def _world(args: Namespace, db: Database) -> str | None:
 def _check_openness(args: Namespace, address: Address) -> None:
     """See that nobody opens a store to others without having said so."""
     if args.no_keys and not address.is_loopback:
-        raise UsageError(
+        raise arguments.UsageError(
             f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
             "Make keys with `worlddb key add`, or listen at 127.0.0.1",
         )
     if args.world is not None and not args.no_keys:
-        raise UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
+        raise arguments.UsageError("--world is for a server without keys", "With keys, each key has a world of its own")
 
 
 def _keys(args: Namespace, db: Database) -> KeyFile | None:
@@ -235,7 +237,7 @@ def _keys(args: Namespace, db: Database) -> KeyFile | None:
     file = key_file(args)
     ring = file.ring(db.head().store_id)
     if ring is None or not ring.keys:
-        raise UsageError(f"There are no keys to tell clients by in {file.path}", _WHY_KEYS)
+        raise arguments.UsageError(f"There are no keys to tell clients by in {file.path}", _WHY_KEYS)
     return file
 
 

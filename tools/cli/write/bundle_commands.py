@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 import msgspec
 
 import worlddb
 from worlddb import MAX_CHECKPOINT_BYTES, Bundle, Database, InputError
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, counted
-from worlddb.tools.cli.proofs.proof_commands import add_keys, given_keys, head_given, read_file
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _BUNDLE: Final = "bundle"
 _JSONL: Final = "jsonl"
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def _export_arguments(parser: ArgumentParser) -> None:
+def _export_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="WORLD", nargs="?", help="a reference or a name (default: all of the store)")
     parser.add_argument("--out", metavar="FILE", help="the file to write; compressed if its name ends in .zst")
     parser.add_argument(
@@ -49,7 +44,7 @@ def _export(args: Namespace, out: Output) -> int:
     if args.out is None and args.format == _BUNDLE:
         raise InputError("A bundle is not text, so it needs a file", "Give --out FILE, or --format jsonl")
     if args.format == _JSONL and (args.no_proof or args.head is not None):
-        raise UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
+        raise arguments.UsageError("JSON Lines hold no proof", "Leave --head and --no-proof out, or export a bundle")
     moment = stores.when(args.ingested)
     with stores.existing(args) as db:
         view = db.view(**moment)
@@ -62,7 +57,7 @@ def _export(args: Namespace, out: Output) -> int:
 
     def write(page: Page) -> None:
         page.line(
-            f"{counted(document['worlds'], 'world')} as of commit {view.seq} ({wire.moment(view.ingested)})"
+            f"{wire.counted(document['worlds'], 'world')} as of commit {view.seq} ({wire.moment(view.ingested)})"
             f" in {args.out}"
         )
         if args.format == _BUNDLE:
@@ -74,20 +69,20 @@ def _export(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _import_arguments(parser: ArgumentParser) -> None:
+def _import_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="a bundle; a compressed one as it is")
     parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
     parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
     parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
-    add_keys(parser)
+    arguments.add_keys(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the import")
     arguments.add_author(parser)
 
 
 def _import(args: Namespace, out: Output) -> int:
     # Checked first: a file that is refused makes no store.
-    head = None if args.head is None else read_file(args.head, MAX_CHECKPOINT_BYTES)
-    keys = given_keys(args.keys)
+    head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
+    keys = stores.given_keys(args.keys)
     with out.progress("Checking the bundle"):
         bundle = worlddb.check_bundle(args.file, head=head, keys=keys)
     stated = {"bundle": wire.bundle(bundle), "proved": head is not None, "keys": len(keys)}
@@ -108,7 +103,7 @@ def _import(args: Namespace, out: Output) -> int:
     def write(page: Page) -> None:
         _write_bundle(page, bundle, head is not None)
         if receipt.events:
-            page.line(f"{counted(receipt.events, 'event')} in commit {receipt.seq}, root {receipt.root}")
+            page.line(f"{wire.counted(receipt.events, 'event')} in commit {receipt.seq}, root {receipt.root}")
         else:
             page.line("all of it was there already, nothing was written")
         for note in receipt.notes:
@@ -123,7 +118,7 @@ def _import(args: Namespace, out: Output) -> int:
 def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     page.line(
         ("holds", "good"),
-        f"  {counted(bundle.worlds, 'world')} of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
+        f"  {wire.counted(bundle.worlds, 'world')} of store {wire.short(bundle.store_id)} as of commit {bundle.seq}",
         f" ({wire.moment(bundle.ingested_at)})",
     )
     page.line(f"world {bundle.world}, hash {bundle.world_hash}")
@@ -134,7 +129,10 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
         page.line(("proved", "good"), "  the head stands for this world hash")
     elif bundle.proof_size:
         page.line(
-            (f"its proof is for a head of {counted(bundle.proof_size, 'commit')}, and was held against none", "dim")
+            (
+                f"its proof is for a head of {wire.counted(bundle.proof_size, 'commit')}, and was held against none",
+                "dim",
+            )
         )
 
 
@@ -151,7 +149,7 @@ def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: i
         if args.format == _JSONL:
             lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=told)
             return {"format": _JSONL, **lines}
-        head = None if args.head is None else head_given(args.head)
+        head = None if args.head is None else stores.head_given(args.head)
         proof = not args.no_proof
         made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=told)
     return {"format": _BUNDLE, **wire.bundle(made)}

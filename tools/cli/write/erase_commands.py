@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,15 +12,12 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from worlddb import AmbiguousReference, Database, ErasurePlan, InputError, View, World
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import BUSY, DONE, NO, Command, UsageError
-from worlddb.tools.cli.base.output import Output, is_terminal
-from worlddb.tools.cli.base.page import Page, counted, one_line
+from worlddb.tools.cli.base import BUSY, DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _SHOWN: Final = 8
 
 
-def _erase_arguments(parser: ArgumentParser) -> None:
+def _erase_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="a reference, its first digits, or a name")
     parser.add_argument(
         "--reason",
@@ -52,7 +48,9 @@ def _erase_arguments(parser: ArgumentParser) -> None:
 
 def _erase(args: Namespace, out: Output) -> int:
     if args.reason is None and not args.dry_run:
-        raise UsageError("The following argument is required: --reason", "Give the reference under which it is done")
+        raise arguments.UsageError(
+            "The following argument is required: --reason", "Give the reference under which it is done"
+        )
     with stores.existing(args, author=args.author) as db:
         view = db.view()
         refs = list(dict.fromkeys(ref for text in args.refs for ref in _named(view, text, args)))
@@ -127,8 +125,8 @@ def _roles(view: View, world: World) -> str:
         str(edge.properties.get("role"))
         for edge in view.edges(world.ref, type="refers_to", direction="in", include_superseded=True)
     )
-    spoke = f", who spoke {counted(told['speaker'], 'turn')}" if told["speaker"] else ""
-    return spoke + (f", mentioned in {counted(told['mention'], 'turn')}" if told["mention"] else "")
+    spoke = f", who spoke {wire.counted(told['speaker'], 'turn')}" if told["speaker"] else ""
+    return spoke + (f", mentioned in {wire.counted(told['mention'], 'turn')}" if told["mention"] else "")
 
 
 @contextmanager
@@ -153,8 +151,8 @@ def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
 
 def _write_erased(page: Page, told: dict[str, Any], derived: int) -> None:
     texts = sum(len(world["texts"]) for world in told["worlds"])
-    of = f"{counted(texts, 'text')} of {counted(len(told['worlds']), 'world')}"
-    also = f", {counted(derived, 'world')} of these with what was made of the others' texts" if derived else ""
+    of = f"{wire.counted(texts, 'text')} of {wire.counted(len(told['worlds']), 'world')}"
+    also = f", {wire.counted(derived, 'world')} of these with what was made of the others' texts" if derived else ""
     page.line(f"erased {of}{also}", (f"  commit {told['seq']}", "dim"))
     for copy in told["not_reached"]:
         page.line((f"not reached: {copy}", "dim"), indent=2)
@@ -197,7 +195,7 @@ def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
     view = db.view()
     for ref, status in others.items():
         told = "known to be the same" if status == "accepted" else "may be the same, as is proposed"
-        name = one_line(stores.name_of(view, ref))
+        name = wire.one_line(stores.name_of(view, ref))
         page.line(
             (f"{told}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; name it too if it has to go"
         )
@@ -205,11 +203,11 @@ def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
 
 def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, str]) -> None:
     view = db.view()
-    page.line(f"would erase {counted(plan.texts, 'text')} of {counted(len(plan.worlds), 'world')}:")
+    page.line(f"would erase {wire.counted(plan.texts, 'text')} of {wire.counted(len(plan.worlds), 'world')}:")
     derived = set(plan.derived)
     _write_list(page, view, [ref for ref in plan.worlds if ref not in derived])
     if derived:
-        page.line((f"and {counted(len(derived), 'world')} with what was made of these texts:", "warn"))
+        page.line((f"and {wire.counted(len(derived), 'world')} with what was made of these texts:", "warn"))
         _write_list(page, view, plan.derived)
     _write_forbidden(page, plan)
     _write_others(page, db, others)
@@ -219,10 +217,10 @@ def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, s
 def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
     """Contents may not come back, but names may; where there is no content, the name may not."""
     if plan.contents_forbidden:
-        told = counted(plan.contents_forbidden, "content")
+        told = wire.counted(plan.contents_forbidden, "content")
         page.line(("may not be written again: ", "warn"), f"{told}; the names of these worlds may")
     if plan.names_forbidden:
-        names = ", ".join(one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
+        names = ", ".join(wire.one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
         more = f" and {len(plan.names_forbidden) - _SHOWN:,} more" if len(plan.names_forbidden) > _SHOWN else ""
         page.line(
             ("may not be written again, since there was no content: ", "warn"),
@@ -235,7 +233,8 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
     if not plan.mentions:
         return
     page.line(
-        ("the name also occurs in the texts of ", "warn"), f"{counted(len(plan.mentions), 'other world')}; they stay:"
+        ("the name also occurs in the texts of ", "warn"),
+        f"{wire.counted(len(plan.mentions), 'other world')}; they stay:",
     )
     _write_list(page, db.view(), plan.mentions)
 
@@ -243,7 +242,7 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
 def _write_list(page: Page, view: View, refs: Sequence[str]) -> None:
     """Some worlds by reference and name, the first few of them."""
     for ref in refs[:_SHOWN]:
-        page.line((wire.short(ref), "ref"), f"  {one_line(stores.name_of(view, ref))}", indent=2)
+        page.line((wire.short(ref), "ref"), f"  {wire.one_line(stores.name_of(view, ref))}", indent=2)
     if len(refs) > _SHOWN:
         page.line((f"and {len(refs) - _SHOWN:,} more: --json has all of them", "dim"), indent=2)
 
@@ -256,8 +255,8 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
     """
     if args.yes:
         return True
-    if out.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError(
+    if not out.can_ask:
+        raise arguments.UsageError(
             "An erasure cannot be undone, and nobody is there to be asked",
             "Give --yes to erase, or --dry-run to see what would go",
         )
@@ -267,7 +266,7 @@ def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, ot
     return sys.stdin.readline().strip().lower() == "yes"
 
 
-def _check_arguments(parser: ArgumentParser) -> None:
+def _check_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="what `erase --receipt` wrote, or `erase --json` printed")
 
 

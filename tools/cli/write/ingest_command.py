@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import worlddb
 from worlddb import Database, InputError, MalformedFile, Turn, View
-from worlddb.tools.cli.base import arguments, stores
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, counted
-from worlddb.tools.cli.keep.embed_commands import embed_new
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 if TYPE_CHECKING:
     from worlddb.tools.importers import IngestSummary
@@ -58,7 +53,7 @@ class _MadeWhenWritten:
             self.db.close()
 
 
-def _arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: Parser) -> None:
     formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); .xz, .gz and .zst as they are"
     parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
@@ -107,7 +102,7 @@ def _ingest(args: Namespace, out: Output) -> int:
             )
         db = store.opened()
         with out.progress("Indexing"):
-            embedding = embed_new(db, out)
+            embedding = stores.embed_new(db, out)
             db.catch_up()
             looked = db.recluster(limit=_LOOKED_AT)
         head = db.head()
@@ -132,7 +127,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         page.line(f"commit {head.seq}, root {head.root}")
         start = stores.repeated(args)
         if looked.proposals:
-            out.hint(f"{counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
+            out.hint(f"{wire.counted(len(looked.proposals), 'proposal')} of who is who: {start} proposals --review")
         out.hint(f'Next: {start} recall "..."   {start} children   {start} log')
 
     out.answer(document, write)
@@ -152,7 +147,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
         yield args.files
         return
     if len(args.files) > 1:
-        raise UsageError("Standard input is read alone", "Take other files in by a command of their own")
+        raise arguments.UsageError("Standard input is read alone", "Take other files in by a command of their own")
     if sys.stdin is None:
         raise InputError("Standard input is closed", "Name a file")
     with TemporaryDirectory(prefix="worlddb-") as folder:
@@ -161,7 +156,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             if args.conversation is None and format_of(path, args.format).load_as is not None:
-                raise UsageError(
+                raise arguments.UsageError(
                     "Standard input has no name that its conversation could be known by",
                     "Give one with --conversation NAME",
                 )
@@ -174,21 +169,23 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
     """What was read and written, what was changed by it, and what stayed out."""
     left_out = done.notes.get("not_restored", 0)
-    read = f"{counted(done.turns, 'turn')} in {counted(done.worlds, 'world')}"
+    read = f"{wire.counted(done.turns, 'turn')} in {wire.counted(done.worlds, 'world')}"
     if done.events:
-        page.line(f"{read}: {counted(done.events, 'event')} in {counted(done.commits, 'commit')}")
+        page.line(f"{read}: {wire.counted(done.events, 'event')} in {wire.counted(done.commits, 'commit')}")
     elif left_out:
         page.line(f"{read}: nothing was written")
     else:
         page.line(f"{read}: all of it was there already, nothing was written")
     if done.revised and restored:
-        page.line((f"revised or restored {counted(done.revised, 'text')}", "warn"))
+        page.line((f"revised or restored {wire.counted(done.revised, 'text')}", "warn"))
     elif done.revised:
         verb = "was" if done.revised == 1 else "were"
-        page.line((f"revised {counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
+        page.line((f"revised {wire.counted(done.revised, 'turn')} that {verb} there with other words", "warn"))
         out.hint("If that was another conversation, it has to have another name: --conversation NAME")
     if left_out:
-        page.line((f"left out {counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn"))
+        page.line(
+            (f"left out {wire.counted(left_out, 'text')} erased before; --restore-erased lets them come back", "warn")
+        )
 
 
 COMMANDS = (

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
 from typing import Any, Final, TypedDict
 
 import worlddb
 from worlddb import Database, InputError, Receipt
-from worlddb.tools.cli.base import arguments, stores, wire
-from worlddb.tools.cli.base.arguments import DONE, Command, UsageError
-from worlddb.tools.cli.base.output import Output
-from worlddb.tools.cli.base.page import Page, one_line
-from worlddb.tools.cli.keep.embed_commands import embed_new
+from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 _FROM_STDIN: Final = "-"
 _RESOLVING: Final[dict[str, bool | str]] = {"exact": "exact", "all": "all", "none": False}
@@ -27,17 +22,17 @@ class _Times(TypedDict):
     valid_to: int | None
 
 
-def _add_text(parser: ArgumentParser) -> None:
+def _add_text(parser: Parser) -> None:
     parser.add_argument("--content", metavar="TEXT", help="what it says; - reads it from standard input")
     _add_validity(parser)
 
 
-def _add_validity(parser: ArgumentParser) -> None:
+def _add_validity(parser: Parser) -> None:
     parser.add_argument("--valid-from", metavar="TIME", help="from when on it is true (default: now)")
     parser.add_argument("--valid-to", metavar="TIME", help="until when (default: an open end)")
 
 
-def _add_common(parser: ArgumentParser) -> None:
+def _add_common(parser: Parser) -> None:
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
     parser.add_argument(
         "--idempotency-key", metavar="KEY", help="the same command again under the same key is one write"
@@ -45,7 +40,7 @@ def _add_common(parser: ArgumentParser) -> None:
     arguments.add_author(parser)
 
 
-def _create_arguments(parser: ArgumentParser) -> None:
+def _create_arguments(parser: Parser) -> None:
     parser.add_argument("type", metavar="TYPE", help="what it is, such as Entity, Fact, Note or Topic")
     parser.add_argument("name", metavar="NAME", help="what it is called; may be empty")
     parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
@@ -81,7 +76,7 @@ def _create(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt, has_text=True)
 
 
-def _revise_arguments(parser: ArgumentParser) -> None:
+def _revise_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
     parser.add_argument("--name", metavar="NAME", help="its new name (default: as it was)")
     parser.add_argument("--type", metavar="TYPE", help="its new type (default: as it was)")
@@ -91,7 +86,7 @@ def _revise_arguments(parser: ArgumentParser) -> None:
 
 def _revise(args: Namespace, out: Output) -> int:
     if args.content is None and args.name is None and args.type is None:
-        raise UsageError("Nothing was given that is new", "Give --content, --name or --type")
+        raise arguments.UsageError("Nothing was given that is new", "Give --content, --name or --type")
     content = _content(args, out)
     with stores.existing(args, author=args.author) as db:
         receipt = db.revise(
@@ -106,7 +101,7 @@ def _revise(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt, has_text=True)
 
 
-def _retire_arguments(parser: ArgumentParser) -> None:
+def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
     parser.add_argument("--at", metavar="TIME", help="from when on it is not true any more (default: now)")
     _add_common(parser)
@@ -119,7 +114,7 @@ def _retire(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt)
 
 
-def _reassert_arguments(parser: ArgumentParser) -> None:
+def _reassert_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="what was retired or superseded: a reference, or its first digits")
     _add_text(parser)
     _add_common(parser)
@@ -134,7 +129,7 @@ def _reassert(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt, has_text=True)
 
 
-def _move_arguments(parser: ArgumentParser) -> None:
+def _move_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
     parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
     parser.add_argument("--out-of", metavar="WORLD", help="the world that they leave, if they are in several")
@@ -154,7 +149,7 @@ def _move(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt)
 
 
-def _link_arguments(parser: ArgumentParser) -> None:
+def _link_arguments(parser: Parser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a reference, its first digits, or a name")
     parser.add_argument("type", metavar="TYPE", help="an edge type; `worlddb types` lists them")
     parser.add_argument("target", metavar="TARGET", help="as SOURCE")
@@ -183,7 +178,7 @@ def _link(args: Namespace, out: Output) -> int:
         return _written(args, db, out, receipt)
 
 
-def _unlink_arguments(parser: ArgumentParser) -> None:
+def _unlink_arguments(parser: Parser) -> None:
     parser.add_argument("edge", metavar="EDGE", help="an edge's reference, or its first digits; `show --json` has it")
     _add_common(parser)
 
@@ -235,9 +230,9 @@ def _properties(text: str | None) -> dict[str, Any] | None:
     try:
         found = None if text is None else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
+        raise arguments.UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
     if found is not None and not isinstance(found, dict):
-        raise UsageError("--properties is no JSON object", _AN_OBJECT)
+        raise arguments.UsageError("--properties is no JSON object", _AN_OBJECT)
     return found
 
 
@@ -246,7 +241,7 @@ def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, ha
     receipt.raise_if_refused()
     if has_text and receipt.events:
         with out.progress("Indexing"):
-            embed_new(db, out)
+            stores.embed_new(db, out)
 
     def write(page: Page) -> None:
         done = "staged" if receipt.proposals == (receipt.ref,) else "written" if receipt.events else "unchanged"
@@ -254,7 +249,7 @@ def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, ha
             (receipt.ref, "ref"), f"  {done}", (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim")
         )
         for note in receipt.notes:
-            page.line((f"note: {one_line(str(note), 400)}", "dim"))
+            page.line((f"note: {wire.one_line(str(note), 400)}", "dim"))
         if receipt.proposals:
             out.hint(f"Next: {stores.repeated(args)} proposals --review")
 

@@ -1,0 +1,398 @@
+"""``worlddb replay --without``: the store as it would have been without some commits.
+
+``worlddb replay --step``: what each commit decided, one at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import sys
+from argparse import ArgumentTypeError
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from worlddb import (
+    Database,
+    DecidedEvent,
+    EdgeHandler,
+    InputError,
+    Redecided,
+    Redecision,
+    Replayed,
+    Staged,
+    Step,
+    Thresholds,
+)
+from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
+from worlddb.tools.cli.history.log_commands import write_events
+
+
+def _replay_arguments(parser: Parser) -> None:
+    parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit, to replay")
+    parser.add_argument("--into", metavar="DIR", help="a new directory for the store as it was")
+    parser.add_argument(
+        "--step", action="store_true", help="write no store: show what each commit decided, one after another"
+    )
+    add_without(parser)
+
+
+def _replay(args: Namespace, out: Output) -> int:
+    if args.step:
+        return step_through(args, out)
+    supposes = bool(args.without or args.without_author)
+    missing = [name for name in ("until", "into") if getattr(args, name) is None and not (supposes and name == "until")]
+    if missing:
+        raise arguments.UsageError(
+            f"--{missing[0]} is missing", "For example: worlddb replay --until 12 --into then; or worlddb replay --step"
+        )
+    if supposes:
+        with stores.existing(args) as db:
+            return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
+        made_at = db.view(seq=made.seq).ingested
+    document = {
+        "seq": made.seq,
+        "root": made.root,
+        "matches_recorded": made.matches_recorded,
+        "ingested_at": wire.time(made_at),
+        "into": args.into,
+    }
+
+    def write(page: Page) -> None:
+        page.line(f"replayed commits 1 to {made.seq} ({wire.moment(made_at)}) into {args.into}")
+        agrees = ("the root recorded then", "good") if made.matches_recorded else ("not the root recorded then", "bad")
+        page.line(f"root {made.root}: ", agrees)
+
+    out.answer(document, write)
+    return DONE if made.matches_recorded else NO
+
+
+def _snapshot_arguments(parser: Parser) -> None:
+    parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment to keep (default: the last commit)")
+
+
+def _snapshot(args: Namespace, out: Output) -> int:
+    with stores.existing(args) as db, out.steps("Replaying commits") as told:
+        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=told)
+    document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
+
+    def write(page: Page) -> None:
+        page.line(f"kept the store as of commit {made.seq} ({made.size_bytes:,} bytes); root {made.root}")
+        out.hint("A replay to that commit or a later one starts from it. It may be deleted at any time.")
+
+    out.answer(document, write)
+    return DONE
+
+
+def step_through(args: Namespace, out: Output) -> int:
+    """Show the commits up to a moment; between two of them, wait for a person who is there to ask for the next."""
+    if args.without or args.without_author:
+        raise arguments.UsageError(
+            "--step shows what was decided, with nothing left out", "Leave out --without, or --step"
+        )
+    if args.into is not None:
+        raise arguments.UsageError("--step only shows, and writes no store", "Leave out --into, or --step")
+    with stores.existing(args) as db:
+        last = None if args.until is None else db.view(**stores.when(args.until)).seq
+        asks = out.can_ask and not out.quiet
+        for step in db.steps(last=last):
+            if asks and step.receipt.seq > 1 and not _goes_on():
+                break
+            if out.json:
+                out.document(_document(step))
+            else:
+                _write_step(out.page, step)
+            sys.stdout.flush()
+    return DONE
+
+
+def _goes_on() -> bool:
+    """True if the person asks for the next commit; an end of the input is a no."""
+    sys.stderr.write("Enter for the next commit, q to stop: ")
+    sys.stderr.flush()
+    said = sys.stdin.readline()
+    return bool(said) and not said.strip().lower().startswith("q")
+
+
+def _write_step(page: Page, step: Step) -> None:
+    receipt = step.receipt
+    state = "staged" if isinstance(receipt.outcome, Staged) else "committed"
+    when = f"  {wire.moment(receipt.ingest_time)}  {step.author}"
+    page.line((f"{receipt.seq}", "title"), when, (f"  {state}", "warn" if state == "staged" else "good"))
+    if step.commands:
+        page.line((f"{'asked':12}{counted_commands(step.commands)}", "dim"), indent=4)
+    write_events(page, step.events, whole=False)
+    for note in receipt.notes:
+        page.line((f"{'note':12}{note}", "warn"), indent=4)
+    page.line((f"{'root':12}{wire.short(receipt.root)}", "dim"), indent=4)
+
+
+def counted_commands(commands: tuple[str, ...]) -> str:
+    """The commands by name, those that follow each other once with their number."""
+    told: list[tuple[str, int]] = []
+    for name in commands:
+        if told and told[-1][0] == name:
+            told[-1] = name, told[-1][1] + 1
+        else:
+            told.append((name, 1))
+    return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in told)
+
+
+def _document(step: Step) -> dict[str, object]:
+    """One object a commit: the receipt, and its decisions as `worlddb log --json` has them."""
+    return wire.receipt(step.receipt) | {
+        "author": step.author,
+        "commands": list(step.commands),
+        "decisions": [wire.entry(entry) for entry in step.events],
+    }
+
+
+_SHOWN_CHARACTERS = 240
+_WORDS = {
+    "left_out": ("left out", "dim"),
+    "refused": ("refused", "bad"),
+    "unchanged": ("nothing to write", "dim"),
+    "undecidable": ("cannot be decided again, left out", "bad"),
+    "taken_over": ("cannot be decided again, taken over", "dim"),
+    "committed": ("decided otherwise", "warn"),
+    "staged": ("decided otherwise: staged", "warn"),
+}
+
+
+def add_without(parser: Parser) -> None:
+    """``--without`` and ``--without-author``."""
+    parser.add_argument(
+        "--without",
+        metavar="SEQ[,SEQ...]",
+        action="extend",
+        default=[],
+        type=_numbers,
+        help="as it would have been without these commits; later ones are decided again",
+    )
+    parser.add_argument(
+        "--without-author",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="as it would have been without the commits of this author",
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.strip().isdigit() and len(part) < 20 for part in parts):
+        raise ArgumentTypeError(f"{text!r} is not a list of commits; write it as 7,9")
+    return [int(part) for part in parts]
+
+
+def suppose(db: Database, args: Namespace, seq: int, out: Output) -> int:
+    """Make the hypothetical store up to a commit, and tell what came of leaving commits out."""
+    with out.steps("Deciding commits") as told:
+        made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=told)
+    found = made.hypothesis
+    assert found is not None, "something was to be left out"
+    document = {
+        "seq": made.seq,
+        "root": made.root,
+        "matches_recorded": made.matches_recorded,
+        "into": args.into,
+        "hypothetical": True,
+        "supposes": found.supposes,
+        "store": found.store_id,
+        "parted": found.parted,
+        "same": found.same,
+        "differing": [redecision(each) for each in found.differing],
+    }
+    out.answer(document, lambda page: _write(page, made, args, out))
+    return DONE
+
+
+def redecision(each: Redecision) -> dict[str, Any]:
+    """A commit that does not come out the same, for a program."""
+    told = wire.record(each)
+    for side in ("events_then", "events_now"):
+        told[side] = [{"event": event.event, "data": event.data} for event in getattr(each, side)]
+    return told
+
+
+def _without_vectors(differing: Iterable[Redecision]) -> tuple[list[Redecision], Counter[str]]:
+    """Commits that do not come out the same, and apart from them how many are of vectors, by what became of them.
+
+    Such commits come after every few writes, and differ because what they follow does.
+    """
+    others: list[Redecision] = []
+    vectors: Counter[str] = Counter()
+    for each in differing:
+        if each.code or set(each.commands) != {"embed"}:
+            others.append(each)
+        else:
+            vectors[each.now] += 1
+    return others, vectors
+
+
+def _write(page: Page, made: Replayed, args: Namespace, out: Output) -> None:
+    found = made.hypothesis
+    assert found is not None, "something was to be left out"
+    page.line(("hypothetical", "warn"), f"  {found.supposes}, in {args.into}")
+    others, vectors = _without_vectors(found.differing)
+    for each in others:
+        word, style = _WORDS[each.now]
+        why = f" ({each.code})" if each.code else ""
+        why += f": {wire.one_line(each.reason, _SHOWN_CHARACTERS)}" if each.reason else ""
+        about = f"  {each.author}  {counted_commands(each.commands)}  "
+        page.line((f"{each.seq}", "title"), about, (word, style), why)
+    for now, number in vectors.items():
+        page.line((f"{wire.counted(number, 'commit')} of vectors", "dim"), "  ", _WORDS[now])
+    page.line(f"{found.same:,} later commits were decided again and came out the same; root {made.root}")
+    here = stores.folder_of(args)
+    out.hint(f"It can be read and compared: `worlddb diff {here} {args.into}`. Nothing can be written to it.")
+
+
+_SHOWN_DATA_CHARACTERS: Final = 400
+
+
+def _redecide_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--handler",
+        metavar="MODULE:NAME",
+        action="append",
+        default=[],
+        help="decide about its edge type with this handler; the module is looked for in the working directory too",
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="a threshold of the resolver: fuzzy, phonetic, embedding, margin or most",
+    )
+    parser.add_argument(
+        "--from", dest="first", metavar="SEQ", type=arguments.count, default=1, help="the first commit (default: 1)"
+    )
+    parser.add_argument("--until", metavar="TIME_OR_SEQ", help="the last moment, or commit (default: the last)")
+
+
+def _threshold(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        number = int(value) if name == "most" else float(value)
+    except ValueError:
+        number = -1
+    if not equals or number < 0:
+        raise ArgumentTypeError(f"{text!r} is not a threshold; write it as fuzzy=0.9")
+    return name, number
+
+
+def _handler(text: str) -> EdgeHandler:
+    """The handler of a name in a module: an instance, or a class that is made one.
+
+    Raises:
+        InputError: there is none, or the module cannot be imported.
+    """
+    module_name, colon, name = text.partition(":")
+    if not (module_name and colon and name):
+        raise InputError(f"{text!r:.200} does not name a handler", "Write it as MODULE:NAME")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Any = pkgutil.resolve_name(text)
+        return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
+    except Exception as error:
+        raise InputError(
+            f"The handler {text!r:.200} cannot be had: {type(error).__name__}: {error}", "Check its module and name"
+        ) from error
+
+
+def _thresholds(given: list[tuple[str, float]]) -> Thresholds | None:
+    named: dict[str, Any] = dict(given)
+    unknown = sorted(set(named) - set(Thresholds.__struct_fields__))
+    if unknown:
+        raise InputError(
+            f"There is no threshold {unknown[0]!r:.80}", f"Name one of: {', '.join(Thresholds.__struct_fields__)}"
+        )
+    return Thresholds(**named) if named else None
+
+
+def _redecide(args: Namespace, out: Output) -> int:
+    handlers = [_handler(text) for text in args.handler]
+    with stores.existing(args) as db, out.steps("Deciding commits") as told:
+        last = None if args.until is None else db.view(**stores.when(args.until)).seq
+        found = db.redecide(
+            edge_types=handlers, resolver=_thresholds(args.threshold), first=args.first, seq=last, progress=told
+        )
+    document = {
+        "first": found.first,
+        "last": found.last,
+        "same": found.same,
+        "differing": [redecision(each) for each in found.differing],
+        "undecidable": [redecision(each) for each in found.undecidable],
+    }
+    out.answer(document, lambda page: _write_redecided(page, found))
+    return NO if found.differing else DONE
+
+
+def _write_redecided(page: Page, found: Redecided) -> None:
+    for each in (*found.differing, *found.undecidable):
+        asked = ", ".join(each.commands)
+        page.line((f"{each.seq}", "title"), f"  {wire.moment(each.ingested_at)}  {each.author}  {asked}")
+        _write_outcome(page, "then", each.then, "", each.events_then)
+        why = f" ({each.code}): {wire.one_line(each.reason, _SHOWN_DATA_CHARACTERS)}" if each.reason else ""
+        _write_outcome(page, "now", each.now, why, each.events_now)
+    same = f"{found.same:,} come out the same"
+    if found.undecidable:
+        same += f", {len(found.undecidable):,} cannot be decided again"
+    differing = f"{len(found.differing):,} commit{'s' * (len(found.differing) != 1)}"
+    page.line(f"{differing} would be decided differently, {same}. Nothing was written.")
+
+
+def _write_outcome(page: Page, when: str, outcome: str, why: str, events: tuple[DecidedEvent, ...]) -> None:
+    page.line(f"{when:6}", (outcome, "bad" if outcome == "refused" else "dim"), why, indent=4)
+    for event in events:
+        data = {name: value for name, value in event.data.items() if value not in (None, "", [])}
+        said = wire.one_line(json.dumps(data, ensure_ascii=False, default=str), _SHOWN_DATA_CHARACTERS)
+        page.line(f"{event.event:12}", (said, "dim"), indent=10)
+
+
+COMMANDS = (
+    Command(
+        "replay",
+        "make the store as it was at an earlier moment, in a new directory",
+        _replay_arguments,
+        _replay,
+        (
+            ("replay --until 12 --into then", "as it was after commit 12"),
+            ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
+            ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
+            ("replay --without 5,7 --into what-if", "as it would be without two commits; what comes of it is told"),
+            ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
+        ),
+    ),
+    Command(
+        "snapshot",
+        "keep the store as of a commit beside the log, so that later replays start from there",
+        _snapshot_arguments,
+        _snapshot,
+        (("snapshot", "as it is now"), ("snapshot --at 2026-06-30T23:59:59Z", "as it was then")),
+    ),
+)
+
+
+REDECIDE_COMMANDS = (
+    Command(
+        "redecide",
+        "decide the history again from the commands that were kept, and list what would come out differently",
+        _redecide_arguments,
+        _redecide,
+        (
+            ("redecide", "by this program's own rules; exit code 1 if a decision would differ"),
+            ("redecide --threshold fuzzy=0.97 --from 2", "had the resolver been stricter"),
+            ("redecide --until 12 --json", "the first commits, for a program"),
+        ),
+    ),
+)

@@ -1,0 +1,86 @@
+"""The process of the command line: its signals, its standard streams, and an installation that lacks a library.
+
+Imports nothing of the engine and no library: it works before either is loaded, and where neither can be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Final, NoReturn
+
+INTERRUPTED: Final = 130
+"""What a shell reports for a program that SIGINT has ended."""
+INTERRUPTED_WORDS: Final = "interrupted; what was committed stays\n"
+PIPE_CLOSED: Final = 141
+"""What a shell reports for a program that SIGPIPE has ended."""
+UNAVAILABLE: Final = 5
+
+
+def interrupt(*_: int | FrameType | None) -> NoReturn:
+    """End the process at once; for moments at which it holds nothing that it has to release."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        os.write(2, INTERRUPTED_WORDS.encode())
+    finally:
+        os._exit(INTERRUPTED)
+
+
+def hold_descriptors() -> None:
+    """Give the numbers of standard streams that were closed to the null device.
+
+    Otherwise the next files to be opened get them, and a library's messages to standard error land in the store.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
+
+
+def prepare_streams() -> None:
+    """Make standard output and error exist, and accept every character.
+
+    Python has no object for a stream that was closed before the start: what is written to it is discarded. A character
+    that the stream's encoding lacks is written as an escape.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """Point standard output at the null device, so that Python's flush at exit raises nothing."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def report_installation(error: ImportError, arguments: Sequence[str]) -> int:
+    """Say which library the installation lacks and what to type, as ``worlddb doctor`` would; returns the exit code.
+
+    Raises:
+        ImportError: the installation is complete, so the error is a defect of WorldDB.
+    """
+    from worlddb.installation import installation_symptoms
+
+    found = [symptom for symptom in installation_symptoms() if symptom.wrong]
+    if not found:
+        raise error
+    sys.stderr.write(f"error[installation]: WorldDB cannot start: {error}\n")
+    if "--json" in arguments:
+        described = {"code": "installation", "message": str(error), "remedy": found[0].command}
+        document = {"error": described, "symptoms": [each._asdict() for each in found]}
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    for symptom in found:
+        sys.stderr.write(f"  {symptom.what}\n    {symptom.command}\n")
+    return UNAVAILABLE
