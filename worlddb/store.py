@@ -35,9 +35,9 @@ from worlddb.projections.tables.apply.log_marks import described, identity_of, r
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
-from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
+from worlddb.query.lanes.vector_lane import PresentVectorLane, Space, VectorQuery
 from worlddb.query.snapshot.containment_cache import Interiors
-from worlddb.query.snapshot.snapshot import Snapshot, Space
+from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.spaces import OpenSpace, all_spaces, space_in_use

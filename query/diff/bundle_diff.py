@@ -21,7 +21,7 @@ from worlddb.query.diff.field_diff import outside_details
 from worlddb.query.diff.world_diff import Walk
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.history.journal import journal
-from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.snapshot import SnapshotSource
 
 RELATION: Final = "bundle"
 _ERASED: Final = "erased"
@@ -35,7 +35,7 @@ _OTHER_LOG: Final = (
 class StoreMoment(NamedTuple):
     """A store at one of its commits."""
 
-    reader: Reader
+    reader: SnapshotSource
     store_id: bytes
     seq: int
 

@@ -18,7 +18,7 @@ from worlddb.query.diff.field_diff import outside_details
 from worlddb.query.diff.store_side import StoreSide
 from worlddb.query.diff.stored_bytes import MAX_FINDINGS, Altered, StoredBytes
 from worlddb.query.diff.world_diff import Descent, EventDescent, TrieDescent, Walk, lone_change, with_details
-from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.snapshot import SnapshotSource
 
 _STRANGERS = (
     "These stores have no history in common, so they share no hashes; they can be compared by content instead,"
@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     deep: bool | None = None
 
 
-def diff(a: Reader, b: Reader, asked: Asked) -> Difference:
+def diff(a: SnapshotSource, b: SnapshotSource, asked: Asked) -> Difference:
     """What differs between two stores, each at a commit (default: its head).
 
     Raises:

@@ -47,7 +47,7 @@ from worlddb.projections.tables.storage.schema import (
     VersionRow,
 )
 from worlddb.query.export.interior_walk import Interior, interior_of
-from worlddb.query.snapshot.snapshot import Reader, Snapshot
+from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
 
 def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Registration]]:
@@ -118,7 +118,7 @@ class Closing(NamedTuple):
 
 
 def bundle_frames(
-    reader: Reader, ref: bytes | str, seq: int, store_id: bytes, progress: Progress | None = None
+    reader: SnapshotSource, ref: bytes | str, seq: int, store_id: bytes, progress: Progress | None = None
 ) -> Iterator[fr.AnyFrame]:
     """The frames of a world as of commit ``seq``, all but the last. No transaction stays open between pages.
 

@@ -17,7 +17,7 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE, STATUS_NAMES
 from worlddb.query.export.interior_walk import Interior, interior_of
 from worlddb.query.reads import build
 from worlddb.query.records.records import Valid
-from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 FORMAT: Final = "worlddb-jsonl 1"
@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 
 def lines_of(
-    reader: Reader, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
+    reader: SnapshotSource, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
 ) -> Iterator[Line]:
     """What a world holds as known at ``moment.seq``: it and the worlds inside in log order, their edges, proposals.
 
@@ -100,7 +100,7 @@ def _edge(snapshot: VisibleSnapshot, edge: Any) -> Line:
     return {"kind": "edge"} | _record(edge, ("closed",)) | made
 
 
-def _proposals(reader: Reader, inside: Interior, place: Place) -> Iterator[Line]:
+def _proposals(reader: SnapshotSource, inside: Interior, place: Place) -> Iterator[Line]:
     seq, within = place.moment.seq, frozenset(inside.nodes)
     found = sorted(row for rows in inside.proposals.values() for row in rows)
     for first in range(0, len(found), PAGE):

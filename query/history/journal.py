@@ -14,7 +14,7 @@ from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import LoggedBlobs
 from worlddb.projections.tables.reads.table_reads import TableReads
-from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 PAGE = 256
@@ -44,7 +44,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def journal(
-    reader: Reader, first: int, last: int, ref: str | None = None, *, place: Place | None = None
+    reader: SnapshotSource, first: int, last: int, ref: str | None = None, *, place: Place | None = None
 ) -> Iterator[Entry]:
     """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it.
 
@@ -60,7 +60,7 @@ def journal(
         yield from entries
 
 
-def followed(reader: Reader, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
+def followed(reader: SnapshotSource, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
     """The events of commit ``first`` and all later ones, as they are committed by whatever process.
 
     Ends when nothing has been committed for ``patience_seconds`` (``None``: never).

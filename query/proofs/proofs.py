@@ -23,7 +23,7 @@ from worlddb.projections.tables.storage.log_tree import LogTree
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE, EdgeRow
 from worlddb.projections.tables.storage.transaction import missing_row
-from worlddb.query.snapshot.snapshot import Reader, Snapshot
+from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
 _FRAME_OVERHEAD_BYTES: Final = 64
 
@@ -84,7 +84,9 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
     )
 
 
-def bundle_proof(reader: Reader, store_id: bytes, ref: bytes | str, seq: int, head: str | bytes | int) -> ProofFrame:
+def bundle_proof(
+    reader: SnapshotSource, store_id: bytes, ref: bytes | str, seq: int, head: str | bytes | int
+) -> ProofFrame:
     """The frame that proves the hash of a world at commit ``seq`` to whoever has a head: its text, or its size.
 
     Raises:

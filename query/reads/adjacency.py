@@ -99,7 +99,7 @@ def _member(
 DIRECTIONS: Final = ("both", "out", "in")
 
 
-class Asked(NamedTuple):
+class EdgeFilter(NamedTuple):
     """Which edges are asked for: of a type, in a direction, closed ones too, of a span."""
 
     type: str | None
@@ -119,7 +119,7 @@ class Asked(NamedTuple):
             raise InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
 
 
-def edges_of(sight: VisibleSnapshot, nodes: Iterable[int], asked: Asked) -> list[records.Edge]:
+def edges_of(sight: VisibleSnapshot, nodes: Iterable[int], asked: EdgeFilter) -> list[records.Edge]:
     """The edges of any of the worlds, each once, in log order."""
     tables, moment = sight.tables, sight.place.moment
     code = None if asked.type is None else tables.type_code(asked.type)

@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
+from worlddb.projections.indexes.composed_vectors import ComposedFollower
 from worlddb.projections.tables.reads.asof import Moment, nodes_known
 from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
-from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
+from worlddb.query.lanes.vector_lane import SeenVectors, Space, VectorLane, VectorQuery
+from worlddb.query.snapshot.containment_cache import Interiors
 from worlddb.query.snapshot.edge_rules import Spec, spec_of
-from worlddb.query.snapshot.snapshot import Reader
+from worlddb.query.snapshot.snapshot import SnapshotSource
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
 MAX_KEPT: Final = 100_000
 """Of how many nodes a confined view remembers whether they are inside; beyond it begins anew."""
+
+
+class Reader(SnapshotSource, Protocol):
+    """Opens short read transactions on a store, and its indexes."""
+
+    interiors: Interiors
+    """Who lies inside worlds that were asked about before."""
+
+    def head(self) -> int:
+        """The sequence number of the last commit."""
+
+    def text_lane(self) -> PresentTextLane:
+        """The text index, up to the store's head."""
+
+    def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:
+        """The query as a vector of the space that answers as of a commit, or in words why there is none.
+
+        Unless ``exact``, the present space may answer in its place.
+        """
+
+    def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
+        """A vector that the caller made, as it is compared with those of a space, or in words why there is none; which
+        space is as in :meth:`vector_query`.
+
+        Raises:
+            InputError: it has another number of numbers than they have.
+        """
+
+    def space_at(self, seq: int) -> Space | None:
+        """The embedding space that answers as of a commit, if there was one."""
+
+    def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
+        """The composed embeddings of the store's present in a space."""
+
+    def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> VectorLane:
+        """The vector index of the query's space, up to the store's ``head``; with ``before``, of the worlds that have
+        lower numbers."""
+
+    def pending_vectors(self, space: int | None) -> int:
+        """How many texts have no vector in a space yet, or in the one that answers; counted up to a bound."""
 
 
 class Window:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from worlddb.query.lanes.text_lane import PresentTextLane, TextLane
-from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane, VectorQuery
+from worlddb.query.lanes.vector_lane import NO_SPACE, ExactVectorLane, Space, VectorLane, VectorQuery
 from worlddb.query.question.question import without_names
 from worlddb.query.question.question_dates import spans, without_times
 from worlddb.query.reads.window import Window
@@ -27,7 +27,6 @@ from worlddb.query.recall.request import Request, check
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
 from worlddb.query.snapshot.containment import Scope, members_below
-from worlddb.query.snapshot.snapshot import NO_SPACE, Space
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -1,13 +1,7 @@
-"""A view: one moment on both time axes, and every unranked read as of it (paper §2.3).
+"""A view: one moment on both time axes, and every read as of it (paper §2.3).
 
 A view holds no transaction: each call opens a short one and reads interval columns, so later commits change nothing
 that a view sees.
-
-What every part of a view reads through: where it stands, and the short transaction of one read.
-
-What was set for worlds and all that they contain, as a view tells it: edge types, and thresholds of the resolver.
-
-How worlds came to be what they are: versions, when they hold, and the commits behind them, as a view tells it.
 """
 
 from __future__ import annotations
@@ -21,23 +15,29 @@ from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
+from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads.asof import Moment, edge_known
 from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_edge
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
-from worlddb.query.graph_query.bound_query import Queryable
+from worlddb.query.graph_query.bound_query import BoundQuery
+from worlddb.query.graph_query.composed_search import composed
+from worlddb.query.graph_query.planner import run
+from worlddb.query.graph_query.query_value import DEFAULT_K, Query
+from worlddb.query.graph_query.subgraph import Subgraph
 from worlddb.query.history import lineage
+from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.history.lineage import Blame, blame
 from worlddb.query.question.question import asks_for_change
 from worlddb.query.reads import build, identity, store_facts
-from worlddb.query.reads.adjacency import Asked, edges_of, members
+from worlddb.query.reads.adjacency import EdgeFilter, edges_of, members
 from worlddb.query.reads.build import conflicts_of
 from worlddb.query.reads.find import Wanted, find
 from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.recall.fusion import CONVEX
-from worlddb.query.recall.ranking import LANES
+from worlddb.query.recall.ranking import LANES, TEXT
 from worlddb.query.recall.recall import recall
 from worlddb.query.recall.request import Request
 from worlddb.query.records import records
@@ -50,11 +50,29 @@ LARGEST: Final = 2**63 - 1
 """The largest number that a read is asked for."""
 
 
-class Looking:
-    """A point on both axes, how edges are seen from it, and the worlds that references stand for there."""
+class View:
+    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
 
-    __slots__ = ()
-    _window: Window
+    A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
+    through it, and nothing says that there is more (law 7). The view holds the
+    store's handle, so it bounds what requests may ask for, not what code in the same process can reach.
+    """
+
+    __slots__ = ("_window", "ingested", "world")
+
+    def __init__(self, window: Window, ingested: int, world: str | None = None) -> None:
+        self._window = window
+        self.ingested = ingested
+        self.world = world
+        """The reference of the world that the view is confined to, if it is."""
+
+    def __str__(self) -> str:
+        text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
+        text = text if self.world is None else f"{text} inside {short(self.world)}"
+        return f"{text}, identities as one" if self.unify else text
+
+    def __repr__(self) -> str:
+        return f"<worlddb.View: {self}>"
 
     @property
     def seq(self) -> int:
@@ -80,133 +98,6 @@ class Looking:
     def unify(self) -> bool:
         """True if the view sees the worlds of one identity as one."""
         return self._window.unify
-
-    def _sight(self) -> AbstractContextManager[VisibleSnapshot]:
-        """The transaction of one read; it ends with it."""
-        return self._window.sight()
-
-    def _node(self, snapshot: VisibleSnapshot, ref: Any) -> int:
-        """The node that a reference stands for; by default the outermost world that the view sees."""
-        return self._window.place.top if ref is None else self._named(snapshot, ref)
-
-    def _named(self, snapshot: VisibleSnapshot, ref: Any) -> int:
-        """The node of a world that is named by a reference or by its name."""
-        return named_node(snapshot, self.spec, ref, unify=self.unify)
-
-
-class Ruled(Looking):
-    """The part of a view that says what holds where."""
-
-    __slots__ = ()
-
-    def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
-        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
-
-        The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
-        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
-        the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
-        """
-        _refuse_both(world, include_ended)
-        with self._sight() as sight:
-            node = None if world is None else self._named(sight, world)
-            return edge_types(sight, self.spec, node, ended=include_ended)
-
-    @property
-    def missing_edge_types(self) -> tuple[str, ...]:
-        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
-        return self.spec.missing_types
-
-    def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
-        """The resolver's thresholds that were set for worlds, in log order, or with ``world`` those that hold there.
-
-        Where none was set, those hold that the store was opened with. A confined view has what holds in its world from
-        outside as if it were set for that world. ``include_ended`` adds what holds no longer; it asks about all worlds,
-        so it goes without ``world``.
-        """
-        _refuse_both(world, include_ended)
-        with self._sight() as sight:
-            return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
-
-
-def _refuse_both(world: Any, include_ended: bool) -> None:
-    if include_ended and world is not None:
-        raise InputError("Both world and include_ended were given", "Leave one of them out")
-
-
-class Traced(Looking):
-    """The part of a view that says what was learned when, by whom and why."""
-
-    __slots__ = ()
-
-    def history(
-        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
-    ) -> list[records.Version]:
-        """Every version known to the view, oldest first, with the validity that it has in the view.
-
-        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
-        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
-        """
-        learned = None if between is None else span_of(between, "between")
-        period = period_of(during, overlaps)
-        with self._sight() as snapshot:
-            node = self._named(snapshot, ref)
-            return lineage.history(snapshot, node, between=learned, period=period)
-
-    def timeline(self, ref: Any) -> list[records.Learned]:
-        """What was learned about when the versions of a world are valid, step by step in log order."""
-        with self._sight() as snapshot:
-            return lineage.timeline(snapshot, self._named(snapshot, ref))
-
-    def blame(self, ref: Any) -> Blame:
-        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
-
-        Of the version that is valid in the view, else of the newest.
-
-        Raises:
-            UnknownReference: the view sees no such world.
-        """
-        with self._sight() as snapshot:
-            return blame(snapshot, self._named(snapshot, ref), self.moment)
-
-    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
-        """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
-
-        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
-        """
-        checked_number(first, "first", 0, LARGEST)
-        if last is not None:
-            checked_number(last, "last", 0, LARGEST)
-        wanted = None
-        if ref is not None:
-            with self._sight() as snapshot:
-                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
-        through = self.seq if last is None else min(last, self.seq)
-        return journal(self._window.reader, first, through, wanted, place=self._window.place)
-
-
-class View(Queryable, Ruled, Traced):
-    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
-
-    A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
-    through it, and nothing says that there is more (law 7). The view holds the
-    store's handle, so it bounds what requests may ask for, not what code in the same process can reach.
-    """
-
-    __slots__ = ("_window", "ingested", "world")
-
-    def __init__(self, window: Window, ingested: int, world: str | None = None) -> None:
-        self._window = window
-        self.ingested = ingested
-        self.world = world
-        """The reference of the world that the view is confined to, if it is."""
-
-    def __str__(self) -> str:
-        text = f"view of {format_time(self.valid)} as known at commit {self.seq} ({format_time(self.ingested)})"
-        text = text if self.world is None else f"{text} inside {short(self.world)}"
-        return f"{text}, identities as one" if self.unify else text
-
-    def __repr__(self) -> str:
-        return f"<worlddb.View: {self}>"
 
     def confined(self, to: Any) -> View:
         """The same view of less: a world that this view sees, and what that world contains.
@@ -309,12 +200,12 @@ class View(Queryable, Ruled, Traced):
         them one.
         """
         period = period_of(during, overlaps, include_superseded=include_superseded)
-        asked = Asked(type, direction, include_superseded, period)
-        asked.check()
+        wanted = EdgeFilter(type, direction, include_superseded, period)
+        wanted.check()
         with self._sight() as snapshot:
             node = self._named(snapshot, ref)
             one = identity.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
-            found = edges_of(snapshot, one, asked)
+            found = edges_of(snapshot, one, wanted)
         return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
 
     def edge(self, ref: Any) -> records.Edge:
@@ -365,6 +256,51 @@ class View(Queryable, Ruled, Traced):
         """References of the worlds that contain a world directly, in log order."""
         return [edge.source for edge in self.edges(ref, type=CONTAINS, direction="in")]
 
+    def history(
+        self, ref: Any, *, between: Span | None = None, during: Span | None = None, overlaps: Span | None = None
+    ) -> list[records.Version]:
+        """Every version known to the view, oldest first, with the validity that it has in the view.
+
+        ``between=(a, b)`` is a span of ingest time: the versions of which something was learned in ``[a, b)``, that
+        they are or when they end. ``during`` and ``overlaps`` are spans of valid time, as :meth:`get` has them.
+        """
+        learned = None if between is None else span_of(between, "between")
+        period = period_of(during, overlaps)
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            return lineage.history(snapshot, node, between=learned, period=period)
+
+    def timeline(self, ref: Any) -> list[records.Learned]:
+        """What was learned about when the versions of a world are valid, step by step in log order."""
+        with self._sight() as snapshot:
+            return lineage.timeline(snapshot, self._named(snapshot, ref))
+
+    def blame(self, ref: Any) -> Blame:
+        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
+
+        Of the version that is valid in the view, else of the newest.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+        """
+        with self._sight() as snapshot:
+            return blame(snapshot, self._named(snapshot, ref), self.moment)
+
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+        """The events of commits ``first`` to ``last`` (default: the view's) as a person reads them.
+
+        With ``ref`` only those that name that world. Of a confined view, those that name nothing from outside.
+        """
+        checked_number(first, "first", 0, LARGEST)
+        if last is not None:
+            checked_number(last, "last", 0, LARGEST)
+        wanted = None
+        if ref is not None:
+            with self._sight() as snapshot:
+                wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
+        through = self.seq if last is None else min(last, self.seq)
+        return journal(self._window.reader, first, through, wanted, place=self._window.place)
+
     def proposals(self, *, status: str | None = "pending") -> list[records.Proposal]:
         """Proposals in the order they were staged; ``status=None`` for all of them."""
         if status is not None and status not in STATUS_NAMES:
@@ -395,7 +331,9 @@ class View(Queryable, Ruled, Traced):
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of a world and those that are one with it, as one document for an access request."""
-        return identity.export(self, ref)
+        with self._sight() as snapshot:
+            node = self._named(snapshot, ref)
+            return identity_document(snapshot, self.spec, node, unify=self.unify)
 
     def bookmarks(self) -> list[records.Bookmark]:
         """The named moments that the view knows, in the order in which they were set.
@@ -404,6 +342,34 @@ class View(Queryable, Ruled, Traced):
         """
         with self._sight() as snapshot:
             return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
+
+    def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
+        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
+
+        The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
+        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
+        the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
+        """
+        _refuse_both(world, include_ended)
+        with self._sight() as sight:
+            node = None if world is None else self._named(sight, world)
+            return edge_types(sight, self.spec, node, ended=include_ended)
+
+    @property
+    def missing_edge_types(self) -> tuple[str, ...]:
+        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
+        return self.spec.missing_types
+
+    def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
+        """The resolver's thresholds that were set for worlds, in log order, or with ``world`` those that hold there.
+
+        Where none was set, those hold that the store was opened with. A confined view has what holds in its world from
+        outside as if it were set for that world. ``include_ended`` adds what holds no longer; it asks about all worlds,
+        so it goes without ``world``.
+        """
+        _refuse_both(world, include_ended)
+        with self._sight() as sight:
+            return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
 
     def recall(
         self,
@@ -451,7 +417,74 @@ class View(Queryable, Ruled, Traced):
         request = Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group, neighbours)
         return recall(self._window, request)
 
+    def query(
+        self,
+        *,
+        seeds: Any = None,
+        text: str | None = None,
+        vector: Iterable[float] | None = None,
+        world: Any = None,
+        k: int = DEFAULT_K,
+        lanes: Sequence[str] = (TEXT,),
+        exact: bool = False,
+        composed: str | None = None,
+    ) -> BoundQuery:
+        """A query of this view, to which operators are added before it is run (paper §4.1).
+
+        It starts from ``seeds`` (a reference or several), else from the ``k`` worlds that answer ``text`` best by
+        ``lanes``, else from the ``k`` nearest to ``vector``, else from everything; inside ``world`` if one is given.
+        With ``composed`` (``attention`` or ``mean``) the start is of worlds with members, ranked by what all of their
+        interior is about.
+
+        Raises:
+            InputError: something given is not what it should be.
+        """
+        given = Query.of(
+            seeds=seeds, text=text, vector=vector, world=world, k=k, lanes=lanes, exact=exact, composed=composed
+        )
+        return BoundQuery(self._window, given)
+
+    def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
+        """The composed embedding of a world: what it is about, from its own text and all that it contains (paper §5).
+
+        Of what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if no text of it has a
+        vector.
+
+        Raises:
+            UnknownReference: the view sees no such world.
+            InputError: there is no such pool.
+        """
+        return composed(self._window, ref, pool)
+
+    def run(self, query: Query, *, timed: bool = False) -> Subgraph:
+        """Ask a query that was made elsewhere; with ``timed``, each stage says how many seconds it took.
+
+        Raises:
+            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
+            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
+        """
+        if not isinstance(query, Query):
+            raise InputError(f"query is {type(query).__name__}", "Give a Query, such as Query.from_json makes")
+        return run(self._window, query, timed=timed)
+
     def counts(self) -> dict[str, int]:
         """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
         with self._sight() as snapshot:
             return store_facts.counts_at(snapshot)
+
+    def _sight(self) -> AbstractContextManager[VisibleSnapshot]:
+        """The transaction of one read; it ends with it."""
+        return self._window.sight()
+
+    def _node(self, snapshot: VisibleSnapshot, ref: Any) -> int:
+        """The node that a reference stands for; by default the outermost world that the view sees."""
+        return self._window.place.top if ref is None else self._named(snapshot, ref)
+
+    def _named(self, snapshot: VisibleSnapshot, ref: Any) -> int:
+        """The node of a world that is named by a reference or by its name."""
+        return named_node(snapshot, self.spec, ref, unify=self.unify)
+
+
+def _refuse_both(world: Any, include_ended: bool) -> None:
+    if include_ended and world is not None:
+        raise InputError("Both world and include_ended were given", "Leave one of them out")
