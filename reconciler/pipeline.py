@@ -25,7 +25,6 @@ from worlddb.projections.tables.storage.log_tree import add_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.projections.tables.storage.transaction import CommitCache
-from worlddb.reconciler.bundle_import.importing import Arrival
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import Receipt, Refusal
 from worlddb.reconciler.commands.validation import check
@@ -42,6 +41,7 @@ from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction import receipts
 from worlddb.reconciler.transaction.context import Context, node_ref
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
+from worlddb.reconciler.transaction.inputs import Arrival
 from worlddb.reconciler.transaction.receipts import (
     add_details,
     key_digest,

@@ -17,10 +17,10 @@ from worlddb.query.export.json_lines import lines_of
 from worlddb.query.proofs.proofs import bundle_proof
 from worlddb.query.references import as_ref
 from worlddb.query.view.view import View
-from worlddb.reconciler.bundle_import.importing import Arrival
 from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.pipeline import Writer, execute
+from worlddb.reconciler.transaction.inputs import Arrival
 from worlddb.store import folder_of
 from worlddb.viewing import Viewing
 

@@ -76,9 +76,9 @@ def record_what_both_conflict_in(ctx: Context, events: Sequence[ev.AnyEvent]) ->
         edge = ctx.handled(place, row)
         if not isinstance(event, ev.Linked):
             if row.seq < ctx.draft.seq:
-                end_conflicts(ctx, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None)
+                end_conflicts(ctx, ctx.scopes, edge, event.valid_to if isinstance(event, ev.EdgeClosed) else None)
         elif edge.type not in NEVER_FUNCTIONAL and (scope := ctx.scopes.functional(edge.type, row.home)) is not None:
-            record_conflicts(ctx, edge, scope, before=ctx.draft.seq)
+            record_conflicts(ctx, ctx.scopes, edge, scope, before=ctx.draft.seq)
     return len(ctx.draft.events) > before
 
 

@@ -7,10 +7,9 @@ either. What an import must hold by itself are the laws that no handler could se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from worlddb.log.model import events as ev
-from worlddb.log.model.checkpoint import Checkpoint
 from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
@@ -23,19 +22,11 @@ from worlddb.reconciler.bundle_import.import_laws import (
 )
 from worlddb.reconciler.bundle_import.import_settings import ArrivingTunings, ArrivingTypes
 from worlddb.reconciler.commands.commands import Import
-from worlddb.reconciler.erasure.erasure_plan import refuse_forbidden
 from worlddb.reconciler.transaction.context import Context, node_ref
+from worlddb.reconciler.transaction.inputs import Arrival
 
 _LISTED: Final = 20
 """How many conflicts a refusal spells out, and how many worlds a note names."""
-
-
-class Arrival(NamedTuple):
-    """A request to import: the command, what the bundle holds that it names by hash, and the head it was proved by."""
-
-    command: Import
-    contents: Contents
-    head: Checkpoint | None
 
 
 def import_bundle(ctx: Context, command: Import) -> bytes:
@@ -85,11 +76,11 @@ def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     filled = [ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills]
     for body in (*bodies, *filled):
         if body is not None:
-            refuse_forbidden(ctx, body.name, body.content)
+            ctx.refuse_forbidden(body.name, body.content)
     for event in events:
         if isinstance(event, ev.Named):
             details = ctx.draft.blobs.details(event.details)
-            refuse_forbidden(ctx, *(details.aliases[event.position : event.position + 1] if details else ()))
+            ctx.refuse_forbidden(*(details.aliases[event.position : event.position + 1] if details else ()))
 
 
 def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:

@@ -20,9 +20,8 @@ from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, E
 from worlddb.projections.tables.storage.transaction import EdgeEndpoint, SourceDefaults
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
-from worlddb.reconciler.erasure.erasure_plan import forbids_any
 from worlddb.reconciler.transaction import receipts
-from worlddb.reconciler.transaction.context import Context, Reading
+from worlddb.reconciler.transaction.context import Context
 from worlddb.reconciler.transaction.receipts import add_details
 
 
@@ -30,7 +29,7 @@ class _Rule(NamedTuple):
     """How edges of a type are decided here: by ``only_records`` if their handler has that, else by ``on_insert``."""
 
     handler: EdgeHandler | None
-    only_records: Callable[[Reading, int, int], bool] | None
+    only_records: Callable[[Context, int, int], bool] | None
     code: int
 
 
@@ -48,7 +47,7 @@ class PlainDecider:
         self._rules: dict[str, _Rule] = {}
         self._containment = ctx.scopes.built_in[CONTAINS]
         self._root = ctx.tables.node(ROOT_NODE).lineage
-        self._forbids = forbids_any(ctx)
+        self._forbids = ctx.forbids_any()
 
     def decide(self, command: cmd.Command) -> bool:
         """Decide a command, or leave it as if it had not been looked at; true if it was decided."""

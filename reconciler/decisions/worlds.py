@@ -19,7 +19,6 @@ from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, unreplaced
 from worlddb.reconciler.entity_resolution.resolver import Match
-from worlddb.reconciler.erasure.erasure_plan import refuse_forbidden
 from worlddb.reconciler.transaction.context import Context, node_or_edge_ref, node_ref
 from worlddb.reconciler.transaction.draft import Decided
 
@@ -39,7 +38,7 @@ def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Ma
             ctx.note("begun_anew", lineage, ended)
     begins = ctx.now if command.valid_from is None else command.valid_from
     validity = checked_interval(begins, FOREVER if command.valid_to is None else command.valid_to)
-    refuse_forbidden(ctx, command.name, command.content, *command.aliases)
+    ctx.refuse_forbidden(command.name, command.content, *command.aliases)
     body = ctx.draft.add_body(command.type, command.name, command.content)
     node = ctx.draft.applier.next_node
     ctx.draft.emit(ev.Created(lineage, body, details, validity.start, validity.end))
@@ -73,7 +72,7 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
         valid_to=command.valid_to,
     )
     if body is None:
-        refuse_forbidden(ctx, *command.aliases)
+        ctx.refuse_forbidden(*command.aliases)
         for position in range(len(command.aliases)):
             ctx.draft.emit(ev.Named(row.lineage, details, position))
     return _revised(ctx, revision, details, node, body)
@@ -106,7 +105,7 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     before = body or Body(b"", "", "", "")
     name = before.name if command.name is None else command.name
     content = before.content if command.content is None else command.content
-    refuse_forbidden(ctx, name, content)
+    ctx.refuse_forbidden(name, content)
     position = ctx.draft.add_body(before.type if command.type is None else command.type, name, content)
     began = began_by(ctx, node, validity.start)
     latest = next(ctx.spans(node), None)
@@ -172,7 +171,7 @@ def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
         _refuse_erased(ctx, lineage)
     if ctx.tables.node(node).aliases + len(aliases) > MAX_ALIASES:
         ctx.refuse("too_many_aliases", f"{short(lineage)} would have more than {MAX_ALIASES} aliases")
-    refuse_forbidden(ctx, *aliases)
+    ctx.refuse_forbidden(*aliases)
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     return Decided(lineage)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from worlddb.log.model.times import Interval
-from worlddb.reconciler.edge_types.handler import HandledEdge
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
+from worlddb.reconciler.edge_types.scopes import Scopes
 
 NEVER_FUNCTIONAL: Final = frozenset({"contains", "same_as", "supersedes", "contradicts"})
 """Types of which several edges from one source are no contradiction, or which are how one is recorded."""
@@ -18,7 +16,9 @@ RELATION: Final = "functional"
 """The property of a recorded conflict that names the functional relation that it comes from."""
 
 
-def record_conflicts(ctx: Context, edge: HandledEdge, scope: int, *, before: int | None = None) -> None:
+def record_conflicts(
+    ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, scope: int, *, before: int | None = None
+) -> None:
     """Record that the targets of two edges contradict each other, for as long as both edges are valid.
 
     The edge that was written is compared with every other one of its type and source that the same registration, that
@@ -32,7 +32,7 @@ def record_conflicts(ctx: Context, edge: HandledEdge, scope: int, *, before: int
             continue
         if before is not None and other.seq >= before:
             continue
-        if ctx.scopes.functional(edge.type, other.home) == scope:
+        if scopes.functional(edge.type, other.home) == scope:
             conflict = _recorded(ctx, edge.target, other.target, both)
             if conflict is None:
                 conflict = ctx.link(
@@ -47,7 +47,7 @@ def record_conflicts(ctx: Context, edge: HandledEdge, scope: int, *, before: int
             ctx.note("functional_conflict", conflict)
 
 
-def end_conflicts(ctx: Context, edge: HandledEdge, end: int | None) -> None:
+def end_conflicts(ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, end: int | None) -> None:
     """End the conflicts that an edge caused, once it was closed at ``end`` or (``None``) unlinked.
 
     Each is closed where the last pair of edges that still bears it out ends. If none does, it is closed with the edge,
@@ -58,7 +58,7 @@ def end_conflicts(ctx: Context, edge: HandledEdge, end: int | None) -> None:
     for conflict in list(_conflicts(ctx, edge.target)):
         if ctx.properties(conflict).get(RELATION) != edge.type:
             continue
-        last = max((both.end for both in _borne_out(ctx, conflict, edge.type)), default=end)
+        last = max((both.end for both in _borne_out(ctx, scopes, conflict, edge.type)), default=end)
         if last is None:
             ctx.unlink(conflict.id)
         elif not ctx.close_edge(conflict.id, last):
@@ -66,21 +66,21 @@ def end_conflicts(ctx: Context, edge: HandledEdge, end: int | None) -> None:
         ctx.note("conflict_ended", conflict.id)
 
 
-def _borne_out(ctx: Context, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
+def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
     """When in the time of a conflict two edges of a type that one registration governs lead to its two sides."""
-    here = ctx.scopes.functional(type_name, conflict.home)
+    here = scopes.functional(type_name, conflict.home)
     for one in ctx.edges(conflict.source, type_name, incoming=True):
-        scope = ctx.scopes.functional(type_name, one.home)
+        scope = scopes.functional(type_name, one.home)
         if scope is None and here is not None:
             continue
         for other in ctx.edges(one.source, type_name):
-            if other.target == conflict.target and ctx.scopes.functional(type_name, other.home) == scope:
+            if other.target == conflict.target and scopes.functional(type_name, other.home) == scope:
                 both = _validity(conflict).intersect(_validity(one)).intersect(_validity(other))
                 if not both.is_empty:
                     yield both
 
 
-def _recorded(ctx: Context, one: int, other: int, when: Interval) -> bytes | None:
+def _recorded(ctx: HandlerContext, one: int, other: int, when: Interval) -> bytes | None:
     """The edge that already records a conflict of two nodes at some time of ``when``, whichever came first."""
     for known in _conflicts(ctx, one):
         if other in (known.source, known.target) and _validity(known).overlaps(when):
@@ -88,7 +88,7 @@ def _recorded(ctx: Context, one: int, other: int, when: Interval) -> bytes | Non
     return None
 
 
-def _conflicts(ctx: Context, node: int) -> Iterator[HandledEdge]:
+def _conflicts(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:
     """The contradictions recorded of a node, in either direction."""
     yield from ctx.edges(node, "contradicts")
     yield from ctx.edges(node, "contradicts", incoming=True)

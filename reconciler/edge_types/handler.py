@@ -1,22 +1,17 @@
 """The protocol of edge types: an edge is a write-time program (paper §2.2, equation 3).
 
-The built-in types in ``edges/`` and the types that users register are written against this one protocol.
-
-What a handler is given: the one way to read the transaction that its edge is written in, and to write to it.
-
-Worlds are numbers here, those of the transaction's tables. They are good for the length of one call of a handler.
+Built-in types (``builtin/``) and registered ones implement :class:`EdgeHandler`. Its methods get a
+:class:`HandlerContext`, their only way to read the transaction that the edge is written in and to write to it. Worlds
+are numbers here, those of the transaction's tables; a number is good for one call of a handler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from worlddb.log.model.times import FOREVER, Interval
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.transaction.context import Reading
 
 
 class WorldText(NamedTuple):
@@ -219,12 +214,21 @@ class EdgeHandler(Protocol):
         """Change how queries see the type's edges."""
 
 
-class QuickHandler(EdgeHandler, Protocol):
-    """What a built-in type may have beside the protocol, so that many of its edges are decided quickly."""
+class BulkContext(HandlerContext, Protocol):
+    """The context of a built-in type that decides many edges at once."""
 
-    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
-        """True if ``on_insert`` of an edge between the two, whatever its validity, would answer ``WRITE`` and do
-        nothing else. If false, ``on_insert`` decides."""
+    def targets(self, world: int, type_name: str) -> Sequence[int]:
+        """The targets of the live edges of a type from a world, in log order."""
+
+
+class BulkHandler(EdgeHandler, Protocol):
+    """A built-in type that can tell cheaply which of its edges only have to be recorded."""
+
+    def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
+        """True if ``on_insert`` between the two, whatever the validity, would return ``WRITE`` and do nothing else.
+
+        If false, ``on_insert`` decides.
+        """
 
 
 class PlainHandler:

@@ -1,32 +1,56 @@
-"""A handler of somebody else's, called so that whatever it does, a commit is whole or not at all.
+"""Call a third-party edge handler; any misbehaviour aborts the commit.
 
-It is given a context that ends with the call and has nothing but what the protocol documents. Whatever it raises,
-beside refusing, becomes one typed error; and once a refusal was spoken or a write has failed, swallowing it changes
-nothing.
+The handler gets a context that ends with the call and offers only what the protocol documents. Every exception but a
+refusal becomes one typed error. After a refusal or a failed write the commit is off, even if the handler swallows it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from worlddb.log.model.errors import HandlerFailed, WorldDBError
 from worlddb.log.model.ids import LINEAGE_BYTES
 from worlddb.log.model.limits import MAX_REASON_BYTES, checked_record, checked_text
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval
 from worlddb.reconciler.commands.outcome import Refusal
-from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert, PairProposal, Q, WorldText, Written
+from worlddb.reconciler.edge_types.handler import (
+    EdgeHandler,
+    HandledEdge,
+    HandlerContext,
+    Insert,
+    PairProposal,
+    Q,
+    WorldText,
+    Written,
+)
 from worlddb.reconciler.edge_types.registry import failure
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.transaction.context import Context
 
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-class Guarded:
-    """A handler whose calls are watched; the context that it is called with must be the reconciler's own."""
+class SandboxContext(HandlerContext, Protocol):
+    """The reconciler's own context, as the sandbox uses it."""
+
+    stopped: Exception | None
+    """Why nothing of this commit may be written any more."""
+
+    def has_world(self, node: int) -> bool:
+        """True if a node number is one of this transaction."""
+
+    def has_lineage(self, lineage: bytes) -> bool:
+        """True if a full reference is that of a world."""
+
+    def has_edge(self, edge: bytes) -> bool:
+        """True if an edge has the id."""
+
+    def is_proposal(self, edge: bytes) -> bool:
+        """True if the id is that of a proposal, whatever became of it."""
+
+
+class SandboxedHandler:
+    """A third-party handler behind the sandbox; call it with the reconciler's own context."""
 
     def __init__(self, handler: EdgeHandler, name: str, version: int) -> None:
         self.name = name
@@ -51,10 +75,10 @@ class Guarded:
         self._call(ctx, "on_delete", edge)
 
     def on_query_rewrite(self, query: Q) -> Q:
-        return query  # What the handler asks of queries was recorded when it was registered.
+        return query  # Registration recorded its rewrites.
 
-    def _call(self, ctx: Context, method: str, *arguments: Any) -> Any:
-        given = GuardedContext(ctx, self.name)
+    def _call(self, ctx: SandboxContext, method: str, *arguments: Any) -> Any:
+        given = SandboxedContext(ctx, self.name)
         try:
             answer = getattr(self._handler, method)(given, *arguments)
         except (Refusal, WorldDBError) as error:
@@ -73,12 +97,12 @@ class Guarded:
         raise HandlerFailed(f"The handler of {self.name!r} failed: {method} {problem}", "Correct the handler")
 
 
-class GuardedContext:
-    """The context that a handler of somebody else's gets: the documented calls, their arguments looked at."""
+class SandboxedContext:
+    """The context that a third-party handler gets: the documented calls, with their arguments checked."""
 
     __slots__ = ("_ctx", "_ended", "_name")
 
-    def __init__(self, ctx: Context, name: str) -> None:
+    def __init__(self, ctx: SandboxContext, name: str) -> None:
         self._ctx = ctx
         self._name = name
         self._ended = False
@@ -194,13 +218,13 @@ class GuardedContext:
     # -- what the arguments must be
 
     @property
-    def _live(self) -> Context:
+    def _live(self) -> SandboxContext:
         if self._ended:
             self._fail("used its context after the call that it was given for")
         return self._ctx
 
     def _written(self, write: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """A write that fails may have been done by half, so nothing of the commit is kept, come what may."""
+        """Write; a failed write may have been done by half, so it aborts the whole commit."""
         try:
             return write(*arguments, **options)
         except Exception as error:
@@ -208,7 +232,7 @@ class GuardedContext:
             raise
 
     def _world(self, world: object) -> int:
-        if type(world) is not int or not 0 <= world < self._live.draft.applier.next_node:
+        if type(world) is not int or not self._live.has_world(world):
             self._fail(f"names the world {world!r:.80}, which does not exist")
         return world
 
@@ -219,14 +243,14 @@ class GuardedContext:
         return node
 
     def _edge(self, edge: object) -> bytes:
-        if not isinstance(edge, bytes) or self._live.tables.place_of(edge) is None:
+        if not isinstance(edge, bytes) or not self._live.has_edge(edge):
             self._fail(f"names the edge {edge!r:.80}, which does not exist")
-        if self._ctx.tables.proposal(edge) is not None:
+        if self._ctx.is_proposal(edge):
             self._ctx.refuse("is_a_proposal", f"{edge.hex()[:12]} is an accepted proposal", "Undo it")
         return edge
 
     def _lineage(self, lineage: object) -> bytes:
-        if not isinstance(lineage, bytes) or (lineage and self._live.tables.node_of(lineage) is None):
+        if not isinstance(lineage, bytes) or (lineage and not self._live.has_lineage(lineage)):
             self._fail(f"names the world {lineage!r:.80}, which does not exist")
         return lineage
 

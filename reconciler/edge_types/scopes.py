@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.ids import short
 from worlddb.projections.tables.apply.settings import Nearest, Registration, last_change, registered
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.edge_types.handler import EdgeHandler
+from worlddb.reconciler.edge_types.handler import EdgeHandler, HandlerContext
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.edge_types.sandbox import Guarded
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.edge_types.sandbox import SandboxedHandler
 
 
 class Scopes:
@@ -47,7 +44,7 @@ class Scopes:
         known = self.in_force(type_name, home)
         return known.world if known is not None and known.is_functional else None
 
-    def handler(self, ctx: Context, type_name: str, home: int) -> EdgeHandler:
+    def handler(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler:
         """The handler that decides about a new edge.
 
         Raises:
@@ -62,7 +59,7 @@ class Scopes:
             self._unknown(ctx, type_name, home)
         return self._guarded(ctx, registration)
 
-    def handler_of_old(self, ctx: Context, type_name: str, home: int) -> EdgeHandler | None:
+    def handler_of_old(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
         """The handler that cleans up after an edge; none if its type is not registered there any more.
 
         Raises:
@@ -74,10 +71,10 @@ class Scopes:
         registration = self.in_force(type_name, home)
         return None if registration is None else self._guarded(ctx, registration)
 
-    def _guarded(self, ctx: Context, known: Registration) -> EdgeHandler:
+    def _guarded(self, ctx: HandlerContext, known: Registration) -> EdgeHandler:
         handler = self._ontology.find(known.type, known.row.handler_version, known.row.digest)
         if handler is not None:
-            return Guarded(handler, known.type, known.row.handler_version)
+            return SandboxedHandler(handler, known.type, known.row.handler_version)
         what = f"the edge type {known.type!r}, version {known.row.handler_version}"
         code = f"{known.row.digest.hex()[:12]}, made of its {known.digest_of}"
         given = self._ontology.versions(known.type)
@@ -95,7 +92,7 @@ class Scopes:
             " or open the store with the registered one",
         )
 
-    def _unknown(self, ctx: Context, type_name: str, home: int) -> NoReturn:
+    def _unknown(self, ctx: HandlerContext, type_name: str, home: int) -> NoReturn:
         elsewhere = sorted({known.world for known in registered(self._tables, self._seq) if known.type == type_name})
         here = {known.type for known in registered(self._tables, self._seq)} - {type_name}
         usable = sorted(name for name in here if self.in_force(name, home) is not None)

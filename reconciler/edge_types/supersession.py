@@ -3,12 +3,10 @@ a place that another one has from a later time on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model.times import FOREVER, Interval
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
+from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext
 
 SUPERSEDES: Final = "supersedes"
 CONTRADICTS: Final = "contradicts"

@@ -15,21 +15,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Body, Cause
 from worlddb.log.model.codec import Events
 from worlddb.log.model.errors import InputError
-from worlddb.log.model.hashing import FORBIDDEN, keyed
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads.lookup import find_node
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, LIVE, ROOT_NODE, SAME_AS_CODE
 from worlddb.reconciler.commands.commands import Erase
 from worlddb.reconciler.transaction.context import Context
+from worlddb.reconciler.transaction.inputs import BlobPlace, ErasureTarget, PlannedErasure
 from worlddb.reconciler.transaction.recorded_texts import bodies_of, body_at, details_at, text_of, texts_of_world
 
 MENTION: Final = "mention"
@@ -104,29 +103,8 @@ def _says_anything(log: LmdbLog, tables: Tables, node: int) -> bool:
 SPEAKER = "speaker"
 """The role that ``ingest`` gives the edge from a turn to who spoke it."""
 
-Place = tuple[int, int]
-"""Where a blob is: its commit, and its position in it."""
 
-
-class Target(NamedTuple):
-    """A world to be erased. ``everywhere``: it has a text that another one is erased for; ``derived``: its text was
-    made of those of others that are."""
-
-    node: int
-    everywhere: bool
-    derived: bool = False
-
-
-class Plan(NamedTuple):
-    """What an erasure comes to: for each command the world that it names and all that it reaches, and the blobs of
-    each of those."""
-
-    named: list[int]
-    targets: list[list[Target]]
-    blobs: dict[int, list[Place]]
-
-
-def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
+def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> PlannedErasure:
     """Find what the commands erase. Reads the whole log once, and all bodies once more if one says everywhere.
 
     Raises:
@@ -134,7 +112,7 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
     """
     seq = log.head().seq
     named: list[int] = []
-    targets: list[list[Target]] = []
+    targets: list[list[ErasureTarget]] = []
     for position, command in enumerate(commands):
         try:
             assert not isinstance(command.ref, int), "checked before"
@@ -144,20 +122,22 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> Plan:
             raise
         named.append(node)
         found = [node, *(_turns_of(log, tables, node) if command.turns else ())]
-        targets.append([Target(node, False) for node in found])
+        targets.append([ErasureTarget(node, False) for node in found])
     for command, own in zip(commands, targets, strict=True):
         if command.everywhere:
             nodes = {target.node for target in own}
-            own.extend(Target(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
+            own.extend(ErasureTarget(node, True) for node in _with_texts_of(log, tables, nodes) if node not in nodes)
     targets = _without_repeated(targets)
     _add_derived(log, tables, commands, targets)
-    return Plan(named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own]))
+    return PlannedErasure(
+        named, targets, blobs_of(log, tables, seq, [target.node for own in targets for target in own])
+    )
 
 
-def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
+def _without_repeated(targets: list[list[ErasureTarget]]) -> list[list[ErasureTarget]]:
     """Each world only where it is reached first."""
     seen: set[int] = set()
-    kept: list[list[Target]] = []
+    kept: list[list[ErasureTarget]] = []
     for own in targets:
         fresh = list({target.node: target for target in reversed(own) if target.node not in seen}.values())[::-1]
         seen.update(target.node for target in fresh)
@@ -165,13 +145,13 @@ def _without_repeated(targets: list[list[Target]]) -> list[list[Target]]:
     return kept
 
 
-def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[Target]]) -> None:
+def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[ErasureTarget]]) -> None:
     """Put what was made of the texts of targets behind these, where the command says so."""
     by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
     reached = {target.node for own in targets for target in own}
     for node, source in made_of(log, tables, by, besides=reached).items():
         by[node] = by[source]
-        targets[by[node]].append(Target(node, False, derived=True))
+        targets[by[node]].append(ErasureTarget(node, False, derived=True))
 
 
 def erase(ctx: Context, command: Erase, details: int) -> bytes:
@@ -187,7 +167,7 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
             ctx.refuse("root_is_permanent", "The root world cannot be erased")
         blobs = found.blobs.get(target.node, [])
         bodies = forbidden_by(ctx.draft.log, target, blobs) if command.forbid else []
-        forbidden = sorted({_digest(ctx, text_of(body)) for body in bodies})
+        forbidden = sorted({ctx.forbidden_digest(text_of(body)) for body in bodies})
         if blobs:
             ctx.draft.emit(ev.Erased(lineage, blobs, details, target.everywhere, forbidden))
             changed = True
@@ -198,35 +178,11 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
     return named
 
 
-# -- what may not come back
-
-
-def refuse_forbidden(ctx: Context, *texts: str) -> None:
-    """Refuse names and contents with a text that was erased for good."""
-    if forbids_any(ctx) and any(_is_forbidden(ctx, _digest(ctx, text)) for text in texts if text):
-        ctx.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
-
-
-def forbids_any(ctx: Context) -> bool:
-    """True if there may be texts that must not be written again; looked up once a commit."""
-    if ctx.forbids is None:
-        ctx.forbids = forbids(ctx.tables) or ctx.draft.log.carried.any()
-    return ctx.forbids
-
-
-def _is_forbidden(ctx: Context, digest: bytes) -> bool:
-    return ctx.tables.forbidden.get(digest) is not None or ctx.draft.log.carried.forbids(digest)
-
-
-def forbidden_by(log: LmdbLog, target: Target, blobs: Sequence[Place]) -> list[Body]:
+def forbidden_by(log: LmdbLog, target: ErasureTarget, blobs: Sequence[BlobPlace]) -> list[Body]:
     """The bodies of what is erased that may not be written again: by their contents, or by their names where there is
     none. What was made of other texts may come again, of others."""
     bodies = (body_at(log, *place) for place in blobs)
     return [] if target.derived else [body for body in bodies if body is not None and text_of(body)]
-
-
-def _digest(ctx: Context, text: str) -> bytes:
-    return keyed(ctx.secret, FORBIDDEN, text.encode())
 
 
 # -- which worlds
@@ -257,16 +213,16 @@ def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
 # -- which blobs
 
 
-def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[Place]]:
+def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[BlobPlace]]:
     """The blobs of each of some nodes that are still there up to commit ``last``, each of only one of the nodes."""
     owners = _owners(tables, nodes)
-    found: dict[Place, int] = {}
+    found: dict[BlobPlace, int] = {}
     for seq in range(1, last + 1):
         events = log.events(seq)
         for place, owner in _owned(log, seq, events, owners):
             if place[1] != ev.NONE and place not in found and log.blob(*place) is not None:
                 found[place] = owner
-    blobs: dict[int, list[Place]] = {}
+    blobs: dict[int, list[BlobPlace]] = {}
     for place in sorted(found):
         blobs.setdefault(found[place], []).append(place)
     return blobs
@@ -286,7 +242,7 @@ def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
     return owners
 
 
-def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[Place, int]]:
+def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[BlobPlace, int]]:
     """The places of texts that a commit holds about somebody in ``owners``, in its events and in its commands."""
     for event in events.events:
         owner = owners.get(_subject(event))

@@ -8,16 +8,17 @@ References inside commands: ids, prefixes, and the results of earlier commands o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Blob, Body, Details
 from worlddb.log.model.errors import UnknownReference
 from worlddb.log.model.events import NONE
-from worlddb.log.model.hashing import KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
+from worlddb.log.model.hashing import FORBIDDEN, KEYED_EDGE, edge_id, keyed, keyed_lineage, next_keyed_lineage
 from worlddb.log.model.ids import NONCE_BYTES, Lineage, short
 from worlddb.log.model.times import FOREVER, Interval, checked_interval
+from worlddb.projections.tables.apply.apply import forbids
 from worlddb.projections.tables.reads.asof import alias_known
 from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
 from worlddb.projections.tables.storage.proposal_rows import latest_about
@@ -38,16 +39,13 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Inse
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.edge_types.scopes import Scopes
 from worlddb.reconciler.edge_types.supersession import note_conflicts_left
+from worlddb.reconciler.transaction.ancestry import Ways
 from worlddb.reconciler.transaction.draft import Draft
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.bundle_import.importing import Arrival
-    from worlddb.reconciler.erasure.erasure_plan import Plan
-    from worlddb.reconciler.transaction.ancestry import Ways
+from worlddb.reconciler.transaction.inputs import Arrival, PlannedErasure
 
 
 class Reading:
-    """The reading half of what handlers get; what each call means is said in :mod:`.handler_context`."""
+    """The reading half of :class:`Context`; the protocol of handlers says what each call means."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -101,6 +99,22 @@ class Reading:
             for place, row in found:
                 if row.unlinked == LIVE:
                     yield self.handled(place, row, type_name)
+
+    def has_world(self, node: int) -> bool:
+        """True if a node number is one of this transaction."""
+        return 0 <= node < self.draft.applier.next_node
+
+    def has_lineage(self, lineage: bytes) -> bool:
+        """True if a full reference is that of a world."""
+        return self.tables.node_of(lineage) is not None
+
+    def has_edge(self, edge: bytes) -> bool:
+        """True if an edge has the id."""
+        return self.tables.place_of(edge) is not None
+
+    def is_proposal(self, edge: bytes) -> bool:
+        """True if the id is that of a proposal, whatever became of it."""
+        return self.tables.proposal(edge) is not None
 
     def targets(self, node: int, type_name: str) -> list[int]:
         """Where the live edges of a type from a node lead, in log order."""
@@ -209,9 +223,9 @@ class Context(Reading):
         self.secret = secret
         self.arriving: Arrival | None = None
         """The bundle that a command of this request imports."""
-        self.erasure: Plan | None = None
+        self.erasure: PlannedErasure | None = None
         """What the erasures of this request come to, if it has any."""
-        self.forbids: bool | None = None
+        self._forbids: bool | None = None
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
@@ -258,7 +272,7 @@ class Context(Reading):
                 return Written(self.stage(source, target, edge=edge), staged=True)
             written = self._write(edge, handler, nonce)
             if (scope := self.scopes.functional(type_name, where)) is not None:
-                record_conflicts(self, edge._replace(id=written), scope)
+                record_conflicts(self, self.scopes, edge._replace(id=written), scope)
             return Written(written, staged=False)
         finally:
             self._depth -= 1
@@ -275,7 +289,7 @@ class Context(Reading):
         handler = self.scopes.handler_of_old(self, seen.type, row.home)
         if handler is not None:
             handler.on_delete(self, seen)
-        end_conflicts(self, seen, None)
+        end_conflicts(self, self.scopes, seen, None)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
         """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
@@ -301,7 +315,7 @@ class Context(Reading):
         end = Interval(row.valid_from, row.valid_to).tighten(at).end
         if end < row.valid_to:
             self.draft.emit(ev.EdgeClosed(edge, end))
-            end_conflicts(self, self.handled(place, row), end)
+            end_conflicts(self, self.scopes, self.handled(place, row), end)
             return True
         return False
 
@@ -404,6 +418,25 @@ class Context(Reading):
         target = self._as_of(row.target, row.target_version)
         ends = (source, target, self.tables.node(home))
         self._emit_linked(edge, ends, self._after(row.edge), keyed=True, handler_version=row.handler_version)
+
+    def refuse_forbidden(self, *texts: str) -> None:
+        """Refuse names and contents with a text that was erased for good."""
+        if self.forbids_any() and any(self._is_forbidden(text) for text in texts if text):
+            self.refuse("forbidden_text", "This text was erased and may not be written again", "Leave it out")
+
+    def forbids_any(self) -> bool:
+        """True if there may be texts that must not be written again; looked up once a commit."""
+        if self._forbids is None:
+            self._forbids = forbids(self.tables) or self.draft.log.carried.any()
+        return self._forbids
+
+    def forbidden_digest(self, text: str) -> bytes:
+        """The keyed hash under which a text is forbidden."""
+        return keyed(self.secret, FORBIDDEN, text.encode())
+
+    def _is_forbidden(self, text: str) -> bool:
+        digest = self.forbidden_digest(text)
+        return self.tables.forbidden.get(digest) is not None or self.draft.log.carried.forbids(digest)
 
     def lineage_of(self, key: str | KnownKey) -> Lineage:
         """The lineage that a caller's key stands for in this store."""

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from worlddb.reconciler.edge_types.handler import HandledEdge, Insert, PlainHandler
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.edge_types.handler import HandlerContext
-    from worlddb.reconciler.transaction.context import Reading
+from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler
 
 
 class Contains(PlainHandler):
@@ -27,7 +21,7 @@ class Contains(PlainHandler):
     def default_valid_from(self, ctx: HandlerContext, source: int, target: int) -> int:
         return ctx.begins(target)
 
-    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+    def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         if target in (ctx.root, source) or source in ctx.containers(target):
             return False
         return not ctx.targets(target, self.name) or not ctx.inside(source, target)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from worlddb.log.model.times import Interval
-from worlddb.reconciler.edge_types.handler import HandledEdge, Insert, PlainHandler, Q
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.edge_types.handler import HandlerContext
-    from worlddb.reconciler.transaction.context import Reading
+from worlddb.reconciler.edge_types.handler import BulkContext, HandledEdge, HandlerContext, Insert, PlainHandler, Q
 
 
 class Contradicts(PlainHandler):
@@ -23,7 +17,7 @@ class Contradicts(PlainHandler):
 
     name = "contradicts"
 
-    def only_records(self, ctx: Reading, source: int, target: int) -> bool:
+    def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
         if source == target or target in ctx.targets(source, self.name):
             return False
         return source not in ctx.targets(target, self.name)

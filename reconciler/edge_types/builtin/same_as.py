@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from worlddb.log.model.ids import short
-from worlddb.reconciler.edge_types.handler import HandledEdge, Insert, PlainHandler, Q
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.edge_types.handler import HandlerContext, PairProposal
+from worlddb.reconciler.edge_types.handler import HandledEdge, HandlerContext, Insert, PairProposal, PlainHandler, Q
 
 
 class SameAs(PlainHandler):

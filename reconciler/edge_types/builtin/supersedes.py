@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, Insert, Q
+from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, Insert, Q
 from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, first_held, next_heir, place_of
-
-if TYPE_CHECKING:
-    from worlddb.reconciler.edge_types.handler import HandlerContext
 
 
 class Supersedes(AcyclicHandler):

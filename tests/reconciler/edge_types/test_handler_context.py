@@ -11,7 +11,7 @@ import pytest
 import worlddb
 from worlddb import HandledEdge, HandlerContext, Insert, PlainHandler
 from worlddb.reconciler.edge_types import handler
-from worlddb.reconciler.edge_types.sandbox import GuardedContext
+from worlddb.reconciler.edge_types.sandbox import SandboxedContext
 from worlddb.reconciler.transaction.context import Context
 
 
@@ -91,7 +91,7 @@ def test_a_handler_records_a_conflict_in_the_commit_of_its_edge_and_reads_show_i
 
 def test_the_contexts_have_what_the_protocol_documents_and_the_guarded_one_no_more() -> None:
     documented = {name for name in vars(handler.HandlerContext) if not name.startswith("_")}
-    assert {name for name in dir(GuardedContext) if not name.startswith("_")} == documented | {"end_call"}
+    assert {name for name in dir(SandboxedContext) if not name.startswith("_")} == documented | {"end_call"}
     assert documented - {"now", "root"} <= set(dir(Context))
 
 

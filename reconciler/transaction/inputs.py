@@ -1,0 +1,44 @@
+"""What a request brings into its transaction beside its commands: an arriving bundle, a planned erasure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worlddb.log.model.checkpoint import Checkpoint
+from worlddb.log.store.bundle_contents import Contents
+from worlddb.reconciler.commands.commands import Import
+
+
+class Arrival(NamedTuple):
+    """A request to import: the command, the contents that it names by hash, and the head that proved them."""
+
+    command: Import
+    contents: Contents
+    head: Checkpoint | None
+
+
+BlobPlace = tuple[int, int]
+"""Where a blob is: its commit, and its position in it."""
+
+
+class ErasureTarget(NamedTuple):
+    """A world to be erased.
+
+    ``everywhere``: it shares a text with another one that is erased. ``derived``: its text was made of erased texts.
+    """
+
+    node: int
+    everywhere: bool
+    derived: bool = False
+
+
+class PlannedErasure(NamedTuple):
+    """The effect of a request's erasures, found before anything is decided.
+
+    ``named`` has the world that each command names, ``targets`` all worlds that it reaches, ``blobs`` the blobs of each
+    target.
+    """
+
+    named: list[int]
+    targets: list[list[ErasureTarget]]
+    blobs: dict[int, list[BlobPlace]]
