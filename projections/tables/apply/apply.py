@@ -30,27 +30,32 @@ from worlddb.projections.tables.apply.vector_spaces import (
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, forget_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
 from worlddb.projections.tables.reads.home_edges import put_retracted
-from worlddb.projections.tables.storage.proposal_rows import apply_decided, apply_proposed
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
+    ACCEPTED,
     CLOSING_EDGE,
     CLOSING_KEY,
     CLOSING_VERSION,
     CONTAINS_CODE,
     ERASURE,
     LIVE,
+    PAIR_KEY,
+    PENDING,
+    REJECTED,
     TIME,
     U64,
+    UNDONE,
     AliasRow,
     EdgePlace,
     EdgeRow,
     ErasureRow,
+    ProposalRow,
     VersionRow,
 )
 from worlddb.projections.tables.storage.write_buffer import Table
 
 
-def erased(on: Applier, event: ev.Erased) -> None:
+def erased(on: DeferredRows, event: ev.Erased) -> None:
     """Forget the names and types of every version and alias so far, since their digests and forms were made of the
     texts."""
     tables, node = on.tables, on.number(event.lineage)
@@ -86,11 +91,11 @@ def forbids(tables: Tables) -> bool:
     return next(tables.forbidden.scan(b""), None) is not None
 
 
-def imported(on: Applier, event: ev.Imported) -> None:
+def imported(on: DeferredRows, event: ev.Imported) -> None:
     """Nothing: what a bundle brought is said by other events."""
 
 
-def filled(on: Applier, event: ev.Filled) -> None:
+def filled(on: DeferredRows, event: ev.Filled) -> None:
     """Write what the version's own event would have written had the text been there.
 
     A replay finds it there: then all of this stands already.
@@ -171,34 +176,20 @@ class Applier(DeferredRows):
             self.tables.progress()._replace(seq=self.seq, next_node=self.next_node, next_edge=self.next_edge)
         )
 
-    def number(self, lineage: bytes) -> int:
-        """The number of a lineage that an event names."""
-        node = self.tables.node_of(lineage)
-        if node is None:
-            raise KeyError(f"commit {self.seq} names the unknown lineage {lineage.hex()}")
-        return node
-
-    def numbers(self, lineages: Sequence[bytes]) -> list[int]:
-        """As :meth:`number`, for a column."""
-        known = list(self.tables.known_numbers(lineages))
-        if None not in known:
-            return known  # type: ignore[return-value]
-        return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
-
 
 _EARLY: Final = frozenset({ev.StoreCreated, ev.Created, ev.Linked})
 
 
-def _store_created(on: Applier, event: ev.StoreCreated) -> None:
+def _store_created(on: DeferredRows, event: ev.StoreCreated) -> None:
     _created(on, ev.Created(event.root, event.body, ev.NONE, ALWAYS, FOREVER))
 
 
-def _created(on: Applier, event: ev.Created) -> None:
+def _created(on: DeferredRows, event: ev.Created) -> None:
     body = on.blobs.body(event.body)
     on.create(event, on.blobs.blob_id(event.body), NO_NAME if body is None else name_digest(body.name))
 
 
-def _revised(on: Applier, event: ev.Revised) -> None:
+def _revised(on: DeferredRows, event: ev.Revised) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     version = row.versions + 1
@@ -207,7 +198,7 @@ def _revised(on: Applier, event: ev.Revised) -> None:
     on.unsettled.changed(node)
 
 
-def _put_version(on: Applier, node: int, version: int, event: ev.Revised) -> None:
+def _put_version(on: DeferredRows, node: int, version: int, event: ev.Revised) -> None:
     body = on.blobs.body(event.body)
     name = NO_NAME if body is None else name_digest(body.name)
     type_ = NO_TYPE if body is None else type_digest(body.type)
@@ -232,19 +223,19 @@ def _put_version(on: Applier, node: int, version: int, event: ev.Revised) -> Non
         types.put(key, U64.pack(on.seq))
 
 
-def _closed(on: Applier, event: ev.Closed) -> None:
+def _closed(on: DeferredRows, event: ev.Closed) -> None:
     node = on.number(event.lineage)
     row = on.tables.version(node, event.version)
     on.tables.put_version(node, event.version, row._replace(valid_to=event.valid_to, closed=on.seq))
     _put_closing(on, (CLOSING_VERSION, node, event.version), row, event.valid_to, event.by)
 
 
-def _ended(on: Applier, event: ev.Ended) -> None:
+def _ended(on: DeferredRows, event: ev.Ended) -> None:
     node = on.number(event.lineage)
     on.tables.put_node(node, on.tables.node(node)._replace(ended=on.seq))
 
 
-def _named(on: Applier, event: ev.Named) -> None:
+def _named(on: DeferredRows, event: ev.Named) -> None:
     node = on.number(event.lineage)
     row = on.tables.node(node)
     details = on.blobs.details(event.details)
@@ -262,7 +253,7 @@ def _named(on: Applier, event: ev.Named) -> None:
         on.put_name(node, name, details.aliases[event.position])
 
 
-def _unnamed(on: Applier, event: ev.Unnamed) -> None:
+def _unnamed(on: DeferredRows, event: ev.Unnamed) -> None:
     node = on.number(event.lineage)
     for alias, row in on.tables.aliases(node):
         if alias == event.alias:
@@ -270,12 +261,12 @@ def _unnamed(on: Applier, event: ev.Unnamed) -> None:
             return
 
 
-def _linked(on: Applier, event: ev.Linked) -> None:
+def _linked(on: DeferredRows, event: ev.Linked) -> None:
     code = on.tables.give_type_code(event.type)
     on.link(event, code, on.number(event.source), on.number(event.target), on.number(event.home))
 
 
-def _unlinked(on: Applier, event: ev.Unlinked) -> None:
+def _unlinked(on: DeferredRows, event: ev.Unlinked) -> None:
     tables = on.tables
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
@@ -287,27 +278,65 @@ def _unlinked(on: Applier, event: ev.Unlinked) -> None:
         on.unsettled.edged(row.home, event.edge, written=False)
 
 
-def _edge_closed(on: Applier, event: ev.EdgeClosed) -> None:
+def _edge_closed(on: DeferredRows, event: ev.EdgeClosed) -> None:
     place, row = _edge(on, event.edge)
     on.tables.put_edge(place, row._replace(valid_to=event.valid_to, closed=on.seq))
     _put_closing(on, (CLOSING_EDGE, place.edge, 0), row, event.valid_to, b"")
 
 
-def _put_closing(on: Applier, what: tuple[int, int, int], row: VersionRow | EdgeRow, valid_to: int, by: bytes) -> None:
+def _put_closing(
+    on: DeferredRows, what: tuple[int, int, int], row: VersionRow | EdgeRow, valid_to: int, by: bytes
+) -> None:
     """Keep the end that something was born with, the first time that it is closed, and the new one."""
     if not row.closed:
         on.tables.closings.put(CLOSING_KEY.pack(*what, row.seq), TIME.pack(row.valid_to))
     on.tables.closings.put(CLOSING_KEY.pack(*what, on.seq), TIME.pack(valid_to) + by)
 
 
-def _edge(on: Applier, edge: bytes) -> tuple[EdgePlace, EdgeRow]:
+def _edge(on: DeferredRows, edge: bytes) -> tuple[EdgePlace, EdgeRow]:
     place = on.tables.place_of(edge)
     if place is None:
         raise KeyError(f"commit {on.seq} names the unknown edge {edge.hex()}")
     return place, on.tables.edge(place)
 
 
-_APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
+def _proposed(on: DeferredRows, event: ev.Proposed) -> None:
+    """A pair of worlds waits for a decision."""
+    source, target = on.number(event.source), on.number(event.target)
+    row = ProposalRow(
+        source,
+        target,
+        event.source_version,
+        event.target_version,
+        on.number(event.home),
+        on.seq,
+        event.valid_from,
+        event.details,
+        event.nonce,
+        event.handler_version,
+        PENDING,
+        0,
+    )
+    on.tables.put_proposal(event.proposal, row)
+    key = PAIR_KEY.pack(max(source, target), min(source, target), on.seq, on.staged)
+    on.tables.pairs.put(key, event.proposal)
+    on.staged += 1
+
+
+def _decided(on: DeferredRows, event: ev.Decided) -> None:
+    """Somebody decided about a pair."""
+    row = on.tables.proposal(event.proposal)
+    if row is None:
+        raise KeyError(f"commit {on.seq} names the unknown proposal {event.proposal.hex()}")
+    status = _STATUSES[event.decision]
+    on.tables.put_proposal(event.proposal, row._replace(status=status, decided=on.seq))
+    on.tables.decisions.put(event.proposal + U64.pack(on.seq), bytes([status]))
+
+
+_STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
+
+
+_APPLY: Final[dict[type[ev.Event], Callable[[DeferredRows, Any], None]]] = {
     ev.StoreCreated: _store_created,
     ev.Created: _created,
     ev.Revised: _revised,
@@ -318,8 +347,8 @@ _APPLY: Final[dict[type[ev.Event], Callable[[Applier, Any], None]]] = {
     ev.Linked: _linked,
     ev.Unlinked: _unlinked,
     ev.EdgeClosed: _edge_closed,
-    ev.Proposed: apply_proposed,
-    ev.Decided: apply_decided,
+    ev.Proposed: _proposed,
+    ev.Decided: _decided,
     ev.Bookmarked: apply_bookmarked,
     ev.Imported: imported,
     ev.Filled: filled,

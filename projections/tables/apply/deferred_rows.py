@@ -158,6 +158,22 @@ class DeferredRows:
         self._targets: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         self._led_to: set[tuple[int, int]] = set()
 
+    # -- the numbers that events name
+
+    def number(self, lineage: bytes) -> int:
+        """The number of a lineage that an event names."""
+        node = self.tables.node_of(lineage)
+        if node is None:
+            raise KeyError(f"commit {self.seq} names the unknown lineage {lineage.hex()}")
+        return node
+
+    def numbers(self, lineages: Sequence[bytes]) -> list[int]:
+        """As :meth:`number`, for a column."""
+        known = list(self.tables.known_numbers(lineages))
+        if None not in known:
+            return known  # type: ignore[return-value]
+        return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
+
     # -- what is owed
 
     def create(self, event: ev.Created, body: bytes, name: bytes) -> int:

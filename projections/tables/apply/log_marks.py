@@ -12,22 +12,20 @@ A log that is not what happened: from some commit on, it is what might have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details
 from worlddb.log.model.errors import DamagedStore, HypotheticalStore
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAME, name_digest
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import BOOKMARK, U64, BookmarkRow
 
-if TYPE_CHECKING:
-    from worlddb.projections.tables.apply.apply import Applier
 
-
-def apply_bookmarked(on: Applier, event: ev.Bookmarked) -> None:
+def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
     """Keep what the name stands for from this commit on."""
     body = on.blobs.body(event.body)
     digest = NO_NAME if body is None else name_digest(body.name)
@@ -59,7 +57,7 @@ def _read(key: bytes, value: bytes) -> tuple[int, BookmarkRow]:
 _RECLUSTERED: Final = b"reclustered"
 
 
-def apply_reclustered(on: Applier, event: ev.Reclustered) -> None:
+def apply_reclustered(on: DeferredRows, event: ev.Reclustered) -> None:
     """Say how far it has come."""
     on.tables.progress_table.put(_RECLUSTERED, U64.pack(event.through))
 
@@ -73,12 +71,12 @@ def reclustered_through(tables: Tables) -> int:
 _SUPPOSED: Final = b"supposed"
 
 
-def apply_supposed(on: Applier, event: ev.Supposed) -> None:
+def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:
     """Keep where the log left the original, so that whoever opens the store knows."""
     on.tables.progress_table.put(_SUPPOSED, U64.pack(on.seq))
 
 
-def apply_nothing(on: Applier, event: ev.LeftOut | ev.TakenOver) -> None:
+def apply_nothing(on: DeferredRows, event: ev.LeftOut | ev.TakenOver) -> None:
     """Nothing: what is not there has no rows, and what was taken over is said by other events."""
 
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.ids import HASH_BYTES
+from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.reads.asof import edge_known
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
     CONTAINS_CODE,
     DIGESTS,
@@ -36,10 +38,6 @@ from worlddb.projections.tables.storage.schema import (
     RegistrationRow,
     TuningRow,
 )
-
-if TYPE_CHECKING:
-    from worlddb.projections.tables.apply.apply import Applier
-    from worlddb.projections.tables.storage.rows import Tables
 
 Above = Callable[[int], Iterable[int]]
 """The worlds that contain a world directly."""
@@ -161,7 +159,7 @@ class Nearest:
 # -- events
 
 
-def apply_registered(on: Applier, event: ev.Registered) -> None:
+def apply_registered(on: DeferredRows, event: ev.Registered) -> None:
     """A registration takes the place of the one before it in the same world."""
     world = on.number(event.world)
     _end(on, event.type, world)
@@ -179,13 +177,13 @@ def apply_registered(on: Applier, event: ev.Registered) -> None:
     on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
 
 
-def apply_unregistered(on: Applier, event: ev.Unregistered) -> None:
+def apply_unregistered(on: DeferredRows, event: ev.Unregistered) -> None:
     """A registration ends."""
     _end(on, event.type, on.number(event.world))
     on.tables.registrations.put(LAST_CHANGE, U64.pack(on.seq))
 
 
-def _end(on: Applier, type_name: str, world: int) -> None:
+def _end(on: DeferredRows, type_name: str, world: int) -> None:
     before = registration_in(on.tables, type_name, world, on.seq)
     if before is not None:
         _put(on.tables, before._replace(row=before.row._replace(ended=on.seq)))
@@ -266,7 +264,7 @@ def _named_or_general(tables: Tables, world: int, type_name: str, seq: int) -> I
 # -- events
 
 
-def apply_tuned(on: Applier, event: ev.Tuned) -> None:
+def apply_tuned(on: DeferredRows, event: ev.Tuned) -> None:
     """What is set takes the place of what was set before for the same type in the same world."""
     world = on.number(event.world)
     _tuning_end(on, world, event.type)
@@ -274,12 +272,12 @@ def apply_tuned(on: Applier, event: ev.Tuned) -> None:
     _put_tuning(on.tables, Tuning(world, event.type, on.seq, row))
 
 
-def apply_untuned(on: Applier, event: ev.Untuned) -> None:
+def apply_untuned(on: DeferredRows, event: ev.Untuned) -> None:
     """What was set ends."""
     _tuning_end(on, on.number(event.world), event.type)
 
 
-def _tuning_end(on: Applier, world: int, type_name: str) -> None:
+def _tuning_end(on: DeferredRows, world: int, type_name: str) -> None:
     before = tuning_in(on.tables, world, type_name, on.seq)
     if before is not None:
         _put_tuning(on.tables, before._replace(row=before.row._replace(ended=on.seq)))

@@ -6,14 +6,12 @@ Which embedding space answers as of which commit, and which ones were dropped.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
+from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import SPACE, SPACE_KEY, U64, VECTOR, VECTOR_KEY, SpaceRow
-
-if TYPE_CHECKING:
-    from worlddb.projections.tables.apply.apply import Applier
 
 
 class VectorPlace(NamedTuple):
@@ -23,19 +21,19 @@ class VectorPlace(NamedTuple):
     position: int
 
 
-def apply_space_opened(on: Applier, event: ev.SpaceOpened) -> None:
+def apply_space_opened(on: DeferredRows, event: ev.SpaceOpened) -> None:
     """Number a space; nothing is in it yet."""
     row = SpaceRow(on.seq, event.model, event.dimension, 0)
     on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row))
 
 
-def apply_embedded(on: Applier, event: ev.Embedded) -> None:
+def apply_embedded(on: DeferredRows, event: ev.Embedded) -> None:
     """Say where a version's vector is."""
     key = VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
     on.tables.vectors.put(key, VECTOR.pack(on.seq, event.vector))
 
 
-def apply_embedded_through(on: Applier, event: ev.EmbeddedThrough) -> None:
+def apply_embedded_through(on: DeferredRows, event: ev.EmbeddedThrough) -> None:
     """Say how far a space is filled."""
     row = space_row(on.tables, event.space)
     if row is None:
@@ -71,12 +69,12 @@ _CHOSEN: Final = b"\x01"
 _DROPPED: Final = b"\x02"
 
 
-def apply_space_chosen(on: Applier, event: ev.SpaceChosen) -> None:
+def apply_space_chosen(on: DeferredRows, event: ev.SpaceChosen) -> None:
     """Let a space answer from this commit on."""
     on.tables.space_changes.put(_CHOSEN + U64.pack(on.seq), SPACE_KEY.pack(event.space))
 
 
-def apply_space_dropped(on: Applier, event: ev.SpaceDropped) -> None:
+def apply_space_dropped(on: DeferredRows, event: ev.SpaceDropped) -> None:
     """Say that a space is no more. Its vectors stay where they are: views of earlier commits compare them."""
     on.tables.space_changes.put(_DROPPED + SPACE_KEY.pack(event.space), U64.pack(on.seq))
 

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import NamedTuple
 
-from worlddb.log.model import events as ev
 from worlddb.log.model.ids import short
 from worlddb.projections.tables.storage.scan import among
-from worlddb.projections.tables.storage.schema import (
-    ACCEPTED,
-    PAIR_KEY,
-    PENDING,
-    REJECTED,
-    U64,
-    U64_U64,
-    UNDONE,
-    ProposalRow,
-)
+from worlddb.projections.tables.storage.schema import PAIR_KEY, U64, U64_U64, ProposalRow
 from worlddb.projections.tables.storage.transaction import WholeTables, missing_row
 from worlddb.projections.tables.storage.write_buffer import Table
-
-if TYPE_CHECKING:
-    from worlddb.projections.tables.apply.apply import Applier
-
-_STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
 
 
 class Staged(NamedTuple):
@@ -33,39 +18,6 @@ class Staged(NamedTuple):
     seq: int
     place: int
     proposal: bytes
-
-
-def apply_proposed(on: Applier, event: ev.Proposed) -> None:
-    """A pair of worlds waits for a decision."""
-    source, target = on.number(event.source), on.number(event.target)
-    row = ProposalRow(
-        source,
-        target,
-        event.source_version,
-        event.target_version,
-        on.number(event.home),
-        on.seq,
-        event.valid_from,
-        event.details,
-        event.nonce,
-        event.handler_version,
-        PENDING,
-        0,
-    )
-    on.tables.put_proposal(event.proposal, row)
-    key = PAIR_KEY.pack(max(source, target), min(source, target), on.seq, on.staged)
-    on.tables.pairs.put(key, event.proposal)
-    on.staged += 1
-
-
-def apply_decided(on: Applier, event: ev.Decided) -> None:
-    """Somebody decided about a pair."""
-    row = on.tables.proposal(event.proposal)
-    if row is None:
-        raise KeyError(f"commit {on.seq} names the unknown proposal {event.proposal.hex()}")
-    status = _STATUSES[event.decision]
-    on.tables.put_proposal(event.proposal, row._replace(status=status, decided=on.seq))
-    on.tables.decisions.put(event.proposal + U64.pack(on.seq), bytes([status]))
 
 
 def latest_about(tables: WholeTables, one: int, other: int) -> bytes | None:
