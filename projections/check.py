@@ -26,7 +26,7 @@ from worlddb.log.store.verify import (
     verify_log,
 )
 from worlddb.projections.runner import apply_commit
-from worlddb.projections.tables.storage.log_tree import LogTree
+from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 

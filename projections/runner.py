@@ -12,7 +12,7 @@ from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.errors import DamagedStore
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.apply import Applier
-from worlddb.projections.tables.storage.log_tree import add_commit
+from worlddb.projections.tables.apply.log_marks import add_commit
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 

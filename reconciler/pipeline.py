@@ -20,8 +20,7 @@ from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
-from worlddb.projections.tables.apply.log_marks import refuse_supposed
-from worlddb.projections.tables.storage.log_tree import add_commit
+from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.projections.tables.storage.transaction import CommitCache

@@ -3,23 +3,20 @@
 ``digest(tag, *fields)`` hashes ``len(tag) as u8 | tag | (len(field) as u32 | field)*``, all integers big-endian.
 The tag ends in a format version, so that no two kinds of thing, and no two formats of one, can share a hash.
 Hashes are of stored bytes, never of a re-encoding. Paper §2.1, equation 2.
+
+The log's Merkle tree alone is of SHA-256, as RFC 6962 has it; see :mod:`worlddb.log.model.merkle`.
 """
 
 from __future__ import annotations
 
 import struct
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final
 
 from blake3 import blake3
 
-from worlddb.log.model.ids import (
-    HASH_BYTES,
-    LINEAGE_BYTES,
-    BlobId,
-    EdgeId,
-    Lineage,
-)
+from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, BlobId, EdgeId, Lineage
 
 _U32 = struct.Struct(">I")
 _LEN_HASH: Final = _U32.pack(HASH_BYTES)
@@ -133,3 +130,13 @@ def edge_id_of_ends(
 def _edge_type(type_name: str) -> bytes:
     name = type_name.encode()
     return EDGE + _U32.pack(len(name)) + name
+
+
+def log_leaf_hash(chain: bytes) -> bytes:
+    """Hash a commit's chain hash as a leaf of the log's Merkle tree (RFC 6962)."""
+    return sha256(b"\x00" + chain).digest()
+
+
+def log_node_hash(left: bytes, right: bytes) -> bytes:
+    """Hash two subtrees of the log's Merkle tree side by side (RFC 6962)."""
+    return sha256(b"\x01" + left + right).digest()

@@ -14,18 +14,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Protocol
 
+from worlddb.log.model.hashing import log_leaf_hash, log_node_hash
+
 EMPTY_TREE: Final = sha256(b"").digest()
 """The root of the tree of size 0."""
-
-
-def leaf_hash(chain: bytes) -> bytes:
-    """The leaf of a commit, from its chain hash."""
-    return sha256(b"\x00" + chain).digest()
-
-
-def interior_hash(left: bytes, right: bytes) -> bytes:
-    """The hash of two subtrees side by side."""
-    return sha256(b"\x01" + left + right).digest()
 
 
 class Subtrees(Protocol):
@@ -44,9 +36,9 @@ class Frontier:
 
     def append(self, chain: bytes) -> None:
         """The next commit."""
-        node, size = leaf_hash(chain), self.size
+        node, size = log_leaf_hash(chain), self.size
         while size & 1:
-            node, size = interior_hash(self._complete.pop(), node), size >> 1
+            node, size = log_node_hash(self._complete.pop(), node), size >> 1
         self._complete.append(node)
         self.size += 1
 
@@ -56,7 +48,7 @@ class Frontier:
             return EMPTY_TREE
         node = self._complete[-1]
         for left in self._complete[-2::-1]:
-            node = interior_hash(left, node)
+            node = log_node_hash(left, node)
         return node
 
 
@@ -108,11 +100,11 @@ def root_of_inclusion(leaf: bytes, seq: int, size: int, path: Sequence[bytes]) -
         if not last:
             return None
         if index & 1 or index == last:
-            node = interior_hash(beside, node)
+            node = log_node_hash(beside, node)
             while not index & 1 and index:
                 index, last = index >> 1, last >> 1
         else:
-            node = interior_hash(node, beside)
+            node = log_node_hash(node, beside)
         index, last = index >> 1, last >> 1
     return None if last else node
 
@@ -134,11 +126,11 @@ def is_consistent(old: int, new: int, old_root: bytes, new_root: bytes, path: Se
         if not last:
             return False
         if index & 1 or index == last:
-            one, other = interior_hash(beside, one), interior_hash(beside, other)
+            one, other = log_node_hash(beside, one), log_node_hash(beside, other)
             while not index & 1 and index:
                 index, last = index >> 1, last >> 1
         else:
-            other = interior_hash(other, beside)
+            other = log_node_hash(other, beside)
         index, last = index >> 1, last >> 1
     return not last and (one, other) == (old_root, new_root)
 
@@ -159,5 +151,5 @@ def _range(subtrees: Subtrees, first: int, last: int) -> bytes:
     node = subtrees.subtree(level, end)
     while ends:
         level, end = ends.pop()
-        node = interior_hash(subtrees.subtree(level, end), node)
+        node = log_node_hash(subtrees.subtree(level, end), node)
     return node

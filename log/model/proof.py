@@ -16,10 +16,10 @@ from worlddb.log.model.blobs import Body, Details
 from worlddb.log.model.checkpoint import Anchor, Checkpoint, Standing, origin_of
 from worlddb.log.model.codec import Header, chain_hash
 from worlddb.log.model.errors import InputError, LimitExceeded, MalformedFile, WorldDBError
-from worlddb.log.model.hashing import blob_id, edge_id, world_hash
+from worlddb.log.model.hashing import blob_id, edge_id, log_leaf_hash, world_hash
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
 from worlddb.log.model.limits import HIGHEST_SEQ, MAX_PROOF_BYTES
-from worlddb.log.model.merkle import is_consistent, leaf_hash, root_of_inclusion
+from worlddb.log.model.merkle import is_consistent, root_of_inclusion
 from worlddb.log.model.trie import proved_value
 
 PROOF_VERSION: Final = 1
@@ -258,7 +258,7 @@ def _proved_header(proof: Inclusion, head: Checkpoint) -> Header:
         raise _Fails(f"the proof is for a head of {proof.size} commits, and the head is of {head.size}")
     chain = chain_hash(bytes.fromhex(proof.header))
     path = [bytes.fromhex(each) for each in proof.path]
-    if root_of_inclusion(leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
+    if root_of_inclusion(log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
         raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
     header = _header_of(proof)
     here = Standing(chain, header.root, header.ingest_time)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from worlddb.projections.tables.reads.asof import edge_known
-from worlddb.projections.tables.reads.home_edges import edges_at_home
 from worlddb.projections.tables.storage.proposal_rows import staging_of
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, SAME_AS_CODE, EdgePlace, ProposalRow
@@ -63,7 +62,7 @@ def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
 
     staged = set(tables.staged(sorted(nodes)))
     for home in nodes:
-        for place, row in edges_at_home(tables, home):
+        for place, row in tables.edges_at_home(home):
             if row.seq > seq:
                 continue
             if edge_known(row, seq):

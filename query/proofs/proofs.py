@@ -15,11 +15,10 @@ from worlddb.log.model.limits import MAX_FRAME_BYTES, checked_number
 from worlddb.log.model.merkle import consistency_path, inclusion_path, tree_root
 from worlddb.log.model.proof import PROOF_VERSION, ROOT, Consistency, EdgeStep, Inclusion, WorldStep, proof_text
 from worlddb.log.model.trie import NodeStore, built, nodes_to, root_of
+from worlddb.projections.tables.apply.log_marks import LogTree
 from worlddb.projections.tables.apply.rehash import roots_of
 from worlddb.projections.tables.reads.asof import edge_known, newest_version
-from worlddb.projections.tables.reads.home_edges import interior_edges_ever
 from worlddb.projections.tables.reads.lookup import find_node, find_node_or_edge
-from worlddb.projections.tables.storage.log_tree import LogTree
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE, EdgeRow
 from worlddb.projections.tables.storage.transaction import missing_row
@@ -244,7 +243,7 @@ def _edges_then(tables: Tables, home: int, seq: int) -> NodeStore:
         return tables.interior_edges(home).nodes
 
     def entries() -> Iterator[tuple[bytes, bytes]]:
-        for _, row in interior_edges_ever(tables, home):
+        for _, row in tables.interior_edges_ever(home):
             if edge_known(row, seq):
                 yield row.edge, b""
 

@@ -14,15 +14,7 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Vector
 from worlddb.log.model.codec import Events, Header, Note, chain_hash, events_hash
-from worlddb.log.model.hashing import (
-    IDEMPOTENCY,
-    KEYED_EDGE,
-    blob_id,
-    edge_id,
-    keyed,
-    keyed_lineage,
-    world_hash,
-)
+from worlddb.log.model.hashing import IDEMPOTENCY, KEYED_EDGE, blob_id, edge_id, keyed, keyed_lineage, world_hash
 from worlddb.log.model.times import FOREVER
 from worlddb.log.model.trie import EMPTY_ROOT, Trie
 from worlddb.projections.tables.names.canonical import name_digest, type_digest

@@ -14,7 +14,7 @@ from tests.support.faults.damaged import verified
 from tests.support.running import Here
 from worlddb.log.model.codec import chain_hash
 from worlddb.log.model.merkle import Frontier, tree_root
-from worlddb.projections.tables.storage.log_tree import LogTree
+from worlddb.projections.tables.apply.log_marks import LogTree
 
 KEY = worlddb.new_key("example.com/ada", entropy=worlddb.SeededEntropy(1))
 OTHER = worlddb.new_key("example.com/tom", entropy=worlddb.SeededEntropy(2))

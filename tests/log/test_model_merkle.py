@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worlddb.log.model.hashing import log_leaf_hash, log_node_hash
 from worlddb.log.model.merkle import (
     EMPTY_TREE,
     Frontier,
     consistency_path,
     inclusion_path,
-    interior_hash,
     is_consistent,
-    leaf_hash,
     root_of_inclusion,
     tree_root,
 )
@@ -37,13 +36,13 @@ class Leaves:
     """Subtrees made from a list of leaves each time that one is asked for."""
 
     def __init__(self, chains: list[bytes]) -> None:
-        self.leaves = [leaf_hash(chain) for chain in chains]
+        self.leaves = [log_leaf_hash(chain) for chain in chains]
 
     def subtree(self, level: int, end: int) -> bytes:
         nodes = self.leaves[end - (1 << level) : end]
         assert len(nodes) == 1 << level and end % (1 << level) == 0
         while len(nodes) > 1:
-            nodes = [interior_hash(left, right) for left, right in zip(nodes[::2], nodes[1::2], strict=True)]
+            nodes = [log_node_hash(left, right) for left, right in zip(nodes[::2], nodes[1::2], strict=True)]
         return nodes[0]
 
 
@@ -112,4 +111,4 @@ def test_a_path_with_a_change_in_it_proves_nothing(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 64, 65])
 def test_another_leaf_is_not_in_the_tree(size: int) -> None:
-    assert root_of_inclusion(leaf_hash(b"other"), 1, size, inclusion_path(TREE, 1, size)) != ROOTS[size]
+    assert root_of_inclusion(log_leaf_hash(b"other"), 1, size, inclusion_path(TREE, 1, size)) != ROOTS[size]

@@ -9,7 +9,6 @@ import pytest
 from tests.support.model.stores import new_store, worlds
 from worlddb import DamagedStore, Database
 from worlddb.log.model import events as ev
-from worlddb.projections.tables.reads.home_edges import edges_at_home
 from worlddb.projections.tables.storage.proposal_rows import latest_about, latest_among
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import EDGE, EDGE_KEY, ROOT_NODE, EdgePlace, EdgeRow
@@ -57,7 +56,7 @@ def test_edges_by_their_home_and_proposals_by_their_sides_are_those_of_the_whole
             assert len(list(tables.retracted.scan(b""))) > 3
             count = tables.progress().next_node
             for home in range(count):
-                assert sorted(edges_at_home(tables, home)) == sorted(each for each in every if each[1].home == home)
+                assert sorted(tables.edges_at_home(home)) == sorted(each for each in every if each[1].home == home)
             proposals = dict(tables.all_proposals())
             assert len(proposals) > 5
             order = [found.proposal for found in sorted(tables.staged())]
@@ -98,4 +97,4 @@ def test_an_interior_that_names_what_the_tables_do_not_have_is_damage(change: st
             else:
                 tables.put_edge(place, tables.edge(place)._replace(home=place.source))
             with pytest.raises(DamagedStore):
-                list(edges_at_home(tables, ROOT_NODE))
+                list(tables.edges_at_home(ROOT_NODE))

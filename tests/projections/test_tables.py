@@ -21,8 +21,7 @@ from worlddb.log.model.times import ALWAYS, FOREVER
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised, type_digest
 from worlddb.projections.tables.storage import schema
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.scan import among
-from worlddb.projections.tables.storage.write_buffer import Table
+from worlddb.projections.tables.storage.write_buffer import Table, scan_nodes
 
 MAX_LMDB_KEY_BYTES = 511
 GROUP = 2
@@ -141,7 +140,7 @@ def test_the_rows_of_some_worlds_are_those_of_all_without_the_others(
             for prefix, node, more in stored
             if prefix == b"aa" and node in asked
         )
-        assert list(among(table, b"aa", asked)) == expected
+        assert list(scan_nodes(table, b"aa", asked)) == expected
 
 
 u16, u32, u64 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

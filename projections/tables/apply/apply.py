@@ -29,7 +29,6 @@ from worlddb.projections.tables.apply.vector_spaces import (
 )
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, forget_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
-from worlddb.projections.tables.reads.home_edges import put_retracted
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
     ACCEPTED,
@@ -271,7 +270,7 @@ def _unlinked(on: DeferredRows, event: ev.Unlinked) -> None:
     place, row = _edge(on, event.edge)
     tables.put_edge(place, row._replace(unlinked=on.seq))
     tables.put_unlinked_back(row.target, place, on.seq)
-    put_retracted(tables, row.home, place)
+    tables.put_retracted(row.home, place)
     if place.type == CONTAINS_CODE:
         on.unsettled.joined(place.source, row.target)
     else:

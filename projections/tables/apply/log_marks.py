@@ -7,6 +7,11 @@ A log that is not what happened: from some commit on, it is what might have.
 | table | key | value |
 |---|---|---|
 | ``progress`` | ``supposed`` | u64 seq of the first commit that is not the original's; absent in every other store |
+
+The ``log_tree`` table: complete subtrees of the Merkle tree over the commits, so that heads and proofs are quick.
+
+A commit completes as many subtrees of two or more leaves as its sequence number can be halved. Their hashes are one
+row under that number, the smallest first, so that every second commit adds one row at the end of the table.
 """
 
 from __future__ import annotations
@@ -18,11 +23,14 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Details
 from worlddb.log.model.errors import DamagedStore, HypotheticalStore
+from worlddb.log.model.hashing import log_leaf_hash, log_node_hash
+from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAME, name_digest
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import BOOKMARK, U64, BookmarkRow
+from worlddb.projections.tables.storage.transaction import missing_row
 
 
 def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
@@ -134,3 +142,39 @@ def refuse_supposed(tables: Tables, what: str) -> None:
             "Name the store that it was made from; this one can be read and compared",
             since=at,
         )
+
+
+def add_commit(tables: Tables, seq: int, chain: bytes, previous: bytes) -> None:
+    """Store the hashes of the subtrees that commit ``seq`` completes; ``previous`` is the chain hash before it."""
+    if seq & 1:
+        return
+    node = log_node_hash(log_leaf_hash(previous), log_leaf_hash(chain))
+    hashes, level = [node], 1
+    while not seq >> level & 1:
+        node = log_node_hash(_stored_subtree(tables, level, seq - (1 << level)), node)
+        hashes.append(node)
+        level += 1
+    tables.log_tree.put(U64.pack(seq), b"".join(hashes))
+
+
+class LogTree:
+    """The subtrees of one transaction's log; see :class:`worlddb.log.model.merkle.Subtrees`."""
+
+    def __init__(self, log: LmdbLog, tables: Tables) -> None:
+        self._log = log
+        self._tables = tables
+
+    def subtree(self, level: int, end: int) -> bytes:
+        """The hash of the complete subtree of ``2 ** level`` leaves that ends with commit ``end``.
+
+        Raises:
+            DamagedStore: the table does not hold it.
+        """
+        return _stored_subtree(self._tables, level, end) if level else log_leaf_hash(self._log.chain(end))
+
+
+def _stored_subtree(tables: Tables, level: int, end: int) -> bytes:
+    row = tables.log_tree.get(U64.pack(end))
+    if row is None or len(row) < level * HASH_BYTES:
+        raise missing_row(f"log tree of commit {end}")
+    return row[(level - 1) * HASH_BYTES : level * HASH_BYTES]

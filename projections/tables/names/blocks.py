@@ -19,8 +19,8 @@ from zlib import crc32
 
 from worlddb.projections.tables.names.canonical import Form, form_of, forms, forms_of, sound_of
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.scan import among
 from worlddb.projections.tables.storage.schema import U16, U32, U64
+from worlddb.projections.tables.storage.write_buffer import scan_nodes
 
 MAX_BLOCKED_WORDS: Final = 4
 """Words of a name that count for blocking."""
@@ -262,7 +262,7 @@ def holders(
     ascending order."""
     prefix = _holders_of(text.encode())
     earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
-    pairs = earliest if nodes is None else among(tables.holders, prefix, nodes)
+    pairs = earliest if nodes is None else scan_nodes(tables.holders, prefix, nodes)
     found = (int.from_bytes(key[len(prefix) :], "big") for key, _ in pairs)
     return islice(filter(here, found), SAME_FORM)
 

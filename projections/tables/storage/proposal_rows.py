@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.storage.scan import among
 from worlddb.projections.tables.storage.schema import PAIR_KEY, U64, U64_U64, ProposalRow
 from worlddb.projections.tables.storage.transaction import WholeTables, missing_row
-from worlddb.projections.tables.storage.write_buffer import Table
+from worlddb.projections.tables.storage.write_buffer import Table, scan_nodes
 
 
 class Staged(NamedTuple):
@@ -56,7 +55,7 @@ def staging_of(tables: WholeTables, proposal: bytes, row: ProposalRow) -> Staged
 
 def _about(pairs: Table, nodes: Sequence[int]) -> Iterator[tuple[int, int, Staged]]:
     for node in nodes:
-        for key, proposal in among(pairs, U64.pack(node), nodes):
+        for key, proposal in scan_nodes(pairs, U64.pack(node), nodes):
             higher, lower, seq, place = PAIR_KEY.unpack(key)
             yield lower, higher, Staged(seq, place, proposal)
 

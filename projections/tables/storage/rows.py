@@ -1,22 +1,23 @@
-"""The tables of one transaction, and the few reads that writers and readers share."""
+"""The tables of one transaction as rows: the reads and writes that all who use tables share.
+
+Rows are made by ``tuple.__new__``, since ``_make`` would count the values first and a read makes hundreds of rows.
+
+Edges of one type lie in log order, so a read of the past stops at the first later one: it costs what there was then,
+however much has come since (paper §2.3).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import repeat
+from typing import Any, Final
 
+from worlddb.log.model.errors import DamagedStore
 from worlddb.log.model.hashing import edge_end
+from worlddb.log.model.ids import short
 from worlddb.log.model.trie import Trie
 from worlddb.projections.tables.storage.proposal_rows import Staged, staged_by_pair
-from worlddb.projections.tables.storage.scan import (
-    among,
-    edge_place,
-    edge_row,
-    edges_known,
-    node_row,
-    outgoing_edge,
-    version_row,
-)
 from worlddb.projections.tables.storage.schema import (
     ALIAS,
     CONTAINS_CODE,
@@ -54,7 +55,48 @@ from worlddb.projections.tables.storage.transaction import (
     WholeTables,
     missing_row,
 )
-from worlddb.projections.tables.storage.write_buffer import Pair, Table
+from worlddb.projections.tables.storage.write_buffer import Pair, Table, scan_nodes
+
+Values = tuple[Any, ...]
+
+node_row: Final[Callable[[Values], NodeRow]] = partial(tuple.__new__, NodeRow)
+version_row: Final[Callable[[Values], VersionRow]] = partial(tuple.__new__, VersionRow)
+edge_row: Final[Callable[[Values], EdgeRow]] = partial(tuple.__new__, EdgeRow)
+edge_place: Final[Callable[[Values], EdgePlace]] = partial(tuple.__new__, EdgePlace)
+
+
+def outgoing_edge(pair: Pair) -> tuple[EdgePlace, EdgeRow]:
+    """A pair of ``out`` as an edge."""
+    return edge_place(EDGE_KEY.unpack(pair[0])), edge_row(EDGE.unpack(pair[1]))
+
+
+_LAST_CODE = 2**16 - 1
+
+Decode = Callable[[Pair], tuple[EdgePlace, EdgeRow] | None]
+"""An edge of a pair; ``None`` for one that is not asked for."""
+
+
+def edges_known(
+    table: Table, node: int, code: int | None, pairs: Iterator[Pair], decode: Decode, known_by: int
+) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+    """Those of the pairs of a node in ``out`` or ``back`` that were written up to commit ``known_by``.
+
+    ``pairs`` are of one type, or of all for no ``code``.
+    """
+    while True:
+        for pair in pairs:
+            found = decode(pair)
+            if found is None:
+                continue
+            if found[1].seq > known_by:
+                break
+            yield found
+        else:
+            return
+        if code is not None or found[0].type == _LAST_CODE:
+            return
+        pairs = table.scan(U64.pack(node), EDGE_PREFIX.pack(node, found[0].type + 1))
+
 
 _CODE_NAMES = {code: name for name, code in EDGE_TYPE_CODES.items()}
 
@@ -301,6 +343,40 @@ class Tables(WholeTables):
             if row.seq <= known_by:
                 yield place, row
 
+    def edges_at_home(self, home: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """Every edge that a world was ever the home of: its members', then those of its interior, then retracted ones.
+
+        Raises:
+            DamagedStore: the interior holds an edge that the tables do not have, or have elsewhere.
+        """
+        yield from self.outgoing(home, CONTAINS_CODE)
+        yield from self.interior_edges_ever(home)
+
+    def interior_edges_ever(self, home: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        """As :meth:`edges_at_home`, but for its members'."""
+        for edge, _ in self.interior_edges(home).entries():
+            place = self.place_of(edge)
+            if place is None:
+                raise missing_row(f"edge {short(edge)} of the interior of node {home}")
+            yield place, self._edge_at_home(place, home)
+        for _, stored in self.retracted.scan(U64.pack(home)):
+            place = EdgePlace._make(EDGE_PLACE.unpack(stored))
+            yield place, self._edge_at_home(place, home)
+
+    def _edge_at_home(self, place: EdgePlace, home: int) -> EdgeRow:
+        row = self.edge(place)
+        if row.home != home:
+            raise DamagedStore(
+                f"The edge {short(row.edge)} is in the interior of node {home}, and its row says node {row.home}",
+                "Run `worlddb verify --deep`, then `worlddb rebuild tables`",
+            )
+        return row
+
+    def put_retracted(self, home: int, place: EdgePlace) -> None:
+        """Keep where a retracted edge was, under its home. Members are found by their container anyway."""
+        if place.type != CONTAINS_CODE:
+            self.retracted.put(U64_U64.pack(home, place.edge), EDGE_PLACE.pack(*place))
+
     def _group(
         self, table: Table, node: int, code: int | None, after: int = 0, *, fresh: bool = False
     ) -> Iterator[Pair]:
@@ -389,6 +465,6 @@ class Tables(WholeTables):
 
 def _first_uses(table: Table, digest: bytes, nodes: Sequence[int] | None) -> Iterator[tuple[int, int]]:
     """Node and commit of pairs of ``names`` or ``types``."""
-    pairs = table.scan(digest) if nodes is None else among(table, digest, nodes)
+    pairs = table.scan(digest) if nodes is None else scan_nodes(table, digest, nodes)
     for key, value in pairs:
         yield int.from_bytes(key[len(digest) :], "big"), int.from_bytes(value, "big")

@@ -23,7 +23,7 @@
 | ``pairs`` | u64 higher node, u64 lower node, u64 seq, u32 place in the commit | 32-byte proposal id |
 | ``keys`` | 32-byte idempotency digest | u64 seq |
 | ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
-| ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.storage.log_tree` |
+| ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.apply.log_marks` |
 
 
 | ``erasures`` | u64 node | :class:`ErasureRow` of the last erasure |

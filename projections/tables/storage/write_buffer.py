@@ -6,6 +6,7 @@ end of the commit.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
@@ -14,6 +15,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 import lmdb
+
+from worlddb.projections.tables.storage.schema import U64
 
 Pair = tuple[bytes, bytes]
 Pending = tuple[bytes, bytes | None]
@@ -306,6 +309,24 @@ class Table:
         if start is not None:
             keys = [key for key in keys if (key <= start if reverse else key >= start)]
         return [(key, self._pending[key]) for key in sorted(keys, reverse=reverse)]
+
+
+def scan_nodes(table: Table, prefix: bytes, nodes: Sequence[int]) -> Iterator[Pair]:
+    """The pairs under a prefix whose key goes on with one of ``nodes`` (u64 each), in key order.
+
+    ``nodes`` are in ascending order. As many rows are read as there are such pairs, and at most one more for each node:
+    how many belong to others cannot be told from the time that it takes.
+    """
+    at, begins = 0, len(prefix)
+    while at < len(nodes):
+        for key, value in table.scan(prefix, prefix + U64.pack(nodes[at])):
+            node = int(U64.unpack_from(key, begins)[0])
+            at = bisect_left(nodes, node, at)
+            if at == len(nodes) or nodes[at] != node:
+                break
+            yield key, value
+        else:
+            return
 
 
 def _under(within: bytes, pairs: Iterator[Pair]) -> Iterator[Pair]:
