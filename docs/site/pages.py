@@ -26,6 +26,7 @@ ROOMS: Final = ("log", "projections", "reconciler", "query", "worlddb", "tools",
 FROM_ELSEWHERE: Final = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
     **{f"{room}/README.md": f"rooms/{room}.md" for room in ROOMS},
 }
 """Pages of the repository outside of docs/, and where the site has them."""
