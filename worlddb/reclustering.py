@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS
+from worlddb.projections.tables.apply.vector_spaces import space_in_use
 from worlddb.reconciler.background.reclustering import Meaning, Reclustering, recluster
 from worlddb.reconciler.background.worker import Background
-from worlddb.reconciler.embedding.spaces import space_in_use
 from worlddb.reconciler.pipeline import Writer
 from worlddb.reconciler.similarity.verdict import Tiebreaker
 from worlddb.store import VectorReader

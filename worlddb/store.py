@@ -32,6 +32,7 @@ from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.runner import rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace, all_spaces, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
@@ -40,7 +41,6 @@ from worlddb.query.snapshot.containment_cache import Interiors
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.embedding.spaces import OpenSpace, all_spaces, space_in_use
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, pending, query_vector
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0

@@ -11,6 +11,7 @@ from worlddb.log.model.events import Created, Embedded, Filled, Imported, Revise
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.vector_rows import VectorRow
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace, vector_place
 from worlddb.projections.tables.reads.lookup import version_written
 from worlddb.projections.tables.storage.rows import Tables
 
@@ -57,3 +58,10 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
                 node = tables.node_of(event.lineage)
                 if isinstance(blob, Vector) and node is not None:
                     yield VectorRow(node, event.version, seq, blob.values, blob.statements, blob.stated)
+
+
+def without_vector(log: LmdbLog, tables: Tables, space: OpenSpace | None, through: int) -> Iterator[TextDocument]:
+    """Every version up to a commit that has a text and no vector in a space, in log order; all of them without one."""
+    for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
+        if found.content and (space is None or vector_place(tables, space.number, found.node, found.version) is None):
+            yield found

@@ -7,12 +7,13 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.vector_spaces import all_spaces, find_space, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.embedding.spaces import DEFAULT_SPACE, all_spaces, find_space, space_in_use
+from worlddb.reconciler.embedding.spaces import DEFAULT_SPACE
 from worlddb.reconciler.embedding.vectors_of_texts import BATCH_TEXTS, check_model, command_of, next_batch, pending
 from worlddb.reconciler.pipeline import Writer, execute
 

@@ -19,7 +19,7 @@ from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, stamp_of
 from worlddb.projections.tables.apply.log_marks import described, identity_of
 from worlddb.projections.tables.apply.settings import registered
-from worlddb.projections.tables.apply.vector_spaces import spaces
+from worlddb.projections.tables.apply.vector_spaces import space_in_use, spaces
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler.diagnostics.installation import lacking, missing_extra
@@ -27,7 +27,6 @@ from worlddb.reconciler.diagnostics.location import is_ours
 from worlddb.reconciler.diagnostics.symptom import Symptom, on
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
-from worlddb.reconciler.embedding.spaces import space_in_use
 from worlddb.reconciler.embedding.static_embedder import MODEL
 from worlddb.reconciler.embedding.vectors_of_texts import pending
 

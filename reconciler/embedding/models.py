@@ -11,13 +11,13 @@ from typing import Final
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
 from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
-from worlddb.reconciler.embedding.spaces import OpenSpace
 from worlddb.reconciler.embedding.static_embedder import MODEL as STATIC_MODEL
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
 from worlddb.reconciler.embedding.vectors_of_texts import check_model, refuse_changed, some_stored

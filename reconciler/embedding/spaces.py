@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from worlddb.log.model import codec
 from worlddb.log.model import events as ev
-from worlddb.log.model.blobs import Space
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.feed import text_documents
-from worlddb.projections.indexes.fields import TextDocument
-from worlddb.projections.tables.apply.vector_spaces import active_space, dropped_at, spaces, vector_place, vectors_of
+from worlddb.projections.indexes.feed import without_vector
+from worlddb.projections.tables.apply.vector_spaces import (
+    OpenSpace,
+    active_space,
+    all_spaces,
+    find_space,
+    space_in_use,
+    vectors_of,
+)
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.projections.tables.storage.schema import SpaceRow
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.transaction.context import Context
 
@@ -23,17 +26,6 @@ DEFAULT_SPACE: Final = "default"
 """What the first space of a store is called, unless it is given another name."""
 
 _BODY_TYPE: Final = "Space"
-
-
-class OpenSpace(NamedTuple):
-    """An embedding space as it was recorded; ``dropped`` is the commit that dropped it, if one did."""
-
-    number: int
-    row: SpaceRow
-    name: str
-    model: str
-    mean: bytes
-    dropped: int | None
 
 
 class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,33 +43,6 @@ class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
     through: int
     opened: int
     dropped: int | None
-
-
-def all_spaces(log: LmdbLog, tables: Tables) -> Iterator[OpenSpace]:
-    """Every space that was ever opened, in that order."""
-    for number, row in spaces(tables):
-        stored = log.blob(row.seq, row.model)
-        blob = None if stored is None else codec.decode_blob(stored, row.seq)
-        if isinstance(blob, Space):
-            yield OpenSpace(number, row, blob.name, blob.model, blob.mean, dropped_at(tables, number))
-
-
-def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
-    """The space of a name that has not been dropped."""
-    return next((each for each in all_spaces(log, tables) if each.name == name and each.dropped is None), None)
-
-
-def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
-    """The space that answers now, or as of a commit; ``None`` before the first text was embedded."""
-    number = active_space(tables, log.head().seq if seq is None else seq)
-    return next((each for each in all_spaces(log, tables) if each.number == number), None)
-
-
-def without_vector(log: LmdbLog, tables: Tables, space: OpenSpace | None, through: int) -> Iterator[TextDocument]:
-    """Every version up to a commit that has a text and no vector in a space, in log order; all of them without one."""
-    for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
-        if found.content and (space is None or vector_place(tables, space.number, found.node, found.version) is None):
-            yield found
 
 
 def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from worlddb.log.model import codec
 from worlddb.log.model import events as ev
+from worlddb.log.model.blobs import Space
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import SPACE, SPACE_KEY, U64, VECTOR, VECTOR_KEY, SpaceRow
@@ -92,3 +95,49 @@ def dropped_at(tables: Tables, space: int) -> int | None:
     """The commit that dropped a space; ``None`` if none did."""
     stored = tables.space_changes.get(_DROPPED + SPACE_KEY.pack(space))
     return None if stored is None else int(U64.unpack(stored)[0])
+
+
+class OpenSpace(NamedTuple):
+    """An embedding space as it was recorded; ``dropped`` is the commit that dropped it, if one did."""
+
+    number: int
+    row: SpaceRow
+    name: str
+    model: str
+    mean: bytes
+    dropped: int | None
+
+
+def all_spaces(log: LmdbLog, tables: Tables) -> Iterator[OpenSpace]:
+    """Every space that was ever opened, in that order."""
+    for number, row in spaces(tables):
+        stored = log.blob(row.seq, row.model)
+        blob = None if stored is None else codec.decode_blob(stored, row.seq)
+        if isinstance(blob, Space):
+            yield OpenSpace(number, row, blob.name, blob.model, blob.mean, dropped_at(tables, number))
+
+
+def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
+    """The space of a name that has not been dropped."""
+    return next((each for each in all_spaces(log, tables) if each.name == name and each.dropped is None), None)
+
+
+def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
+    """The space that answers now, or as of a commit; ``None`` before the first text was embedded."""
+    number = active_space(tables, log.head().seq if seq is None else seq)
+    return next((each for each in all_spaces(log, tables) if each.number == number), None)
+
+
+def answering_spaces(log: LmdbLog, tables: Tables, seq: int, *, exact: bool) -> list[OpenSpace]:
+    """The spaces that a question may be compared in as of a commit, the preferred one first.
+
+    Unless ``exact``, the present space answers too if that of the commit is another one, and in its place if that was
+    dropped or there was none yet.
+    """
+    then = space_in_use(log, tables, seq)
+    if exact or seq >= log.head().seq:
+        return [] if then is None else [then]
+    now = space_in_use(log, tables)
+    if now is None:
+        return [] if then is None else [then]
+    return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]

@@ -16,9 +16,9 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.tables.apply.vector_spaces import find_space
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedding.embedder import unit_vectors
-from worlddb.reconciler.embedding.spaces import find_space
 
 
 class Letters:
