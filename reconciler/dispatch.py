@@ -8,7 +8,7 @@ Naming moments: a bookmark is a name for a commit, and never moves unless told t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from worlddb.log.model import events as ev
@@ -29,7 +29,7 @@ from worlddb.reconciler.decisions.configuration import (
 from worlddb.reconciler.decisions.worlds import move
 from worlddb.reconciler.embedding import spaces, vectors_of_texts
 from worlddb.reconciler.entity_resolution import equivalence
-from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
 from worlddb.reconciler.transaction.context import Context, edge_ref, node_ref, proposal_ref
 from worlddb.reconciler.transaction.draft import Decided
@@ -78,10 +78,10 @@ _INSTEAD: Final = {
 """What can be done with a proposal that is in another state than a decision about it needs."""
 
 
-def decide(ctx: Context, command: cmd.Command, details: int, matches: Sequence[Match]) -> Decided:
-    """Decide one command on top of everything decided so far; ``matches`` are those whom it may already be."""
+def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolution) -> Decided:
+    """Decide one command on top of everything decided so far."""
     if isinstance(command, cmd.Create):
-        return worlds.create(ctx, command, details, matches)
+        return worlds.create(ctx, command, details, resolution)
     return _DECIDE[type(command)](ctx, command, details)
 
 

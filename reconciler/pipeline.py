@@ -31,8 +31,8 @@ from worlddb.reconciler.decisions.bulk import PlainDecider
 from worlddb.reconciler.decisions.configuration import setting_for
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
-from worlddb.reconciler.entity_resolution import resolver
-from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.entity_resolution import namesakes, resolver
+from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
 from worlddb.reconciler.erasure.erasure_plan import plan
 from worlddb.reconciler.erasure.extraction_guard import ErasedMeanwhile, ExtractionGuard
 from worlddb.reconciler.ingest.extraction import Ingest, commands_of
@@ -42,7 +42,6 @@ from worlddb.reconciler.transaction.context import Context, node_ref
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 from worlddb.reconciler.transaction.inputs import Arrival
 from worlddb.reconciler.transaction.receipts import (
-    add_details,
     key_digest,
     receipt_of,
     refused,
@@ -57,7 +56,7 @@ LARGE_BATCH: Final = 1_000
 PLAIN_BATCH: Final = 2
 """From how many commands on it is asked of each whether it only has to be recorded."""
 
-HEARINGS: Final = 8
+EXTRACTIONS: Final = 8
 """How often an extractor is asked again because something was erased meanwhile."""
 
 _COPIES: Final = {
@@ -71,14 +70,16 @@ Progress = Callable[[int, int], None]
 
 
 class Task(NamedTuple):
-    """A request as the store is locked for it: commands, the key that makes them happen once, what a bundle brings, who
-    is told of each command that was decided, and what an extractor's turns were chosen by."""
+    """A request once its text became commands, ready for the store to be locked.
+
+    ``progress`` is called for each command that was decided; ``guard`` has what an extractor's turns were chosen by.
+    """
 
     commands: list[cmd.Command]
     idempotency_key: str | None
     arriving: Arrival | None
     progress: Progress | None
-    hearing: ExtractionGuard
+    guard: ExtractionGuard | None
 
 
 class Writer(NamedTuple):
@@ -110,7 +111,7 @@ def execute(
         IdempotencyConflict: another request was committed under the key.
         UnavailableError: the store is busy, closed, or the clock is not to be trusted.
     """
-    for _ in range(HEARINGS):
+    for _ in range(EXTRACTIONS):
         with suppress(ErasedMeanwhile):
             return _execute_once(writer, request, idempotency_key, progress)
     raise UnavailableError("Texts were erased while others were being extracted, again and again", "Try again")
@@ -118,10 +119,10 @@ def execute(
 
 def _execute_once(writer: Writer, request: Request, idempotency_key: str | None, progress: Progress | None) -> Receipt:
     arriving = request if isinstance(request, Arrival) else None
-    hearing = ExtractionGuard(writer.env, idempotency_key)
-    task = Task(extract(request, hearing), idempotency_key, arriving, progress, hearing)
+    guard = ExtractionGuard(writer.env, idempotency_key) if isinstance(request, Ingest) else None
+    task = Task(extract(request, guard), idempotency_key, arriving, progress, guard)
     is_large = len(task.commands) >= LARGE_BATCH or arriving is not None
-    # What is told of its progress may be stopped half way, which is nothing that others should share.
+    # A caller of ``progress`` may stop the work half way, so others do not share its transaction.
     if writer.group is not None and not is_large and progress is None:
         return writer.group.ask(task, partial(_execute_together, writer))
     with collector_paused() if is_large else nullcontext():
@@ -166,37 +167,39 @@ def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
 # -- the four stages
 
 
-def extract(request: Request, hearing: ExtractionGuard) -> list[cmd.Command]:
+def extract(request: Request, guard: ExtractionGuard | None) -> list[cmd.Command]:
     """Text becomes commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
-        commands = commands_of(request, hearing.are_gone)
+        assert guard is not None, "made for every ingest"
+        commands = commands_of(request, guard.are_gone)
     else:
         commands = [request.command] if isinstance(request, Arrival) else list(request)
     check(commands)
     return commands
 
 
-def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Sequence[Match]:
-    """Whom a new world may already be; what comes of it can only be proposals."""
-    if not isinstance(command, cmd.Create) or not command.resolve:
-        return ()
+def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Resolution:
+    """Find the world that a new one's key stands for, or whom it may already be; matches only become proposals."""
+    if not isinstance(command, cmd.Create):
+        return UNRESOLVED
+    keyed = None
     if command.key is not None:
-        known = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
-        if known.node is not None:
-            return ()
+        keyed = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
+    if not command.resolve or (keyed is not None and keyed.node is not None):
+        return Resolution(keyed, ())
     if command.resolve == "all":
         home = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
         setting = setting_for(ctx, resolving, command.type, home)
         found = resolver.all_tiers(ctx, command, setting.thresholds)
-        return [match._replace(evidence=match.evidence | setting.told()) for match in found]
-    return resolver.exact(ctx, command)
+        return Resolution(keyed, [match._replace(evidence=match.evidence | setting.told()) for match in found])
+    return Resolution(keyed, namesakes.exact(ctx, command))
 
 
-def reconcile(ctx: Context, command: cmd.Command, matches: Sequence[Match]) -> None:
+def reconcile(ctx: Context, command: cmd.Command, resolution: Resolution) -> None:
     """Decide a command through the handlers; its events take effect for the commands after it."""
     draft, given = ctx.draft, receipts.given(command)
-    details, events = add_details(draft, command, given), len(draft.events)
-    decided = decide(ctx, command, details, matches)
+    details, events = draft.add_details_of(command, given), len(draft.events)
+    decided = decide(ctx, command, details, resolution)
     if details != NONE and len(draft.events) == events:
         # A repeated import must not bring back what was said about a world that was erased meanwhile.
         draft.drop_details(details)
@@ -277,14 +280,17 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
     if not log.check_format():
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     _refuse_copy(writer, log)
-    rebuild_unless_level(log, tables)
-    refuse_supposed(tables, "nothing can be written to it")
+    if tables.progress().seq != log.head().seq:
+        rebuild_unless_level(log, tables)
+    if tables.supposed_at():
+        refuse_supposed(tables, "nothing can be written to it")
 
 
 def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
     """Decide a request: the draft to commit and the digest of its key, or the receipt if there is nothing to commit."""
     commands = task.commands
-    task.hearing.see_that_it_holds(log)
+    if task.guard is not None:
+        task.guard.see_that_it_holds(log)
     secret = secret_of(log)
     key = key_digest(secret, task.idempotency_key)
     repeated = tables.keys.get(key) if key else None

@@ -16,12 +16,12 @@ from worlddb.interchange import Interchange
 from worlddb.keeping import Keeping
 from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.group_commit import Group
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import CommitCache
-from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import rewritten
 from worlddb.reclustering import Reclusters
 from worlddb.reconciler.background.worker import Background

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.store.copies import noted_copies
 from worlddb.projections.scrub import finish_erasures
-from worlddb.query.references import as_ref
 from worlddb.query.snapshot import erasure_notes
 from worlddb.query.snapshot.erasure_notes import ErasureCheck, ErasureReceipt
 from worlddb.reconciler.commands.commands import Erase

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from worlddb.log.model.checkpoint import Anchor, anchor_of
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import Bundle, check_frames, read_contents, reading, write_bundle, write_lines
 from worlddb.log.store.copies import Copy, note_copy, refuse_inside
 from worlddb.query.export.bundle_export import bundle_frames
 from worlddb.query.export.json_lines import lines_of
 from worlddb.query.proofs.proofs import bundle_proof
-from worlddb.query.references import as_ref
 from worlddb.query.view.view import View
 from worlddb.reconciler.commands.commands import Import
 from worlddb.reconciler.commands.outcome import Receipt

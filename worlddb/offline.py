@@ -19,6 +19,7 @@ from worlddb.database import Database, open
 from worlddb.keeping import backup_into
 from worlddb.log.model.clock import Clock, SystemClock
 from worlddb.log.model.errors import InputError, NotAStore, PlaceTaken, UnknownReference
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.times import TimeLike
 from worlddb.log.store.bundle_contents import Contents, read_contents
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
@@ -26,7 +27,6 @@ from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.query.diff import Asked, Difference, StoreMoment, diff_bundles
 from worlddb.query.diff import diff as diff_readers
-from worlddb.query.references import as_ref
 from worlddb.reconciler.backup import backups
 from worlddb.reconciler.diagnostics.examination import examine, examine_installation
 from worlddb.reconciler.diagnostics.symptom import Diagnosis

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, read_checkpoint
 from worlddb.log.model.clock import Entropy, SystemEntropy
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.proof import ProofCheck, check, proof_text, read_proof
 from worlddb.log.model.signed_note import (
@@ -21,7 +22,6 @@ from worlddb.log.model.signed_note import (
 )
 from worlddb.log.model.times import TimeLike
 from worlddb.query.proofs.proofs import checkpoint_at, goal_of, prove_consistency, prove_inclusion, size_of_head
-from worlddb.query.references import as_ref
 from worlddb.viewing import Viewing
 
 

@@ -10,7 +10,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import HIGHEST_SEQ, checked_number
 from worlddb.log.model.times import TimeLike, parse_time
 from worlddb.log.store.environment import Environment
-from worlddb.projections.tables.apply.settings import last_change, registered
+from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.query.reads.store_facts import marked_commit
@@ -74,7 +74,7 @@ class Viewing:
 
     def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:
         """How queries see edges at a commit. It is made again only when a registration or a handler was added."""
-        changed, codes = last_change(snapshot.tables), self._ontology.codes()
+        changed, codes = snapshot.tables.last_registration(), self._ontology.codes()
         if not changed or seq < changed:
             return spec_of(self._spec, registered(snapshot.tables, seq) if changed else [], codes)
         made = self._made_spec

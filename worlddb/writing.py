@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.times import TimeLike, parse_time
-from worlddb.query.references import as_ref
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import Receipt
 from worlddb.reconciler.edge_types.handler import EdgeHandler

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NewType
+from typing import Any, Final, NewType
 
 from worlddb.log.model.errors import InputError
 
@@ -26,6 +26,8 @@ NONCE_BYTES: Final = 16
 MIN_PREFIX_DIGITS: Final = 4
 SHOWN_DIGITS: Final = 12
 
+_FULL_DIGITS: Final = (2 * LINEAGE_BYTES, 2 * HASH_BYTES)
+_HEX: Final = re.compile("[0-9a-f]+")
 _REFERENCE: Final = re.compile(f"[0-9a-f]{{{MIN_PREFIX_DIGITS},{2 * HASH_BYTES}}}")
 
 
@@ -48,3 +50,24 @@ def parse_hex(text: str) -> str:
             " of a name, a view gives it: db.view().reference_of('Alice')",
         )
     return digits
+
+
+def as_ref(ref: Any) -> bytes | str:
+    """The reference that a caller gave as an id, as hex digits, or as an object with a ``ref`` (receipt, record).
+
+    Raises:
+        InputError: it is nothing of the kind.
+        RefusedError: it is the receipt of a write that was refused.
+    """
+    if type(ref) is bytes:
+        return ref
+    if not isinstance(ref, bytes | str):
+        ref = getattr(ref, "ref", ref)
+    if isinstance(ref, str) and len(ref) in _FULL_DIGITS and _HEX.fullmatch(ref):
+        return bytes.fromhex(ref)
+    if not isinstance(ref, bytes | str):
+        raise InputError(
+            f"{ref!r:.80} is {type(ref).__name__}, not a reference",
+            f"Give a receipt, a record, an id, or at least {MIN_PREFIX_DIGITS} of its hex digits",
+        )
+    return str.__str__(ref) if isinstance(ref, str) else bytes(ref)

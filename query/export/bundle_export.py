@@ -20,7 +20,6 @@ from worlddb.projections.tables.apply.settings import (
     Registration,
     Tuning,
     containers_known,
-    last_change,
     registered,
     tunings_holding,
     tunings_known,
@@ -56,7 +55,7 @@ def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> di
     The latter are listed under ``top``, the exported world, since nothing around it is in the bundle.
     """
     found: dict[int, list[Registration]] = {}
-    if not last_change(tables):
+    if not tables.last_registration():
         return found
     nodes = set(inside.nodes)
     for known in registered(tables, seq):

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from worlddb.log.model.errors import InputError
+from worlddb.log.model.ids import as_ref
 from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_number, checked_text
 from worlddb.log.model.times import ALWAYS, FOREVER, Interval, format_time
-from worlddb.query.references import as_ref
 from worlddb.query.snapshot.valid_period import Span, span_of
 
 SpanValue: TypeAlias = tuple[int | None, int | None]

@@ -6,13 +6,12 @@ from itertools import islice
 from typing import Any, Final
 
 from worlddb.log.model.errors import AmbiguousReference, InputError, UnknownReference
-from worlddb.log.model.ids import short
+from worlddb.log.model.ids import as_ref, short
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, normalised
 from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_node
 from worlddb.query.reads import build
 from worlddb.query.reads.find import Wanted, find
 from worlddb.query.records import records
-from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from worlddb.log.model.errors import InputError, InvalidText, UnknownReference
-from worlddb.log.model.ids import HASH_BYTES, short
+from worlddb.log.model.ids import HASH_BYTES, as_ref, short
 from worlddb.log.model.limits import checked_number
 from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.indexes.composition import ATTENTION
@@ -41,7 +41,6 @@ from worlddb.query.recall.ranking import LANES, TEXT
 from worlddb.query.recall.recall import recall
 from worlddb.query.recall.request import Request
 from worlddb.query.records import records
-from worlddb.query.references import as_ref
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of
 from worlddb.query.snapshot.visible import VisibleSnapshot

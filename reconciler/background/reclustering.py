@@ -28,9 +28,9 @@ from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions.configuration import Setting, setting_for
-from worlddb.reconciler.entity_resolution.candidate_search import members_of
 from worlddb.reconciler.entity_resolution.equivalence import class_of, is_settled
-from worlddb.reconciler.entity_resolution.resolver import Candidate, Held, considered, scope_of
+from worlddb.reconciler.entity_resolution.namesakes import Candidate, members_of, scope_of
+from worlddb.reconciler.entity_resolution.resolver import Held, considered
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
 from worlddb.reconciler.transaction.ancestry import Ways

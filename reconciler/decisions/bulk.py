@@ -22,7 +22,6 @@ from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Insert
 from worlddb.reconciler.transaction import receipts
 from worlddb.reconciler.transaction.context import Context
-from worlddb.reconciler.transaction.receipts import add_details
 
 
 class _Rule(NamedTuple):
@@ -87,7 +86,7 @@ class PlainDecider:
         details, properties = ev.NONE, b""
         if command.properties or command.why:
             names = receipts.given(command)
-            details = add_details(draft, command, names)
+            details = draft.add_details_of(command, names)
             properties = draft.blobs.ids[details]
         if only_records is None:
             handled = HandledEdge(type_name, source, target, home, begins, until, details)
@@ -135,14 +134,12 @@ class PlainDecider:
         name = name_digest(command.name)
         if command.resolve and self._may_be_known(name, command.aliases):
             return False
-        if command.key is not None and self._tables.node_of(ctx.lineage_of(command.key)) is not None:
+        keyed = None if command.key is None else ctx.lineage_of(command.key)
+        if keyed is not None and self._tables.node_of(keyed) is not None:
             return False
         names = receipts.given(command)
-        details = add_details(draft, command, names)
-        if command.key is None:
-            lineage = Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
-        else:
-            lineage = ctx.lineage_of(command.key)
+        details = draft.add_details_of(command, names)
+        lineage = keyed or Lineage(draft.nonce("lineage", len(draft.commands))[:LINEAGE_BYTES])
         body = draft.add_body(command.type, command.name, command.content)
         identifier = draft.blobs.ids[body]
         created = ev.Created(lineage, body, details, begins, until)

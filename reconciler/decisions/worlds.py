@@ -5,7 +5,6 @@ Worlds leave one container for another, and the edges between them go along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from worlddb.log.model import events as ev
@@ -18,7 +17,7 @@ from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, unreplaced
-from worlddb.reconciler.entity_resolution.resolver import Match
+from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
 from worlddb.reconciler.transaction.context import Context, node_or_edge_ref, node_ref
 from worlddb.reconciler.transaction.draft import Decided
 
@@ -26,12 +25,12 @@ PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
 """What leads past an end that was set, which is never opened again (law 8)."""
 
 
-def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Match]) -> Decided:
+def create(ctx: Context, command: cmd.Create, details: int, resolution: Resolution) -> Decided:
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-    if command.key is None:
+    if resolution.keyed is None:
         lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
     else:
-        lineage, existing, ended = ctx.keyed_world(command.key, anew=command.anew, revive=command.revive)
+        lineage, existing, ended = resolution.keyed
         if existing is not None:
             return _found_again(ctx, command, existing, details)
         if ended:
@@ -45,7 +44,7 @@ def create(ctx: Context, command: cmd.Create, details: int, matches: Sequence[Ma
     for position in range(len(command.aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
     ctx.link(world, CONTAINS, node, valid_from=validity.start)
-    for match in matches:
+    for match in resolution.matches:
         ctx.stage(node, match.node, evidence=match.evidence)
     return Decided(lineage, body)
 
@@ -156,7 +155,7 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
         valid_to=command.valid_to,
         resolve=False,
     )
-    made = create(ctx, again, details, ())
+    made = create(ctx, again, details, UNRESOLVED)
     new = ctx.tables.node_of(made.ref)
     assert new is not None
     ctx.link(new, "derived_from", node)

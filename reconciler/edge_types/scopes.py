@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from worlddb.log.model.errors import UnknownEdgeType
 from worlddb.log.model.ids import short
-from worlddb.projections.tables.apply.settings import Nearest, Registration, last_change, registered
+from worlddb.projections.tables.apply.settings import Nearest, Registration, registered
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.edge_types.handler import EdgeHandler, HandlerContext
 from worlddb.reconciler.edge_types.registry import Ontology
@@ -22,13 +22,13 @@ class Scopes:
         self._ontology = ontology
         self._seq = seq
         self._nearest: dict[str, Nearest] = {}
-        self.any_registered = last_change(tables) != 0
+        self.any_registered = tables.last_registration() != 0
         """Nearly every write is to a store in which nothing is registered."""
 
     def forget(self) -> None:
         """Read the registrations again: one was just written or taken back."""
         self._nearest.clear()
-        self.any_registered = last_change(self._tables) != 0
+        self.any_registered = self._tables.last_registration() != 0
 
     def in_force(self, type_name: str, home: int) -> Registration | None:
         """The registration of a type that holds for edges at home in a world."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple, Protocol
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Blob, Body, Cause, Details, Secret, Space, Vector
@@ -14,6 +15,10 @@ from worlddb.log.model.ids import HASH_BYTES, NONCE_BYTES
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.projections.tables.apply.apply import Applier
 from worlddb.projections.tables.storage.rows import Tables
+from worlddb.reconciler.commands.commands import Command
+
+DETAIL_FIELDS: Final = frozenset({"aliases", "why", "source", "properties"})
+"""The fields of a command that are stored as details."""
 
 
 class Finished(NamedTuple):
@@ -160,6 +165,21 @@ class Draft:
             return NONE
         said = list(aliases), why, source or {}, properties or {}
         return self.blobs.add(Details(self.nonce("details", said), *said))
+
+    def add_details_of(self, command: Command, given: Collection[str]) -> int:
+        """Store a command's reason, provenance, properties and aliases; ``given`` names the texts that it has.
+
+        Returns:
+            The position of the details, or :data:`NONE` if the command has none of these.
+        """
+        if DETAIL_FIELDS.isdisjoint(given):
+            return NONE
+        return self.add_details(
+            aliases=getattr(command, "aliases", ()),
+            why=command.why,
+            source=getattr(command, "source", None),
+            properties=getattr(command, "properties", None),
+        )
 
     def copy_details(self, seq: int, position: int) -> int:
         """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""

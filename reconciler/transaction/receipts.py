@@ -41,10 +41,9 @@ from worlddb.reconciler.commands.commands import (
     Untune,
 )
 from worlddb.reconciler.commands.outcome import NAMING, Committed, Note, Outcome, Receipt, Refusal, Refused, Staged
-from worlddb.reconciler.transaction.draft import Draft
+from worlddb.reconciler.transaction.draft import DETAIL_FIELDS, Draft
 
 _BODY_FIELDS = ("type", "name", "content")
-DETAIL_FIELDS = frozenset({"aliases", "why", "source", "properties"})
 _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 """They have blobs of their own, and what is made of a text must go with it."""
 
@@ -233,21 +232,6 @@ def secret_of(log: LmdbLog) -> bytes:
     if not isinstance(blob, Secret):
         raise DamagedStore("The store's secret is missing", "Restore the store from a backup", seq=1)
     return blob.secret
-
-
-def add_details(draft: Draft, command: Command, given: list[str]) -> int:
-    """Keep the command's reason, provenance, properties and aliases as a blob; its position, or ``NONE`` of nothing.
-
-    ``given`` are the names of the texts that the caller gave.
-    """
-    if DETAIL_FIELDS.isdisjoint(given):
-        return NONE
-    return draft.add_details(
-        aliases=getattr(command, "aliases", ()),
-        why=command.why,
-        source=getattr(command, "source", None),
-        properties=getattr(command, "properties", None),
-    )
 
 
 class Decided(NamedTuple):

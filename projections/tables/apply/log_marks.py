@@ -30,7 +30,7 @@ from worlddb.projections.tables.apply.deferred_rows import DeferredRows
 from worlddb.projections.tables.names.canonical import NAME_DIGEST_BYTES, NO_NAME, name_digest
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import BOOKMARK, U64, BookmarkRow
-from worlddb.projections.tables.storage.transaction import missing_row
+from worlddb.projections.tables.storage.transaction import SUPPOSED, missing_row
 
 
 def apply_bookmarked(on: DeferredRows, event: ev.Bookmarked) -> None:
@@ -76,22 +76,13 @@ def reclustered_through(tables: Tables) -> int:
     return 0 if stored is None else int.from_bytes(stored, "big")
 
 
-_SUPPOSED: Final = b"supposed"
-
-
 def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:
     """Keep where the log left the original, so that whoever opens the store knows."""
-    on.tables.progress_table.put(_SUPPOSED, U64.pack(on.seq))
+    on.tables.progress_table.put(SUPPOSED, U64.pack(on.seq))
 
 
 def apply_nothing(on: DeferredRows, event: ev.LeftOut | ev.TakenOver) -> None:
     """Nothing: what is not there has no rows, and what was taken over is said by other events."""
-
-
-def supposed_at(tables: Tables) -> int:
-    """The commit at which the log left the original; 0 if it is itself one."""
-    stored = tables.progress_table.get(_SUPPOSED)
-    return 0 if stored is None else int.from_bytes(stored, "big")
 
 
 def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
@@ -100,7 +91,7 @@ def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
     Raises:
         DamagedStore: the tables say that it does, and the log does not.
     """
-    at = supposed_at(tables)
+    at = tables.supposed_at()
     if not at:
         return None
     first = log.events(at).events[0]
@@ -114,7 +105,7 @@ def described(log: LmdbLog, tables: Tables) -> str:
     found = supposition(log, tables)
     if found is None:
         return ""
-    at = supposed_at(tables)
+    at = tables.supposed_at()
     stored = log.blob(at, found.details)
     details = None if stored is None else codec.decode_blob(stored, at)
     return details.why if isinstance(details, Details) else "with commits left out"
@@ -135,7 +126,7 @@ def refuse_supposed(tables: Tables, what: str) -> None:
     Raises:
         HypotheticalStore: it is not.
     """
-    at = supposed_at(tables)
+    at = tables.supposed_at()
     if at:
         raise HypotheticalStore(
             f"This store is hypothetical: from commit {at} on it is not what happened, so {what}",

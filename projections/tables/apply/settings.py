@@ -38,12 +38,11 @@ from worlddb.projections.tables.storage.schema import (
     RegistrationRow,
     TuningRow,
 )
+from worlddb.projections.tables.storage.transaction import LAST_CHANGE
 
 Above = Callable[[int], Iterable[int]]
 """The worlds that contain a world directly."""
 
-LAST_CHANGE: Final = U16.pack(0)
-"""The key under which the commit of the last change is kept. No type has an empty name."""
 MAX_LOADED: Final = 256
 """Up to so many registrations of one type are read at once; of more, each is looked for where it may be."""
 
@@ -89,12 +88,6 @@ def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registr
     """Every registration that was in force at a commit, by type and then by world; or also those that had ended."""
     rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE)
     return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
-
-
-def last_change(tables: Tables) -> int:
-    """The commit that last registered a type or took one back; 0 if none did."""
-    stored = tables.registrations.get(LAST_CHANGE)
-    return 0 if stored is None else int.from_bytes(stored, "big")
 
 
 def type_names(tables: Tables) -> set[str]:

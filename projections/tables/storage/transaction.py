@@ -20,6 +20,7 @@ from worlddb.projections.tables.storage.schema import (
     PREFIX_BYTES,
     PROGRESS,
     TABLES,
+    U16,
     U64,
     VERSION,
     VERSION_KEY,
@@ -120,6 +121,9 @@ class TrieNodes:
 
 
 _APPLIED: Final = b"applied"
+SUPPOSED: Final = b"supposed"
+LAST_CHANGE: Final = U16.pack(0)
+"""The key of the last registration's commit. No type has an empty name."""
 _UNNUMBERED_BYTES: Final = PROGRESS.size - LAYOUT_BYTES
 _ROOMS: Final = {
     name: (bytes([FIRST_TABLE_BYTE + position]), PREFIX_BYTES.get(name, 0)) for position, name in enumerate(TABLES)
@@ -293,6 +297,16 @@ class WholeTables:
     @property
     def holders(self) -> Table:
         return self.paid(self._holders)
+
+    def last_registration(self) -> int:
+        """The commit that last registered an edge type or took one back; 0 if none did."""
+        stored = self.registrations.get(LAST_CHANGE)
+        return 0 if stored is None else int.from_bytes(stored, "big")
+
+    def supposed_at(self) -> int:
+        """The commit at which the log left the original; 0 if it is itself one."""
+        stored = self.progress_table.get(SUPPOSED)
+        return 0 if stored is None else int.from_bytes(stored, "big")
 
     def progress(self) -> Progress:
         """How far the tables have applied.

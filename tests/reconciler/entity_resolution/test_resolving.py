@@ -15,7 +15,7 @@ from worlddb import InputError, Thresholds
 from worlddb.projections.tables.names.blocks import SAME_FORM, around, holders, looked_up
 from worlddb.projections.tables.names.canonical import MAX_MATCHED_CHARACTERS, forms, normalised
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.entity_resolution.candidate_search import MAX_CONSIDERED
+from worlddb.reconciler.entity_resolution.namesakes import MAX_CONSIDERED
 from worlddb.reconciler.similarity.scores import Likeness, cosine, likeness
 from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.similarity.verdict import Ambiguous, Considered, New, Resolved, judge

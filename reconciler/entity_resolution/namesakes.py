@@ -1,0 +1,242 @@
+"""The exact tier of the resolver: open worlds of compatible types in one scope that have a candidate's name.
+
+Names and aliases are compared case-folded and normalised. Two types are compatible if they are equal, or if one is a
+subtype of the other. One subtype is built in: a Person, which is what speakers of conversations are, is an Entity. All
+others are ``subtype_of`` edges between the worlds of type ``Type`` that are named after the types; these count where
+they count for queries too: inside the world, and directly in a world around it.
+
+Where many worlds have a name, the inside of the scope is listed and each world in it is asked for the name: namesakes
+elsewhere then hide nobody, and the time taken does not tell how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from worlddb.projections.tables.names.blocks import holders, is_held_by_more
+from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import alias_known, newest_version
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, LIVE, ROOT_NODE
+from worlddb.reconciler.commands.commands import Create
+from worlddb.reconciler.entity_resolution.equivalence import is_apart
+from worlddb.reconciler.transaction.context import Context, Keyed, node_ref
+
+TYPE: Final = "Type"
+BUILT_IN: Final = {"Person": "Entity"}
+"""Subtypes that nobody has to state, with what is above them."""
+_SESSION: Final = type_digest("Session")
+
+MAX_CONSIDERED: Final = 512
+"""How many holders of a name are looked at: of five thousand people with one name, the earliest will do."""
+
+MAX_WALKED: Final = 2048
+"""How many worlds inside the one that is looked in are looked at one by one."""
+
+FEW: Final = 32
+"""Of how many with one name it is asked of each whether it is inside, before what is inside is listed."""
+
+
+class Match(NamedTuple):
+    """A world that the candidate may be, and why."""
+
+    node: int
+    evidence: dict[str, Any]
+
+
+class Candidate(NamedTuple):
+    """Somebody who may be known: the names, the type, and the world inside which is looked. ``node`` is that of a
+    candidate that is a world already."""
+
+    names: tuple[str, ...]
+    type: str
+    world: int
+    node: int | None = None
+
+
+class Resolution(NamedTuple):
+    """The result of resolving one command: what a new world's key stands for, and whom the world may already be."""
+
+    keyed: Keyed | None
+    matches: Sequence[Match]
+
+
+UNRESOLVED: Final = Resolution(None, ())
+
+
+class Inside:
+    """The inside of a world while somebody is looked for in it, listed when that is first needed."""
+
+    def __init__(self, world: int) -> None:
+        self.world = world
+        self._near: list[int] | None = None
+        self._places: dict[int, bool] = {}
+
+    def near(self, ctx: Context) -> list[int]:
+        """The world and those inside, level by level as far as they are looked at, in log order."""
+        if self._near is None:
+            self._near = sorted(_near_in(ctx, self.world))
+        return self._near
+
+    def has(self, ctx: Context, node: int) -> bool:
+        """True if a world is inside."""
+        if self.world in (ROOT_NODE, node):
+            return True
+        if ctx.ways is not None:
+            return ctx.ways.lead(node, self.world)
+        if node not in self._places:
+            self._look(ctx, node)
+        return self._places[node]
+
+    def _look(self, ctx: Context, node: int) -> None:
+        """Walk up from a world, no further than from others before: in deep structures they share most of the way."""
+        through: dict[int, int] = {node: node}
+        pending = [node]
+        while pending:
+            here = pending.pop()
+            if here == self.world or self._places.get(here):
+                while here != node:
+                    here = through[here]
+                    self._places[here] = True
+                return
+            for above in ctx.containers(here) if here not in self._places else ():
+                if above not in through:
+                    through[above] = here
+                    pending.append(above)
+        self._places.update(dict.fromkeys(through, False))
+
+    def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
+        """Nodes that have had a name, all of those inside among them, in log order. If those inside are too many to be
+        listed, the earliest that there are, and then those that are listed."""
+        named = ctx.tables.named
+        if self.world != ROOT_NODE and len(list(islice(named(digest), FEW + 1))) > FEW and self._is_listed(ctx):
+            yield from (node for node, _ in named(digest, nodes=self.near(ctx)))
+            return
+        rows = named(digest)
+        yield from (node for node, _ in islice(rows, MAX_CONSIDERED))
+        if self.world != ROOT_NODE and next(rows, None) is not None:
+            yield from self.near(ctx)
+
+    def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
+        """The earliest of those who ever had a form and are ``here``, which nobody is who is not inside."""
+        tables = ctx.tables
+        many = self.world != ROOT_NODE and is_held_by_more(tables, text, FEW)
+        return holders(tables, text, here, nodes=self.near(ctx) if many and self._is_listed(ctx) else None)
+
+    def _is_listed(self, ctx: Context) -> bool:
+        """True if everything inside is looked at one by one."""
+        return len(self.near(ctx)) <= MAX_WALKED
+
+
+def _near_in(ctx: Context, world: int) -> set[int]:
+    found, pending = {world}, [world]
+    members = partial(members_of, ctx) if ctx.ways is None else ctx.ways.members
+    for around_it in pending:
+        for node in members(around_it):
+            if len(found) > MAX_WALKED:
+                return found
+            if node not in found:
+                found.add(node)
+                pending.append(node)
+    return found
+
+
+def members_of(ctx: Context, world: int) -> Iterator[int]:
+    """The members of a world, in log order."""
+    return (row.target for _, row in ctx.tables.outgoing(world, CONTAINS_CODE) if row.unlinked == LIVE)
+
+
+def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
+    """The earliest open world of a compatible type inside the command's world that has its name, or else an alias."""
+    candidate = candidate_of(ctx, command)
+    found = next(holders_of(ctx, candidate, Inside(candidate.world)), None)
+    return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
+
+
+def scope_of(ctx: Context, node: int) -> int:
+    """The world inside which another like this one is looked for: the one around it; of a session, the conversation."""
+    world = ctx.home_of(node)
+    if world != ROOT_NODE and ctx.tables.version(world, ctx.tables.node(world).versions).type == _SESSION:
+        return ctx.home_of(world)
+    return world
+
+
+def candidate_of(ctx: Context, command: Create) -> Candidate:
+    within = command.world if command.scope is None else command.scope
+    world = ROOT_NODE if within is None else node_ref(ctx, within)
+    return Candidate((command.name, *command.aliases), command.type, world)
+
+
+def holders_of(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tuple[int, str]]:
+    """Open worlds of compatible types in the scope that have the name, then those with an alias of it, in log order."""
+    seen: set[int] = set()
+    for name in candidate.names:
+        digest = name_digest(name)
+        if digest == NO_NAME:
+            continue
+        for node in inside.namesakes(ctx, digest):
+            if node not in seen and _is_called(ctx, node, digest) and is_open(ctx, node, candidate, inside):
+                seen.add(node)
+                yield node, name
+
+
+def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
+    """True if a world has the name now, not only before."""
+    seen = newest_version(ctx.tables, node, ctx.draft.seq)
+    return seen is not None and (
+        seen.row.name == digest
+        or any(alias.name == digest and alias_known(alias, ctx.draft.seq) for _, alias in ctx.tables.aliases(node))
+    )
+
+
+def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bool:
+    """True if a world is of a compatible type, open, not erased, inside the scope, and not known to be another one."""
+    row = ctx.tables.node(node)
+    if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
+        return False
+    kind = ctx.tables.version(node, row.versions).type
+    if not any(kind) or not inside.has(ctx, node):
+        return False
+    if kind != type_digest(candidate.type) and not are_compatible(ctx, candidate.type, node, candidate.world):
+        return False
+    return candidate.node is None or not is_apart(ctx, node, candidate.node)
+
+
+def are_compatible(ctx: Context, one: str, node: int, world: int) -> bool:
+    """True if a candidate of a type, in a world, may be a world that is there and has another type."""
+    body = ctx.body(node)
+    other = "" if body is None else body.type
+    return other in _above(ctx, one, world) or one in _above(ctx, other, world)
+
+
+def _above(ctx: Context, type_name: str, world: int) -> Iterator[str]:
+    """The types that a type is a subtype of, at any remove."""
+    is_stated = next(iter(ctx.tables.typed(type_digest(TYPE))), None) is not None
+    pending = [type_name]
+    for name in pending:
+        stated = _stated(ctx, name, world) if is_stated else ()
+        for above in (*stated, *filter(None, (BUILT_IN.get(name),))):
+            if above not in pending:
+                pending.append(above)
+                yield above
+
+
+def _stated(ctx: Context, type_name: str, world: int) -> Iterator[str]:
+    """The names of what worlds that stand for a type are ``subtype_of``."""
+    for node, _ in ctx.tables.named(name_digest(type_name)):
+        if _stands_for(ctx, node, type_name, world):
+            for target in ctx.targets(node, "subtype_of"):
+                body = ctx.body(target)
+                if body is not None and not ctx.tables.node(target).ended:
+                    yield body.name
+
+
+def _stands_for(ctx: Context, node: int, type_name: str, world: int) -> bool:
+    """True if a world stands for a type, and is one that counts in a world."""
+    body = ctx.body(node)
+    if body is None or (body.type, body.name) != (TYPE, type_name) or ctx.tables.node(node).ended:
+        return False
+    around = (above == ROOT_NODE or ctx.inside(world, above) for above in ctx.containers(node))
+    return any(around) or ctx.inside(node, world)
