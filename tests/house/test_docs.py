@@ -187,9 +187,9 @@ def test_every_file_that_a_page_names_exists() -> None:
     assert not findings, "\n".join(findings)
 
 
-def test_every_command_is_in_the_guide_and_shown_in_its_own_help() -> None:
-    guide = text_of("docs/guide.md").split("## The command line", 1)[1]
-    documented = set(re.findall(r"[|,] `([a-z][a-z-]*)(?: [^`]*)?`", guide))
+def test_every_command_is_in_the_docs_and_shown_in_its_own_help() -> None:
+    page = text_of("docs/howto/use-the-command-line.md").split("## Commands", 1)[1]
+    documented = set(re.findall(r"[|,] `([a-z][a-z-]*)(?: [^`]*)?`", page))
     assert documented == {command.name for command in COMMANDS}
     assert all(command.examples for command in COMMANDS)
 

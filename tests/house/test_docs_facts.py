@@ -176,11 +176,11 @@ def test_every_kind_of_change_and_every_relation_of_histories_is_in_the_referenc
     assert told == worlddb.CHANGE_KINDS | worlddb.HISTORY_RELATIONS
 
 
-def test_every_edge_type_is_in_the_reference_and_the_guide() -> None:
+def test_every_edge_type_is_in_the_reference_and_on_the_page_of_links() -> None:
     names = {handler.name for handler in DEFAULT_ONTOLOGY}
     assert set(quoted(section(REFERENCE, "## Edge types").split(". What", 1)[0])) == names
-    guide = section(text_of("docs/guide.md"), "## Link: the eleven edge types").split("###", 1)[0]
-    assert {quoted(row[0])[0] for row in rows(guide)} == names
+    listed = section(text_of("docs/howto/link-worlds.md"), "## The eleven edge types")
+    assert {quoted(row[0])[0] for row in rows(listed)} == names
 
 
 def test_every_reason_for_a_refusal_and_every_note_is_in_the_reference() -> None:

@@ -22,7 +22,10 @@ _PHRASES: Final = (
     ("The edges of a world are listed with it", "`worlddb show WORLD` lists the edges of a world"),
     ("See what is set where with view.tunings()", "`worlddb tunings` lists what is set where"),
     ("See what is registered where with view.edge_types()", "`worlddb types` lists what is registered where"),
-    ("; or register your own with db.register(...)", "; other types are registered by programs, see docs/guide.md"),
+    (
+        "; or register your own with db.register(...)",
+        "; programs register other types, see docs/howto/define-edge-types.md",
+    ),
     (
         "Open the store with it: worlddb.open(path, edge_types=[...])",
         "Write it from a program that has the handler; reading needs none",
