@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
+from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 from worlddb.tools.importers.longmemeval import parse_date
 
 ABSTAINING: Final = "_abs"
@@ -153,7 +153,7 @@ def _record(place: Place, written: _Written) -> Record:
         written.question_type or "unknown",
         written.question,
         given or "",
-        judged(inside, lambda: parse_date(given)) if given else last,
+        with_place(inside, lambda: parse_date(given)) if given else last,
         "; ".join(map(str, answer)) if isinstance(answer, list) else "" if answer is None else str(answer),
         frozenset(written.answer_session_ids),
         sessions,
@@ -173,5 +173,5 @@ def _sessions(
             continue
         held[name] = turns
         inside = place.at(f"{place.path}.haystack_dates[{position}]")
-        at = judged(inside, lambda text=date: parse_date(text)) if date else None  # type: ignore[misc]
+        at = with_place(inside, lambda text=date: parse_date(text)) if date else None  # type: ignore[misc]
         yield Session(name, at, turns)

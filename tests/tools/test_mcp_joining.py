@@ -12,7 +12,7 @@ import pytest
 import worlddb
 from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import IdempotencyConflict, InputError, UnknownReference
-from worlddb.tools.mcp.mcp_wording import told
+from worlddb.tools.mcp.mcp_wording import explain_error
 from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.tool_arguments import MAX_ABOUT, MAX_JOINED
 
@@ -203,7 +203,7 @@ def test_what_has_ended_is_summed_up_and_not_contradicted(db: worlddb.Database) 
     with pytest.raises(InputError, match="holds no more, so nothing contradicts it: Rex is well") as raised:
         write(desk, "Rex is ill.", contradicts=[old])
     assert raised.value.remedy == "Leave it out of contradicts" and db.head() == head
-    assert told(raised.value).endswith(": Rex is well. Leave it out of contradicts")
+    assert explain_error(raised.value).endswith(": Rex is well. Leave it out of contradicts")
     assert edges(db, write(desk, "Rex was well once.", derived_from=[old]), "derived_from") == [old]
 
 

@@ -1,7 +1,7 @@
-"""The memory in the hands of agent frameworks.
+"""Memory for agent frameworks.
 
-``functions`` is the memory as three plain functions with JSON schemas, for a program or for any loop that lets a model
-call tools; ``langgraph`` is it as a store of LangGraph's, for which the extra ``langgraph`` is needed.
+``functions`` offers three plain functions with JSON schemas, for any loop that lets a model call tools. ``langgraph``
+is a LangGraph store and needs the extra ``langgraph``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ __all__ = ["TOOLS", "ResultList", "Tool", "WorldDBStore", "call", "definitions",
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs LangGraph when it is asked for, and answer to the name that ``ResultList`` had before.
+    """Load the LangGraph store on demand, and answer to ``Noted``, the old name of ResultList.
 
     Raises:
         UnavailableError: LangGraph is not installed.

@@ -1,7 +1,7 @@
-"""Remember, recall, forget: three functions, with the JSON schemas by which a model calls them.
+"""Remember, recall and forget: three functions with JSON schemas for a model to call.
 
-Whoever runs the loop opens the store, and so decides who is recorded as the author and which world is seen; neither can
-be set by arguments that a model has written. ``forget`` closes a statement, and erases nothing.
+The program that runs the loop opens the store, so it decides who is recorded as the author and which world is visible.
+No argument that a model writes can change either. ``forget`` closes a statement and erases nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from msgspec import Meta
 
 from worlddb import Database, InputError, InvalidTime, UnavailableError, UnknownReference, WorldDBError
 from worlddb.tools.mcp import tool_results
-from worlddb.tools.mcp.answer_notes import ResultList, holds_no_more, missed, since_when, successors, until_when
+from worlddb.tools.mcp.answer_notes import (
+    ResultList,
+    end_of_successor,
+    has_ended,
+    recall_notes,
+    start_of_successor,
+    successors,
+)
 from worlddb.tools.mcp.mcp_wording import GIVE_TIMES
 
 MAX_HITS: Final = 50
@@ -29,7 +36,7 @@ Id = Annotated[str, Meta(pattern="^[0-9a-fA-F]{4,64}$")]
 
 
 class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a model may say to :func:`remember`."""
+    """Arguments that a model may give :func:`remember`."""
 
     text: Annotated[Text, Meta(description="The statement, understandable by itself.")]
     about: Annotated[str, Meta(max_length=200, description="The name of the person or thing, if it is about one.")] = ""
@@ -38,7 +45,7 @@ class Remember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a model may say to :func:`recall`."""
+    """Arguments that a model may give :func:`recall`."""
 
     query: Annotated[Text, Meta(description="The question, in words as one would ask it.")]
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many statements at most.")] = 5
@@ -46,7 +53,7 @@ class Recall(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Forget(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a model may say to :func:`forget`."""
+    """Arguments that a model may give :func:`forget`."""
 
     id: Annotated[Id, Meta(description="The statement's id, as recall gave it.")]
     why: Annotated[str, Meta(max_length=2_000, description="The reason, kept with it.")] = ""
@@ -62,10 +69,10 @@ def remember(
     world: Any = None,
     source: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write one statement; its ``id``, and the ids of ``proposals`` that whom it is about may be one with another.
+    """Write one statement; returns its ``id`` and the ids of staged identity ``proposals``.
 
-    ``about`` is a world of its own, made at its first mention, to which every statement about it refers. ``world``
-    contains both (default: the root) and ``source`` says where they came from; these are the program's to say.
+    ``about`` names a world of its own, made at its first mention, to which every statement about it refers. ``world``
+    contains both (default: the root) and ``source`` is their provenance; the program sets these, not the model.
 
     Raises:
         RefusedError: a rule of the engine forbids it; nothing was written.
@@ -95,9 +102,10 @@ def remember(
 def recall(
     db: Database, query: str, *, limit: int = 5, at: str | None = None, world: Any = None
 ) -> ResultList[dict[str, Any]]:
-    """The statements that answer a question best: each with its ``id``, ``text``, times, author, source and reason.
+    """Return the statements that answer a question best, with id, text, times and source.
 
-    ``notes`` of the list say what may have been missed and why. With ``world``, nothing outside of it is seen.
+    Each has its author and the reason why it was found, too. ``notes`` of the list say what may have been missed and
+    why. With ``world``, nothing outside it is visible.
 
     Raises:
         InputError: an argument is not what it should be.
@@ -105,12 +113,12 @@ def recall(
     found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
     # Whom statements are about is found by its name, and says nothing itself.
     said = islice((hit for hit in found if hit.content), limit)
-    notes = missed([found], in_one_world=world is not None)
+    notes = recall_notes([found], in_one_world=world is not None)
     return ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)
 
 
 def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[str, Any]:
-    """Close a statement now; the commit that did it, as ``seq``.
+    """Close a statement now; returns the commit that closed it as ``seq``.
 
     Raises:
         UnknownReference, AmbiguousReference: no statement in ``world`` has that id; several do.
@@ -123,7 +131,7 @@ def forget(db: Database, id: str, *, why: str = "", world: Any = None) -> dict[s
 
 
 class Tool(NamedTuple):
-    """A function as a model sees it, and what runs it."""
+    """A function as a model sees it, with the callable that runs it."""
 
     name: str
     description: str
@@ -139,9 +147,9 @@ class Tool(NamedTuple):
         return schema
 
     def definition(self) -> dict[str, Any]:
-        """As the field ``tools`` of OpenAI's chat completions, and of what speaks like them, wants it."""
-        told = {"name": self.name, "description": self.description, "parameters": self.schema()}
-        return {"type": "function", "function": told}
+        """Return the entry for ``tools`` of OpenAI's chat completions and compatible APIs."""
+        function = {"name": self.name, "description": self.description, "parameters": self.schema()}
+        return {"type": "function", "function": function}
 
 
 TOOLS: Final = (
@@ -167,7 +175,7 @@ TOOLS: Final = (
 
 
 def definitions() -> list[dict[str, Any]]:
-    """What to hand a model as ``tools``."""
+    """Return the list to hand a model as ``tools``."""
     return [tool.definition() for tool in TOOLS]
 
 
@@ -180,11 +188,11 @@ def call(
     source: dict[str, Any] | None = None,
     notes: bool = False,
 ) -> str:
-    """Do what a model asked for, and say in JSON what came of it: an answer, or ``error`` with what to do instead.
+    """Run a tool call that a model wrote; returns JSON, an answer or an ``error``.
 
-    ``arguments`` are as the model wrote them. ``world`` and ``source`` are the program's, as in :func:`remember`. With
-    ``notes`` a recall is answered with an object: ``found``, the statements, and ``notes``, what should be known of
-    them; without, with a list of the statements. Nothing that a model can write raises.
+    ``arguments`` are as the model wrote them; an ``error`` has a remedy that it can follow. ``world`` and ``source``
+    come from the program, as in :func:`remember`. With ``notes`` a recall returns an object with ``found`` (the
+    statements) and ``notes``; without, a list of the statements. Nothing that a model can write raises.
     """
     try:
         tool = next((each for each in TOOLS if each.name == name), None)
@@ -201,7 +209,7 @@ def call(
 
 
 def _remedy(error: WorldDBError) -> str:
-    """What a model can do, which has these three functions and no library."""
+    """Return a remedy that a model can follow: it has these three functions and no library."""
     if isinstance(error, UnknownReference):
         return "Ids are in the answers of recall"
     return GIVE_TIMES if isinstance(error, InvalidTime) else error.remedy
@@ -219,30 +227,32 @@ def _checked(tool: Tool, arguments: str | bytes | dict[str, Any]) -> Any:
 
 
 def _replaceable(db: Database, ref: str, world: Any, since: str | None) -> tuple[str, str | None, str | None]:
-    """The full reference of a statement that another may take the place of, since when and until when; of one that has
-    ended by then two would."""
+    """Return the full reference of a replaceable statement and the validity of its successor.
+
+    A statement that has ended by then cannot be replaced: two statements would hold in its place.
+    """
     view = db.view(world=world)
     found = view.get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
-    since = since_when(view, found, since)
-    if not holds_no_more(view, found, since):
-        return found.ref, since, until_when(view, found)
+    since = start_of_successor(view, found, since)
+    if not has_ended(view, found, since):
+        return found.ref, since, end_of_successor(view, found)
     now = successors(view, found.ref)
-    ended = f"{found.ref} is not true {'any more' if holds_no_more(view, found) else 'by then'}"
+    ended = f"{found.ref} is not true {'any more' if has_ended(view, found) else 'by then'}"
     if not now:
         raise InputError(f"{ended}, and nothing holds in its place", "Leave out replaces")
     raise InputError(f"{ended}: {now[0].ref} took its place", f"Replace {now[0].ref}")
 
 
 def _seen(db: Database, ref: str, world: Any) -> str:
-    """The full reference of something that is seen inside ``world``."""
+    """Return the full reference of something visible inside ``world``."""
     found = db.view(world=world).get(ref, include_superseded=True)
     assert found is not None, "a known world has a newest version"
     return found.ref
 
 
 def _keep_up(db: Database) -> None:
-    """Give the new text its vector. What was written is durable and found by its words without one."""
+    """Embed the new text if a model is available; without one it is found by its words."""
     try:
         db.embed()
     except UnavailableError:

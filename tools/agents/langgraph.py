@@ -1,8 +1,8 @@
-"""The memory as a store of LangGraph's: values under namespaces and keys, with their past.
+"""A LangGraph store: values under namespaces and keys, with their history.
 
-A namespace is a world in the world of the namespace before it, and an item is a world in that, with its value as JSON.
-Putting a value again is a revision and deleting an item retires it, so that views, `history` and `diff` tell what was
-there before. Search is the engine's recall: it needs no index configuration.
+A namespace is a world inside the world of its parent namespace; an item is a world inside it with its value as JSON.
+Putting a value again is a revision and deleting an item retires it, so views, `history` and `diff` show earlier values.
+Search is the engine's recall and needs no index configuration.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from langgraph.store.base import (
 )
 
 from worlddb import Database, InputError, Recall, UnavailableError, View, World
-from worlddb.tools.mcp.answer_notes import ResultList, missed
+from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
 
 NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
@@ -47,12 +47,11 @@ Namespace = tuple[str, ...]
 
 
 class WorldDBStore(BaseStore):
-    """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own. The list that a search
-    with a query gives has ``notes``: what may have been missed, and why.
+    """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
 
-    ``world`` is the world that contains everything (default: the root). Each batch of operations is one commit for what
-    it puts; what it reads, it reads as it was before. ``index`` of a put is not regarded: every value is searched.
-    Times to live are not kept.
+    The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
+    everything (default: the root). Each batch of operations writes one commit and reads the state before it. ``index``
+    of a put is ignored, since every value is searched. Times to live are not kept.
     """
 
     def __init__(self, db: Database, *, world: Any = None) -> None:
@@ -60,7 +59,7 @@ class WorldDBStore(BaseStore):
         self._world = None if world is None else db.view().reference_of(world)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several operations, in order; what they put is one commit.
+        """Run several operations in order; all puts make one commit.
 
         Raises:
             InputError: an operation or a value is none that can be kept.
@@ -78,7 +77,7 @@ class WorldDBStore(BaseStore):
         return answers
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As :meth:`batch`, in a thread."""
+        """Run :meth:`batch` on a worker thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # -- reading
@@ -98,7 +97,7 @@ class WorldDBStore(BaseStore):
         )
 
     def _inside(self, view: View, namespace: Namespace) -> str | None:
-        """The world of a namespace, if anything was ever put there."""
+        """Return the world of a namespace, or None if nothing was ever put there."""
         where = self._world
         for name in (_ROOT, *namespace):
             found = _named(view, name, NAMESPACE, where)
@@ -126,13 +125,15 @@ class WorldDBStore(BaseStore):
                 found.append(SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score))
                 if len(found) == end:
                     break
-        return ResultList(found[op.offset : end], missed(answers[-1:], in_one_world=False))
+        return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=False))
 
     def _candidates(
         self, view: View, inside: str, query: str | None, wanted: int, answers: list[Recall]
     ) -> Iterator[tuple[World, float | None]]:
-        """The items that a search may give, best first; without a query, in the order in which they were put. What
-        recall answered is added to ``answers``."""
+        """Yield the items that a search may return, best first; without a query, in log order.
+
+        The answers of recall are appended to ``answers``.
+        """
         if not query:
             yield from ((world, None) for world in view.find(type=ITEM, world=inside))
             return
@@ -151,7 +152,7 @@ class WorldDBStore(BaseStore):
             k = min(_MOST, 8 * k)
 
     def _namespace_of(self, view: View, ref: str) -> Namespace:
-        """The names of the namespaces above an item."""
+        """Return the names of the namespaces above an item, outermost first."""
         names: list[str] = []
         while True:
             above = next((view.get(each) for each in view.containers(ref)), None)
@@ -174,8 +175,11 @@ class WorldDBStore(BaseStore):
     # -- writing
 
     def _put_all(self, view: View, puts: list[PutOp]) -> None:
-        """One commit; but one more for items whose key was used before by some that ended and were erased since, so
-        that they could not be counted."""
+        """Write all puts in one commit.
+
+        One more commit follows for items whose key was used by worlds that ended and were erased since: they could not
+        be counted.
+        """
         skipped = 0
         while puts:
             with self.db.batch() as tx:
@@ -189,7 +193,7 @@ class WorldDBStore(BaseStore):
             pass
 
     def _put(self, tx: Any, view: View, op: PutOp, skipped: int) -> Any:
-        """Write one operation; the item, if it is a new one."""
+        """Write one operation; returns the item if it is new."""
         present = self._item(view, op.namespace, op.key)
         if op.value is None:
             if present is not None:
@@ -212,7 +216,7 @@ class WorldDBStore(BaseStore):
         )
 
     def _made(self, tx: Any, namespace: Namespace) -> Any:
-        """The world of a namespace, made with those above it where there is none; keyed, so that each is made once."""
+        """Return the world of a namespace; keyed, so that each namespace is created once."""
         where = self._world
         for depth, name in enumerate((_ROOT, *namespace)):
             key = _keyed(self._world, *namespace[:depth])
@@ -223,7 +227,7 @@ class WorldDBStore(BaseStore):
 
 
 def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: bool = False) -> list[World]:
-    """The worlds of exactly a name and a type that are directly in a world."""
+    """Return the worlds with exactly this name and type directly inside a world."""
     found = view.find(name=name, type=type_name, world=inside, include_superseded=ended)
     return [
         world
@@ -233,7 +237,7 @@ def _named(view: View, name: str, type_name: str, inside: str | None, *, ended: 
 
 
 def _check_names(*names: str) -> None:
-    """See that each can be found again: a name that shows nothing is none."""
+    """Refuse a name that shows nothing: it could not be found again."""
     for name in names:
         if not any(unicodedata.category(each)[0] in _SEEN and each not in _FILLERS for each in name):
             raise InputError(f"{name!r:.80} cannot be a key or a namespace: it shows nothing", "Use visible characters")
@@ -266,7 +270,7 @@ def _moment(micros: int) -> datetime:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a value is what a filter asks for: equal, or as its comparisons say."""
+    """Return whether a value satisfies a filter: equality or comparison operators."""
     if not (isinstance(wanted, Mapping) and wanted and all(name in _COMPARED for name in wanted)):
         return bool(value == wanted)
     try:
@@ -276,7 +280,7 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 def _matches(path: Namespace, condition: MatchCondition) -> bool:
-    """Whether a namespace begins or ends as asked; ``*`` stands for any one name."""
+    """Return whether a namespace has the given prefix or suffix; ``*`` stands for any one name."""
     wanted = tuple(condition.path)
     part = path[: len(wanted)] if condition.match_type == "prefix" else path[len(path) - len(wanted) :]
     return len(path) >= len(wanted) and all(name in ("*", each) for name, each in zip(wanted, part, strict=True))

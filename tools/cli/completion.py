@@ -1,6 +1,6 @@
-"""``worlddb completion``: a script with which a shell completes commands, options, choices and files by itself.
+"""``worlddb completion``: a shell's completion of commands, options, choices and files.
 
-The script holds all that there is to know, so pressing Tab starts no Python.
+The script holds every word, so pressing Tab starts no Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
 
 
 def completion(commands: Callable[[], Sequence[Command]]) -> Command:
-    """The command that writes the script; ``commands`` are those that there are."""
+    """Return the command that writes the script; ``commands`` returns all commands."""
 
     def add(parser: Parser) -> None:
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
@@ -49,7 +49,7 @@ def completion(commands: Callable[[], Sequence[Command]]) -> Command:
 
 
 def script(commands: Sequence[Command], shell: str) -> str:
-    """What a shell is to source."""
+    """Return the script for a shell to source."""
     import shtab
 
     parser = arguments.parser_of(commands)
@@ -68,7 +68,7 @@ def _commands_of(parser: Parser) -> Mapping[str, Parser]:
 
 
 def _complete(parser: Parser, command: str, read: Iterable[str]) -> None:
-    """Say of each argument what it may be; the parser parses nothing afterwards."""
+    """Attach completions to the arguments; the parser is not used to parse afterwards."""
     import shtab
 
     for action in parser._actions:
@@ -81,5 +81,5 @@ def _complete(parser: Parser, command: str, read: Iterable[str]) -> None:
 
 
 def _by(action: Action, how: object) -> None:
-    """The library looks for an attribute that the class of argparse does not have."""
+    """Set the attribute that shtab looks for; argparse does not declare it."""
     vars(action)["complete"] = how

@@ -1,4 +1,4 @@
-"""The list of commands, and how every run ends."""
+"""The list of commands, and the run of one with its errors."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ COMMANDS: Final[tuple[Command, ...]] = (
 
 
 class SystemTrouble(UnavailableError):
-    """The operating system said no: a full disk, a missing permission, a vanished file."""
+    """The operating system refused: a full disk, a missing permission, a vanished file."""
 
     code = "system"
 
 
 class Unexpected(StoreError):
-    """Something that no caller can have caused: undetected damage, or a defect of WorldDB."""
+    """An error that no caller can cause: undetected damage, or a defect of WorldDB."""
 
     code = "unexpected"
 
 
 class DiskFull(SystemTrouble):
-    """There is no room left where something had to be written."""
+    """No disk space is left for a write."""
 
     code = "disk_full"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code (see :mod:`worlddb.log.model.errors`)."""
+    """Run one command; returns the exit code (see :mod:`worlddb.log.model.errors`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     process.prepare_streams()
     try:
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _ended(arguments: list[str]) -> int:
-    """The run with its errors told."""
+    """Run the command and print its errors."""
     # What a parser rejects it has not understood, so the wish for JSON is looked for in the words themselves.
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
@@ -113,7 +113,7 @@ def _ended(arguments: list[str]) -> int:
 
 
 def _without_command(parser: Parser, out: Output) -> int:
-    """Somebody who types the bare name wants to know what there is; a program that does is wrong."""
+    """Print the help to a person who typed the bare name; for a program it is an error."""
     if out.json:
         parser.error("no command was given")
     parser.print_help()
@@ -141,15 +141,15 @@ def _failed(out: Output, error: WorldDBError) -> int:
 
 def _trouble(error: OSError) -> WorldDBError:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    told = f"{where}{error.strerror or error}"
+    message = f"{where}{error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"No room left: {told}", "Free some space and try again; what was committed stays")
+        return DiskFull(f"No room left: {message}", "Free some space and try again; what was committed stays")
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR) and error.filename is not None:
-        return MissingFile(told, "Check the name of the file")
-    return SystemTrouble(told, "Check the path and its permissions, then try again")
+        return MissingFile(message, "Check the name of the file")
+    return SystemTrouble(message, "Check the path and its permissions, then try again")
 
 
 def _unexpected(error: Exception) -> WorldDBError:
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     remedy = "Run `worlddb verify --deep`; if the store is intact, this is a defect: see it with WORLDDB_TRACEBACK=1"
-    return Unexpected(told, remedy)
+    return Unexpected(message, remedy)

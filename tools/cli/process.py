@@ -1,6 +1,6 @@
-"""The process of the command line: its signals, its standard streams, and an installation that lacks a library.
+"""The process of the command line: signals, standard streams, and a missing library.
 
-Imports nothing of the engine and no library: it works before either is loaded, and where neither can be.
+It imports nothing of the engine and no library: it works before either is loaded, and where neither can be.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def silence_stdout() -> None:
 
 
 def report_installation(error: ImportError, arguments: Sequence[str]) -> int:
-    """Say which library the installation lacks and what to type, as ``worlddb doctor`` would; returns the exit code.
+    """Report a library that the installation lacks; returns the exit code.
+
+    The report is that of ``worlddb doctor``: what is missing and what to type.
 
     Raises:
         ImportError: the installation is complete, so the error is a defect of WorldDB.

@@ -1,11 +1,7 @@
-"""The story that ``worlddb demo`` tells: each step does what it says on real stores and reports what came of it.
-
-``story`` lists the steps in their order, ``memory`` and ``forensics`` hold them, ``stage`` what they share.
-"""
+"""The story of ``worlddb demo``: each step works on real stores and reports what came of it."""
 
 from __future__ import annotations
 
-from worlddb.tools.demo.stage import Section, Shown, Stage
-from worlddb.tools.demo.story import STEPS, tell
+from worlddb.tools.demo.story import STEPS, Section, Shown, Stage, tell
 
 __all__ = ["STEPS", "Section", "Shown", "Stage", "tell"]

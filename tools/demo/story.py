@@ -1,22 +1,100 @@
-"""The first half of the story: remembering, and being right about the past.
-
-The second half of the story: deriving everything again, going back, and finding out who changed what.
-
-The steps in their order.
-"""
+"""The steps of ``worlddb demo``: remembering, asking about the past, tracing a forgery."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import worlddb
-from worlddb import Change, View
-from worlddb.tools.demo.stage import Section, Shown, Stage, agreed, committed, day, short, span
+from worlddb import Change, Database, Receipt, View, World
 from worlddb.tools.importers import ingest_files
-from worlddb.tools.sample import sample_path
+from worlddb.tools.sample import LANDMARKS, sample_path
+
+
+class Shown(NamedTuple):
+    """A line of a step's report: the question, its answer (none for narration), and a remark."""
+
+    asked: str
+    answer: str = ""
+    remark: str = ""
+    style: str = "title"
+    """How the answer is printed: ``good`` and ``bad`` are what it says about the data."""
+
+
+def agreed(asked: str, good: bool, yes: str, no: str, remark: str = "") -> Shown:
+    """Return a line whose answer is yes or no."""
+    return Shown(asked, yes if good else no, remark, "good" if good else "bad")
+
+
+class Section(NamedTuple):
+    """The report of one step, for people (``lines``) and programs (``result``).
+
+    ``ok`` is true if the step kept its promise.
+    """
+
+    title: str
+    lines: Sequence[Shown]
+    result: dict[str, Any]
+    ok: bool = True
+
+
+class Stage:
+    """The stores of the story below one folder, and references that later steps need."""
+
+    def __init__(self, folder: Path) -> None:
+        self.memory = folder / "memory"
+        self.then = folder / "then"
+        self.altered = folder / "altered"
+        self.forged = folder / "forged"
+        self.facts = ""
+        """The last commit before the move was told."""
+        self.date_corrected = 0
+        """The commit that corrected the date."""
+
+    def open(self) -> Database:
+        """Open the story's main store."""
+        return worlddb.open(self.memory, author="Sol")
+
+    def turn(self, view: View, landmark: str) -> World:
+        """Return the turn of the sample that a landmark names."""
+        session, position = LANDMARKS[landmark]
+        (found,) = view.find(name=session, type="Session")
+        return list(view.children(found.ref))[position]
+
+    def person(self, view: View, name: str) -> World:
+        """Return the first entity of a name."""
+        return view.find(name=name, type="Entity")[0]
+
+    def ask(self, view: View, question: str) -> World | None:
+        """Return Sol's statement that answers a question best, as a view sees it."""
+        hits = view.recall(question, world=self.facts, k=1).hits
+        return view.get(hits[0].ref) if hits else None
+
+
+def committed(receipt: Receipt) -> Receipt:
+    """Return the receipt; a refusal is an error, since the story would not work."""
+    receipt.raise_if_refused()
+    return receipt
+
+
+def day(micros: int) -> str:
+    """Format the date of a time."""
+    return worlddb.format_time(micros)[:10]
+
+
+def span(world: World) -> str:
+    """Describe the validity of a world, in dates."""
+    if world.valid.end == worlddb.FOREVER:
+        return f"true from {day(world.valid.start)} on"
+    return f"true from {day(world.valid.start)} to {day(world.valid.end)}"
+
+
+def short(text: str, limit: int = 72) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip(" ,.") + "…"
+
 
 HOME = "where does Mara live?"
 CLINIC = "when is the appointment at the clinic?"
@@ -56,7 +134,7 @@ def an_answer_names_its_source(stage: Stage) -> Section:
 
 
 def a_home_moves(stage: Stage) -> Section:
-    """Two Facts, the second of which takes the place of the first from the day of the move on."""
+    """Write two Facts; the second supersedes the first from the day of the move on."""
     with stage.open() as db:
         told, moved = (stage.turn(db.view(), name) for name in ("lives in Lisbon", "moved to Porto"))
         facts = db.create("Topic", "What Sol knows", valid_from=told.valid.start, resolve=False)
@@ -88,7 +166,7 @@ def a_home_moves(stage: Stage) -> Section:
 
 
 def a_date_is_corrected(stage: Stage) -> Section:
-    """What was wrong from the beginning is valid at no time, and was believed all the same."""
+    """Correct a statement that was wrong from the start: it holds at no time, yet was believed."""
     with stage.open() as db:
         told = stage.turn(db.view(), "the appointment, as first told")
         fact = committed(db.create("Fact", "The clinic", content="The appointment at the clinic is on 12 May 2025.",
@@ -119,7 +197,7 @@ def a_date_is_corrected(stage: Stage) -> Section:
 
 
 def two_people_stay_two(stage: Stage) -> Section:
-    """Near names and equal names are questions that somebody has to answer; nobody is merged meanwhile."""
+    """Decide on near and equal names by proposals; nobody is merged meanwhile."""
     with stage.open() as db:
         now = db.view()
         colleague, landlord = (stage.person(now, name) for name in ("John Okafor", "Jon Okafor"))
@@ -172,7 +250,7 @@ def a_contradiction_is_kept(stage: Stage) -> Section:
 
 
 def _opponents(view: View, refs: tuple[str, ...]) -> list[str]:
-    """Who said what contradicts: a turn begins with its speaker."""
+    """Return who said the contradicting turns: a turn begins with its speaker."""
     found = (view.get(ref) for ref in refs)
     return [world.content.partition(":")[0] for world in found if world]
 
@@ -199,7 +277,7 @@ def everything_is_derived_again(stage: Stage) -> Section:
 
 
 def an_earlier_moment_comes_back(stage: Stage) -> Section:
-    """The store as it was before the date was corrected, made from the log."""
+    """Replay the log to the moment before the date was corrected."""
     with stage.open() as db:
         made = db.replay(stage.then, seq=stage.date_corrected - 1)
         recorded = db.view(seq=made.seq).hash()
@@ -216,7 +294,7 @@ def an_earlier_moment_comes_back(stage: Stage) -> Section:
 
 
 def a_change_is_traced(stage: Stage) -> Section:
-    """Somebody with write access changes one turn in a copy; a copy is a directory."""
+    """Find the author of a change to one turn, made in a copy through the engine."""
     shutil.copytree(stage.memory, stage.altered)
     with worlddb.open(stage.altered, author="mallory", create=False) as db:
         turn = stage.turn(db.view(), "the deposit")
@@ -242,7 +320,10 @@ def a_change_is_traced(stage: Stage) -> Section:
 
 
 def a_forgery_is_found(stage: Stage) -> Section:
-    """Somebody who passes the engine by and edits the copy's file: no hash in it changes, and no event says so."""
+    """Find a change made in the file of a copy, behind the engine's back.
+
+    No hash in the file changes, and no event shows it.
+    """
     shutil.copytree(stage.memory, stage.forged)
     changed = forge(stage.forged / "data.mdb", SAID.encode(), FORGED.encode())
     with stage.open() as db:
@@ -281,7 +362,7 @@ def a_forgery_is_found(stage: Stage) -> Section:
 
 
 def forge(file: Path, old: bytes, new: bytes) -> int:
-    """Put ``new`` in the place of ``old`` in a file, wherever it stands; how many bytes were changed."""
+    """Replace ``old`` by ``new`` everywhere in a file; returns the number of changed bytes."""
     stored = file.read_bytes()
     if old not in stored or len(old) != len(new):
         raise ValueError(f"{file} holds no {old!r}, or it is not as long as {new!r}")
@@ -290,13 +371,13 @@ def forge(file: Path, old: bytes, new: bytes) -> int:
 
 
 def _called(change: Change) -> str:
-    """What a world is called; one without a name by its type and the first digits of its reference."""
+    """Return a display name of a world: its type and name, or its type and short reference."""
     last = change.names[-1]
     return f"{change.type} {last}" if change.ref.startswith(last) else short(last, 28)
 
 
 def _told(change: Change) -> tuple[str, str]:
-    """The sum as the one side says it, and as the other does."""
+    """Return the sum as each side states it."""
     content = next(detail for detail in change.changes if detail.field == "content")
     before, after = (next(said for said in (SAID, FORGED) if said in text) for text in (content.a, content.b))
     return before, f"became {after.rpartition(' is ')[2]}"
@@ -317,6 +398,6 @@ STEPS: Final[tuple[Callable[[Stage], Section], ...]] = (
 
 
 def tell(stage: Stage) -> Iterator[Section]:
-    """Play the story; each section comes when it has happened."""
+    """Play the story; yields each section once it has happened."""
     for step in STEPS:
         yield step(stage)

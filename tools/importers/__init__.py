@@ -1,8 +1,7 @@
-"""Importers: files of conversations, read into plain values and handed to the façade's ``ingest``.
+"""Importers: files of conversations and documents become worlds of a store.
 
-``files`` opens what is on disk, one module a format turns it into portions of conversations, ``detect`` holds
-the ordered tuple of formats, and ``run`` drives the façade. Everything but ``run`` is a pure reading: it
-writes nothing.
+``input_files`` opens files, one module a format reads them, ``detect`` holds the ordered tuple of formats, and ``run``
+drives the façade. Everything but ``run`` and ``documents.write`` is pure reading.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every format is read into: conversations of sessions of turns, handed on portion by portion.
+"""Conversations as importers read them: sessions of turns, handed on in portions.
 
-Positions count from 0 inside a session and are part of a record's key, so a reader never drops a turn, not
-even an empty one: the turns after it would be taken for others.
+Positions count from 0 inside a session and are part of a record's key. So a reader never drops a turn, not even an
+empty one: the turns after it would be taken for others.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from worlddb import Turn
 MAX_LABEL_BYTES: Final = 1024
 """Of the name of a conversation, session or speaker: they are parts of records' keys."""
 
-Heard = Callable[[int], None]
+TurnsRead = Callable[[int], None]
 """Told from time to time how many turns a check has read so far."""
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """How a format is read whose conversation the file's stem names: under another name, and whether fields that are
-    not known are kept as provenance or are an error."""
+    """Options of formats whose conversation is named by the file's stem.
+
+    ``conversation`` is another name for it; ``ignore_unknown`` keeps unknown fields as provenance instead of refusing
+    them.
+    """
 
     conversation: str | None = None
     ignore_unknown: bool = False
 
 
-AS_WRITTEN: Final = Reading()
+DEFAULT_READING: Final = Reading()
 
 
 class Session(msgspec.Struct, frozen=True):
-    """Turns that were said together; ``at`` is when, in microseconds UTC, for turns that do not say it."""
+    """Turns said together; ``at`` (microseconds UTC) dates turns without a time of their own."""
 
     name: str
     at: int | None
@@ -40,7 +43,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """A whole conversation, its sessions in order; ``speakers`` in the order in which the file names them."""
+    """A whole conversation; sessions in order, ``speakers`` in the order of the file."""
 
     format: str
     name: str
@@ -49,7 +52,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Portion(msgspec.Struct, frozen=True):
-    """Consecutive turns of one session, few enough for memory; ``start`` is the position of the first."""
+    """Consecutive turns of one session, few enough for memory; ``start`` is the first position."""
 
     conversation: str
     session: str
@@ -59,7 +62,7 @@ class Portion(msgspec.Struct, frozen=True):
 
 
 class Source(Protocol):
-    """A file that was read to its end and found sound; only then can its portions be asked for."""
+    """A file that was checked to its end; only then can its portions be read."""
 
     @property
     def conversations(self) -> list[str]:
@@ -68,16 +71,16 @@ class Source(Protocol):
 
     @property
     def turns(self) -> int:
-        """How many turns its portions hold in all."""
+        """The number of turns in all its portions."""
         ...
 
     def portions(self) -> Iterator[Portion]:
-        """Its turns, in the same portions every time."""
+        """Yield its turns, in the same portions every time."""
         ...
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A source that is in memory."""
+    """A source held in memory."""
 
     loaded: list[Conversation]
 

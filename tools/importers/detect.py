@@ -1,8 +1,8 @@
-"""Which formats there are, and which one a file is written in.
+"""The formats of input files, and the detection of a file's format.
 
-The order of ``FORMATS`` is the order of asking: the more particular a format's marks are, the earlier it
-stands. LongMemEval stands before LoCoMo (both are JSON lists, and its records have marks of their own). Markdown and
-plain text have no marks, since anything is text: a file whose beginning says nothing is known by its suffix.
+``FORMATS`` is in the order of asking: the more specific the marks of a format, the earlier it stands. LongMemEval comes
+before LoCoMo (both are JSON lists, and its records have marks of their own). Markdown and plain text have no marks,
+since anything is text: they are detected by suffix.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 
 from worlddb import InputError
 from worlddb.tools.importers import documents, input_files, jsonlines, locomo, longmemeval, markdown
-from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading, Source
-from worlddb.tools.importers.input_files import Place, malformed, shown
+from worlddb.tools.importers.conversation import DEFAULT_READING, Reading, Source, TurnsRead
+from worlddb.tools.importers.input_files import Place, malformed, printable
 
 AUTO: Final = "auto"
 
@@ -31,24 +31,24 @@ _SHOWN_BYTES: Final = 200
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format: its name as ``--format`` takes it, a line for people, how it is recognised and read.
+    """A file format: its name for ``--format``, a title, and how it is detected and read.
 
-    ``recognises`` is given the file's first megabyte, decompressed, without byte order mark and leading
-    blanks. ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format. ``load_as`` does
-    so as it is told to, where the conversation has no name of its own and is known by the file's stem. ``suffixes``
-    are those by which a file is known whose beginning says nothing, since anything is text.
+    ``recognises`` is given the first megabyte of the file, decompressed, without byte order mark and leading blanks.
+    ``load`` reads the whole file and raises ``MalformedFile`` where it breaks the format. ``load_as`` does so with
+    options, for formats whose conversation is named by the file's stem. ``suffixes`` detect a file whose content has no
+    marks.
     """
 
     name: str
     title: str
     recognises: Callable[[bytes], bool]
-    load: Callable[[Path, Heard | None], Source]
-    load_as: Callable[[Path, Heard | None, Reading], Source] | None = None
+    load: Callable[[Path, TurnsRead | None], Source]
+    load_as: Callable[[Path, TurnsRead | None, Reading], Source] | None = None
     suffixes: tuple[str, ...] = ()
 
 
 def _never(head: bytes) -> bool:
-    """Of a format that has no marks: the file's name says it, or the caller."""
+    """Recognise nothing: the format has no marks, so its suffix or the caller names it."""
     return False
 
 
@@ -68,7 +68,7 @@ FORMATS: Final = (
 
 
 def format_of(path: Path, name: str = AUTO) -> Format:
-    """The format of that name, or with "auto" the first one that recognises the file's beginning.
+    """Return the format of a name, or with "auto" the first that recognises the file.
 
     Raises:
         InputError: there is no format of that name, or the file cannot be read.
@@ -90,20 +90,20 @@ def format_of(path: Path, name: str = AUTO) -> Format:
             return each
     if not head:
         raise malformed(Place(path), "it is empty", "Leave it out")
-    told = f"it is in none of the known formats, but holds {_held(head, is_whole)}"
-    raise malformed(Place(path), told, f"Known formats are {_listed()}; name its format if it is one of them")
+    problem = f"it is in none of the known formats, but holds {_held(head, is_whole)}"
+    raise malformed(Place(path), problem, f"Known formats are {_listed()}; name its format if it is one of them")
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
-    """The first megabyte of a file without byte order mark and leading blanks, and whether that is all of it."""
+    """Return the first megabyte without leading blanks, and whether that is everything."""
     with input_files.opened(path) as stream:
-        begun = stream.read(_HEAD_BYTES)
+        head = stream.read(_HEAD_BYTES)
         is_whole = not stream.read(1)
-    return begun.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE), is_whole
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE), is_whole
 
 
 def _refuse_export(path: Path, head: bytes) -> None:
-    """Say how worlds that were exported come into a store: as what they were, not as a conversation about them."""
+    """Refuse exported worlds, and say how they are imported as what they were."""
     if head.startswith(_BUNDLE):
         raise malformed(
             Place(path),
@@ -120,7 +120,7 @@ def _refuse_export(path: Path, head: bytes) -> None:
 
 
 def _held(head: bytes, is_whole: bool) -> str:
-    """What a file that nobody recognises begins with, in words. Of one that goes on it is not known what it is."""
+    """Describe the content of a file in an unknown format."""
     line, goes_on, _ = head.partition(b"\n")
     try:
         if is_whole and (found := _decoded(head)):
@@ -141,7 +141,7 @@ def _held(head: bytes, is_whole: bool) -> str:
 
 
 def _decoded(given: bytes) -> tuple[object] | None:
-    """What is written as JSON, if it is.
+    """Decode JSON; None if it is not JSON.
 
     Raises:
         RecursionError: it is nested too deeply.
@@ -154,10 +154,10 @@ def _decoded(given: bytes) -> tuple[object] | None:
 
 def _value(found: object) -> str:
     if isinstance(found, list):
-        told = f"a list of {len(found):,}"
+        text = f"a list of {len(found):,}"
         if not found:
-            return told
-        return f"{told}, the first of them {'a list' if isinstance(found[0], list) else _value(found[0])}"
+            return text
+        return f"{text}, the first of them {'a list' if isinstance(found[0], list) else _value(found[0])}"
     if not isinstance(found, dict):
         return f"no object, but {found!r:.40}"
     names = ", ".join(f"{name!r:.40}" for name in [*found][:_SHOWN_FIELDS])
@@ -165,9 +165,9 @@ def _value(found: object) -> str:
 
 
 def load(
-    path: Path, format: str = AUTO, heard: Heard | None = None, reading: Reading = AS_WRITTEN
+    path: Path, format: str = AUTO, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING
 ) -> tuple[Format, Source]:
-    """The file's format and the file, read to its end and found sound.
+    """Detect and read a file; returns its format and its checked source.
 
     Raises:
         InputError: a conversation is named, and the format has names of its own for its conversations; and as
@@ -177,13 +177,13 @@ def load(
     if format == jsonlines.NAME:
         _refuse_export(path, _head(path)[0])
     if found.load_as is not None:
-        return found, found.load_as(path, heard, reading)
+        return found, found.load_as(path, turns_read, reading)
     if reading.conversation is not None:
         raise InputError(
-            f"{shown(path)} is {found.title}, whose conversations have names of their own",
+            f"{printable(path)} is {found.title}, whose conversations have names of their own",
             "Take it in without naming the conversation",
         )
-    return found, found.load(path, heard)
+    return found, found.load(path, turns_read)
 
 
 def _listed() -> str:

@@ -1,10 +1,10 @@
-"""What documents are read into: worlds inside worlds, each with a key that finds it again when the file has grown.
+"""Documents: worlds inside worlds with stable keys; and the plain text format.
 
 A document is a world, a section a world inside it or inside another section, a paragraph a world inside that. The key
-of a section is the way of headings to it, and that of a paragraph is its place in its section; so a file that has grown
-adds what is new, and a paragraph that was changed is a revision. What is no longer in the file stays as it is.
+of a section is the path of headings to it, that of a paragraph its position in its section. So a file that has grown
+adds what is new, and a changed paragraph is a revision. What is no longer in the file stays as it is.
 
-Plain text: a document of paragraphs, which are what stands between empty lines.
+Plain text is a document of paragraphs separated by empty lines.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, View, World, checked_text
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import AS_WRITTEN, MAX_LABEL_BYTES, Heard, Portion, Reading
-from worlddb.tools.importers.input_files import Place, file_name, judged, malformed
+from worlddb.tools.importers.conversation import DEFAULT_READING, MAX_LABEL_BYTES, Portion, Reading, TurnsRead
+from worlddb.tools.importers.input_files import Place, file_name, malformed, with_place
 
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
 MAX_WRITTEN_KEY_BYTES: Final = 2_048
@@ -29,10 +29,11 @@ MAX_BATCH_BLOCKS: Final = 4_096
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """A world of a document. ``parent`` is the place of the block that it is inside of; -1 for the document itself.
+    """A world of a document: the document itself, a section or a paragraph.
 
-    ``key`` is its name among the document's blocks, ``at`` when it begins to be valid, in microseconds. A section that
-    ``is_title`` says what the document is called, and is the document itself.
+    ``parent`` is the position of the containing block, -1 for the document itself. ``key`` is its name among the
+    document's blocks, ``at`` the start of its validity in microseconds. A section with ``is_title`` names the document
+    and is the document itself.
     """
 
     kind: str
@@ -46,12 +47,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_world(self) -> bool:
-        """True for what contains paragraphs."""
+        """True for blocks that contain paragraphs."""
         return self.kind != PARAGRAPH and not self.is_title
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A document that was read to its end and found sound; ``blocks`` begin with the document itself."""
+    """A document that was checked to its end; ``blocks`` begin with the document itself."""
 
     format: str
     name: str
@@ -64,38 +65,38 @@ class Document(msgspec.Struct, frozen=True):
 
     @property
     def turns(self) -> int:
-        """How many paragraphs it has."""
+        """The number of paragraphs."""
         return sum(block.kind == PARAGRAPH for block in self.blocks)
 
     @property
     def title(self) -> Block | None:
-        """The heading that says what the document is called, if there is one."""
+        """The heading that names the document, if there is one."""
         return next((block for block in self.blocks if block.is_title), None)
 
     @property
     def worlds(self) -> set[tuple[str, ...]]:
-        """The names of what contains paragraphs."""
+        """The names of the worlds that contain paragraphs."""
         return {(self.format, self.name, *map(str, block.key)) for block in self.blocks if block.is_world}
 
     def portions(self) -> Iterator[Portion]:
-        """Documents have no turns: they are written by :func:`written`."""
+        """Yield nothing: documents have no turns and are written by :func:`write`."""
         return iter(())
 
 
 class Batches(Protocol):
-    """What is needed of an open store."""
+    """The calls of an open store that are needed here."""
 
     def batch(self) -> Any:
-        """Several commands as one commit, for a ``with`` block."""
+        """Run several commands as one commit, in a ``with`` block."""
         ...
 
     def view(self) -> View:
-        """What is there now."""
+        """Return the present view."""
         ...
 
 
 def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[tuple[int, Any]]:
-    """Write a document, some thousand worlds a commit; (how many paragraphs, the receipt) of each.
+    """Write a document in commits of some thousand worlds; yields (paragraphs, receipt) of each.
 
     Raises:
         RefusedError: the reconciler refused a part; what was committed before it stays.
@@ -122,9 +123,9 @@ def write(db: Batches, document: Document, into: Any, revive: bool) -> Iterator[
 
 
 def _has_title_apart(view: View, document: Document) -> bool:
-    """True for a store that took the document in when a title was a world of its own: what is new goes on there.
+    """Return whether an older import made the title a world of its own.
 
-    Sections beside a title say their lines, that of its name among them.
+    New content then goes on there. The provenance of other sections holds a line number; that of such a title does not.
     """
     if document.title is None:
         return False
@@ -135,7 +136,10 @@ def _has_title_apart(view: View, document: Document) -> bool:
 
 
 def _is_without_title(world: World, document: Document) -> bool:
-    """Whether a world is this document, and not its title as well: of that its source would say the line."""
+    """Return whether a world is this document without its title.
+
+    The provenance of such a world holds no line.
+    """
     return world.type == DOCUMENT and world.name == document.blocks[0].name and "line" not in world.source
 
 
@@ -157,7 +161,10 @@ def _create(tx: Any, document: Document, block: Block, world: Any, revive: bool)
 
 
 def _key(parts: tuple[Any, ...]) -> str:
-    """The key of a world. JSON keeps the parts apart; a long way of headings is told by its digest."""
+    """Return the key of a world; a long one is shortened to a digest.
+
+    The key is JSON, which keeps its parts apart.
+    """
     written = msgspec.json.encode(parts)
     if len(written) > MAX_WRITTEN_KEY_BYTES:
         written = msgspec.json.encode((*parts[:3], {"sha256": sha256(written).hexdigest()}))
@@ -165,16 +172,16 @@ def _key(parts: tuple[Any, ...]) -> str:
 
 
 def text_of(path: Path) -> str:
-    """All of a text file, without byte order mark, its lines ending in line feeds.
+    """Read a text file, without byte order mark, with line feeds as line ends.
 
     Raises:
         MalformedFile: it is not UTF-8, or holds a NUL, as no text does.
     """
-    held = input_files.whole(path)
+    data = input_files.whole(path)
     try:
-        text = held.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = held.count(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + 1
         raise malformed(Place(path, "line", line), f"it is not valid UTF-8: {error.reason}") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -183,20 +190,20 @@ def text_of(path: Path) -> str:
 
 
 def name_of(path: Path, reading: Reading) -> str:
-    """What a document is known by: the name that was given, else the file's stem."""
+    """Return the name of a document: the one given, else the file's stem."""
     name = input_files.stem(path) if reading.conversation is None else reading.conversation
-    return judged(Place(path), lambda: checked_text(name, "The name of the document", MAX_LABEL_BYTES, empty=False))
+    return with_place(Place(path), lambda: checked_text(name, "The name of the document", MAX_LABEL_BYTES, empty=False))
 
 
 def checked(path: Path, block: Block) -> Block:
-    """The block itself, if it can be stored.
+    """Return the block if it can be stored.
 
     Raises:
         MalformedFile: it is too long; the line is named.
     """
     place = Place(path, "line", block.line)
-    judged(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
-    judged(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
+    with_place(place, lambda: checked_text(block.content, "the paragraph", MAX_CONTENT_BYTES))
+    with_place(place, lambda: checked_text(block.name, "the heading", MAX_NAME_BYTES))
     return block
 
 
@@ -208,8 +215,8 @@ _GAP: Final = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 """Lines with nothing in them, or a new page."""
 
 
-def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) -> Document:
-    """The file as a document.
+def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Document:
+    """Read a plain text file as a document.
 
     Raises:
         MalformedFile: it is not text in UTF-8, or a paragraph is too long; the line is named.
@@ -220,13 +227,13 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
     for place, (line, text) in enumerate(_paragraphs(text_of(path))):
         block = Block(kind=PARAGRAPH, content=text, parent=0, key=(place,), at=None, line=line)
         blocks.append(checked(path, block))
-    if heard is not None:
-        heard(len(blocks) - 1)
+    if turns_read is not None:
+        turns_read(len(blocks) - 1)
     return Document(NAME, name, file_name(path), blocks)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """(line, text) of each paragraph."""
+    """Yield (line, text) of each paragraph."""
     begins, line = 0, 1
     for gap in (*_GAP.finditer(text), None):
         ends = len(text) if gap is None else gap.start()

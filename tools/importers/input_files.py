@@ -1,10 +1,8 @@
-"""Files as streams of bytes, whatever they are compressed with.
+"""Input files as decompressed streams, and errors with their place in a file.
 
-The first bytes decide (``.xz``, gzip and zstd have their own), so a compressed file with another name is read
-as well; a name that promises compression over bytes that are not is an error, because it is a damaged file
-far more often than a misnamed one.
-
-One way to say what is wrong with a file: which file, record and path inside it, and what to do.
+The first bytes decide the compression (``.xz``, gzip and zstd have their own), so a compressed file under another name
+is read as well. A name that promises compression over bytes that are not compressed is an error: such a file is damaged
+far more often than misnamed.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ _PLACE: Final = re.compile(r"(?P<what>.*) - at `(?P<path>\$.*)`", re.DOTALL)
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where in a file something stands.
+    """A place in a file.
 
-    ``record`` counts as the format counts: conversations from 0, lines from 1; ``unit`` is the word for it.
-    ``path`` is a JSON path.
+    ``record`` counts as the format does: conversations from 0, lines from 1; ``unit`` is the word for it. ``path`` is a
+    JSON path.
     """
 
     file: Path
@@ -46,16 +44,16 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """The file as a message can carry it: a name on disk need not be valid Unicode."""
-        return shown(self.file)
+        """The file name for a message: a name on disk need not be valid Unicode."""
+        return printable(self.file)
 
     def at(self, path: str) -> Place:
-        """The same record, another path."""
+        """Return the same record with another path."""
         return Place(self.file, self.unit, self.record, path)
 
 
 def malformed(place: Place, what: str, remedy: str = "") -> MalformedFile:
-    """The error to raise; ``details`` holds ``file``, ``record`` and ``path``."""
+    """Return the error to raise; its ``details`` hold ``file``, ``record`` and ``path``."""
     where = place.shown
     if place.record is not None:
         where += f", {place.unit} {place.record}, at `{place.path}`"
@@ -70,13 +68,13 @@ def malformed(place: Place, what: str, remedy: str = "") -> MalformedFile:
     )
 
 
-def shown(path: Path) -> str:
-    """The path as text that can be printed and stored."""
+def printable(path: Path) -> str:
+    """Return a path as text that can be printed and stored."""
     return str(path).encode(errors="backslashreplace").decode()
 
 
-def judged(place: Place, judge: Callable[[], Made]) -> Made:
-    """What ``judge`` returns; an ``InputError`` that it raises is told again with its place in the file."""
+def with_place(place: Place, judge: Callable[[], Made]) -> Made:
+    """Call ``judge``; an ``InputError`` that it raises gets its place in the file."""
     try:
         return judge()
     except MalformedFile:
@@ -86,7 +84,7 @@ def judged(place: Place, judge: Callable[[], Made]) -> Made:
 
 
 def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made:
-    """What ``decode`` (a decoding or conversion by msgspec) makes of what is given.
+    """Call ``decode`` (by msgspec) on a value; its errors get their place in the file.
 
     Raises:
         MalformedFile: with the path that msgspec names, below that of ``place``.
@@ -114,7 +112,7 @@ _DAMAGE: Final = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, zstandard.ZstdEr
 
 
 class _ZstdFile(io.RawIOBase):
-    """Zstd frames in a row; unlike zstandard's own reader it notices that the last one is cut short."""
+    """Zstd frames in a row; unlike zstandard's reader it notices a truncated last frame."""
 
     def __init__(self, stored: BinaryIO) -> None:
         self._stored = stored
@@ -151,7 +149,7 @@ class _ZstdFile(io.RawIOBase):
 
 
 class _Guarded(io.RawIOBase):
-    """Gives the errors of decompressors and of the file system their types, from whichever read they come."""
+    """Converts errors of decompressors and of the file system to typed errors, on every read."""
 
     def __init__(self, inner: io.RawIOBase | io.BufferedIOBase, path: Path, packed: str) -> None:
         self._inner = inner
@@ -167,16 +165,16 @@ class _Guarded(io.RawIOBase):
             return self._inner.readinto(target) or 0
         except _DAMAGE as error:
             cut = isinstance(error, EOFError)
-            told = "ends in the middle: it is cut short" if cut else f"is damaged: {error}"
+            problem = "ends in the middle: it is cut short" if cut else f"is damaged: {error}"
             raise malformed(
-                Place(self._path), f"its {self._packed} data {told}", "Fetch or copy the file again"
+                Place(self._path), f"its {self._packed} data {problem}", "Fetch or copy the file again"
             ) from None
         except OSError as error:
             raise _unreadable(self._path, error) from None
 
 
 class _Packing(msgspec.Struct, frozen=True):
-    """A compression: its name, its suffix, its first bytes, and how to read through it."""
+    """A compression: its name, suffix, first bytes, and a reader."""
 
     name: str
     suffix: str
@@ -193,7 +191,7 @@ _PACKINGS: Final = (
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed as they are read.
+    """Open a file; yields a stream of its decompressed bytes.
 
     Raises:
         InputError: there is no such file, it cannot be read, or it is not a regular file, which alone can be
@@ -209,7 +207,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def whole(path: Path) -> bytes:
-    """All bytes of the file, decompressed.
+    """Read the whole file, decompressed.
 
     Raises:
         LimitExceeded: they are more than ``MAX_WHOLE_BYTES``; and as :func:`opened`.
@@ -218,14 +216,14 @@ def whole(path: Path) -> bytes:
         data = stream.read(MAX_WHOLE_BYTES + 1)
     if len(data) > MAX_WHOLE_BYTES:
         raise LimitExceeded(
-            f"{shown(path)} has more than {MAX_WHOLE_BYTES:,} bytes after decompression",
+            f"{printable(path)} has more than {MAX_WHOLE_BYTES:,} bytes after decompression",
             "Split it into several files",
         )
     return data
 
 
 def file_name(path: Path) -> str:
-    """The name without its folder, as provenance keeps it.
+    """Return the file name without its folder, for provenance.
 
     Raises:
         InvalidText: the name on disk is not valid Unicode.
@@ -234,17 +232,17 @@ def file_name(path: Path) -> str:
 
 
 def stem(path: Path) -> str:
-    """The file's name without the compression's suffix and the format's: ``chat`` for ``chat.jsonl.xz``."""
+    """Return the name without suffixes: ``chat`` for ``chat.jsonl.xz``."""
     return Path(_unpacked(path)).stem
 
 
 def suffix(path: Path) -> str:
-    """The format's suffix, in small letters: ``.jsonl`` for ``chat.JSONL.xz``."""
+    """Return the suffix of the format in lower case: ``.jsonl`` for ``chat.JSONL.xz``."""
     return Path(_unpacked(path)).suffix.lower()
 
 
 def _unpacked(path: Path) -> str:
-    """The file's name without the compression's suffix."""
+    """Return the file name without the suffix of its compression."""
     name = file_name(path)
     for packing in _PACKINGS:
         bare = name.removesuffix(packing.suffix)
@@ -262,8 +260,10 @@ def _regular(path: Path) -> io.BufferedReader:
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     if stat.S_ISDIR(mode):
-        raise InputError(f"{shown(path)} is a directory", f"Name the files in it, such as {shown(path / '*.md')}")
-    raise InputError(f"{shown(path)} is not a regular file", "Give the path of a file on disk")
+        raise InputError(
+            f"{printable(path)} is a directory", f"Name the files in it, such as {printable(path / '*.md')}"
+        )
+    raise InputError(f"{printable(path)} is not a regular file", "Give the path of a file on disk")
 
 
 def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
@@ -284,4 +284,4 @@ def _packing(path: Path, stored: io.BufferedReader) -> _Packing | None:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InputError(f"{shown(path)} cannot be read: {reason}", "Check the path and its permissions")
+    return InputError(f"{printable(path)} cannot be read: {reason}", "Check the path and its permissions")

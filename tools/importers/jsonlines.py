@@ -1,14 +1,14 @@
-"""JSON Lines of turns: one ``{"speaker", "text", "at", "session"}`` a line; the file's stem names the conversation.
+"""JSON Lines: one turn ``{"speaker", "text", "at", "session"}`` a line, in large files too.
 
 ``text`` is required, the others may be missing or null. ``at`` is ISO 8601 with an offset, a date, or integer
-microseconds since the epoch. ``session`` is text or an integer; turns without one share the session
-"default". ``conversation`` puts a turn into the conversation of that name instead, ``name`` names the turn, and
-``source`` is an object that is kept under ``given`` in the turn's source. A field of another name is an error, since
-it may be a known one misspelled, unless the reader is told to keep such fields under ``extra`` there. Blank lines are
-skipped and a byte order mark is passed over. A session's own time is that of its first turn that has one.
+microseconds since the epoch. ``session`` is text or an integer; turns without one share the session "default". The
+file's stem names the conversation; ``conversation`` puts a turn into another one. ``name`` names the turn, and the
+object ``source`` is kept under ``given`` in the turn's source. An unknown field is an error, since it may be a known
+one misspelled, unless the reader is told to keep such fields under ``extra`` there. Blank lines and a byte order mark
+are skipped. A session's own time is that of its first turn that has one.
 
-A file may be larger than memory: it is read once to check it and once more to write from it, and turns are
-handed on in portions. A session may come back later in the file; its positions go on where they stopped.
+A file may be larger than memory: it is read once to check it and again to write from it, and turns are handed on in
+portions. A session may resume later in the file; its positions continue.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import msgspec
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, Turn, checked_text, parse_time
 from worlddb.tools.importers import input_files
 from worlddb.tools.importers.conversation import (
-    AS_WRITTEN,
+    DEFAULT_READING,
     MAX_LABEL_BYTES,
     Conversation,
-    Heard,
     Portion,
     Reading,
     Session,
+    TurnsRead,
 )
-from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
+from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "jsonl"
 """Part of every record's key: changing it would import everything a second time."""
@@ -69,9 +69,10 @@ _FIELDS: Final = partial(msgspec.convert, type=_Fields)
 
 
 class Streamed(msgspec.Struct, frozen=True):
-    """A JSON Lines file that was checked to its end: its sessions with their times, and how many turns.
+    """A JSON Lines file that was checked to its end.
 
-    A session is named by its conversation and its own name.
+    ``sessions`` holds the time of each session, which is named by its conversation and its own name; ``turns`` counts
+    the turns.
     """
 
     path: Path
@@ -84,21 +85,21 @@ class Streamed(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(conversation for conversation, _ in self.sessions))
 
     def portions(self) -> Iterator[Portion]:
-        """The turns that were checked, and none that another process appended since."""
+        """Yield the checked turns, and none that another process appended since."""
         waiting: dict[_Session, list[Turn]] = {}
         starts: dict[_Session, int] = {}
-        turns = held = characters = 0
+        turns = waiting_turns = characters = 0
         reading = _turns(self.path, self.reading)
         while turns < self.turns and (read := next(reading, None)) is not None:
             session, turn = read
             waiting.setdefault(session, []).append(turn)
-            turns, held, characters = turns + 1, held + 1, characters + len(turn.text)
-            if held >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
+            turns, waiting_turns, characters = turns + 1, waiting_turns + 1, characters + len(turn.text)
+            if waiting_turns >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
                 # The session that is being read stays back, so that a session of usual size is one portion.
                 current = waiting.pop(session) if len(waiting) > 1 else []
                 yield from self._hand_on(waiting, starts)
                 waiting = {session: current} if current else {}
-                held, characters = len(current), sum(len(each.text) for each in current)
+                waiting_turns, characters = len(current), sum(len(each.text) for each in current)
         reading.close()
         if turns < self.turns:
             raise malformed(
@@ -116,7 +117,7 @@ class Streamed(msgspec.Struct, frozen=True):
 
 
 def recognises(head: bytes) -> bool:
-    """True if a file that begins so is JSON Lines rather than another format."""
+    """Return whether a file that begins so is JSON Lines."""
     if head[:1] != b"{":
         return False
     line = head.split(b"\n", 1)[0]
@@ -127,8 +128,8 @@ def recognises(head: bytes) -> bool:
         return b'"text"' in line
 
 
-def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) -> Streamed:
-    """The file, checked to its end, as a source that is read again for its portions.
+def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Streamed:
+    """Check a file to its end; returns a source that is read again for its portions.
 
     Raises:
         MalformedFile: naming file, line (from 1) and field.
@@ -136,7 +137,7 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
     """
     if reading.conversation is None:
         name = input_files.stem(path)
-        judged(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
+        with_place(Place(path), lambda: checked_text(name, "The name of the file", MAX_LABEL_BYTES, empty=False))
     else:
         name = checked_text(reading.conversation, "The name of the conversation", MAX_LABEL_BYTES, empty=False)
     reading = msgspec.structs.replace(reading, conversation=name)
@@ -147,14 +148,16 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
         if sessions.setdefault(session, at) is None:
             sessions[session] = at
         count += 1
-        if heard is not None and count % _HEARD_EVERY == 0:
-            heard(count)
+        if turns_read is not None and count % _HEARD_EVERY == 0:
+            turns_read(count)
     return Streamed(path, reading, sessions, count)
 
 
-def read(path: Path, reading: Reading = AS_WRITTEN) -> Conversation:
-    """The whole file in memory, under the name of the conversation of its lines that name none; raises as
-    :func:`load`."""
+def read(path: Path, reading: Reading = DEFAULT_READING) -> Conversation:
+    """Read the whole file into memory; raises as :func:`load`.
+
+    Lines that name no conversation are in the conversation of the file.
+    """
     source = load(path, None, reading)
     sessions = {key: Session(key[1], at, []) for key, at in source.sessions.items()}
     speakers: dict[str, None] = {}
@@ -184,17 +187,17 @@ def _check_unicode(place: Place, line: bytes, offset: int) -> None:
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        told = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
-        raise malformed(place, told, "Save the file as UTF-8") from None
+        problem = f"byte {offset + error.start} of the file (0x{line[error.start]:02x}) is not valid UTF-8"
+        raise malformed(place, problem, "Save the file as UTF-8") from None
 
 
 def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_Session, Turn]:
     found = decoded(place, _OBJECT.decode, written)
     unknown = () if found.keys() <= _KNOWN else tuple(key for key in found if key not in _KNOWN)
     if unknown and not reading.ignore_unknown:
-        told = f"there is no field {unknown[0][:80]!r}; known are {', '.join(FIELDS)}"
+        problem = f"there is no field {unknown[0][:80]!r}; known are {', '.join(FIELDS)}"
         remedy = "Rename or remove it, or keep what is not known as provenance alone: --ignore-unknown"
-        raise malformed(place.at(f"$.{unknown[0][:80]}"), told, remedy)
+        raise malformed(place.at(f"$.{unknown[0][:80]}"), problem, remedy)
     fields: _Fields = decoded(place, _FIELDS, found)
     session = str(DEFAULT_SESSION if fields.session is None else fields.session).strip() or DEFAULT_SESSION
     source: dict[str, Any] = {"file": file, "record": place.record, "path": "$"}
@@ -212,7 +215,7 @@ def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_S
         ("conversation", conversation, MAX_LABEL_BYTES),
     ):
         if len(text) * 4 > limit:
-            judged(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
+            with_place(place.at(f"$.{key}"), partial(checked_text, text, key, limit))
     return (conversation, session), Turn(
         text=fields.text,
         name=(fields.name or "").strip(),
@@ -225,11 +228,11 @@ def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_S
 
 def _time(place: Place, at: int | str) -> int:
     # Parsed twice, because only an integer's range is checked: an offset can push year 1 or 9999 out of it.
-    return judged(place, lambda: parse_time(parse_time(at, "at"), "at"))
+    return with_place(place, lambda: parse_time(parse_time(at, "at"), "at"))
 
 
 def _extra(place: Place, extra: dict[str, Any]) -> dict[str, Any]:
-    """Fields for the source alone, if provenance can hold them: not too large, not too deep, integers of 64 bits."""
+    """Return fields for provenance if they fit: bounded size and depth, integers of 64 bits."""
     for key, value in extra.items():
         if not _shallow(value, MAX_EXTRA_DEPTH):
             raise malformed(place.at(f"$.{key}"), f"it is nested more than {MAX_EXTRA_DEPTH} deep")
@@ -238,8 +241,8 @@ def _extra(place: Place, extra: dict[str, Any]) -> dict[str, Any]:
     except OverflowError:
         raise malformed(place, f"an integer of more than 64 bits is in {_listed(extra)}") from None
     if size > MAX_EXTRA_BYTES:
-        told = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
-        raise malformed(place, told, "Leave out what is not about the turn")
+        problem = f"{_listed(extra)} takes {size:,} bytes, above {MAX_EXTRA_BYTES:,}"
+        raise malformed(place, problem, "Leave out what is not about the turn")
     return extra
 
 

@@ -1,11 +1,10 @@
-"""LoCoMo (Maharana et al. 2024): a list of conversations, or one of them, as JSON.
+"""LoCoMo (Maharana et al. 2024): a JSON list of conversations, or one of them.
 
-A record has ``sample_id`` and ``conversation``, which holds ``speaker_a``, ``speaker_b``, and for each
-session ``session_N`` (its turns: ``speaker``, ``dia_id``, ``text``, for a shared picture also
-``blip_caption``) and ``session_N_date_time``, such as "1:56 pm on 8 May, 2023". The data names no time zone:
-the times are taken as UTC. Dates of sessions that are not there are passed over, as the published file has
-some; a session without a date has none. Questions and summaries are not part of what was said and are not
-read.
+A record has ``sample_id`` and ``conversation``, which holds ``speaker_a``, ``speaker_b``, and for each session
+``session_N`` (its turns: ``speaker``, ``dia_id``, ``text``, for a shared picture also ``blip_caption``) and
+``session_N_date_time``, such as "1:56 pm on 8 May, 2023". The data names no time zone: times are taken as UTC. Dates of
+missing sessions are skipped, as the published file has some; a session without a date has none. Questions and summaries
+were not said, so they are not read.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, MAX_NAME_BYTES, InvalidTime, Turn, checked_text, parse_time
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Loaded, Session
-from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
+from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
+from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "locomo"
 """Part of every record's key: changing it would import everything a second time."""
@@ -55,7 +54,7 @@ _TEXT: Final = msgspec.json.Decoder(str)
 
 
 def recognises(head: bytes) -> bool:
-    """True if a file that begins so is LoCoMo's rather than another format's."""
+    """Return whether a file that begins so is LoCoMo's."""
     if head[:1] == b"[":
         return _MARKS.search(head) is not None
     if head[:1] != b"{":
@@ -69,16 +68,16 @@ def recognises(head: bytes) -> bool:
     return "conversation" in first and "text" not in first
 
 
-def load(path: Path, heard: Heard | None = None) -> Loaded:
-    """The file, wholly read and checked, as a source."""
+def load(path: Path, turns_read: TurnsRead | None = None) -> Loaded:
+    """Read and check the whole file as a source."""
     source = Loaded(read(path))
-    if heard is not None:
-        heard(source.turns)
+    if turns_read is not None:
+        turns_read(source.turns)
     return source
 
 
 def read(path: Path) -> list[Conversation]:
-    """Every conversation of the file, in its order.
+    """Read every conversation of the file, in order.
 
     Raises:
         MalformedFile: naming file, record (from 0) and JSON path.
@@ -99,8 +98,8 @@ def read(path: Path) -> list[Conversation]:
         at_record = Place(path, "record", index, f"$[{index}]" if listed else "$")
         conversation = _conversation(at_record, raw)
         if conversation.name in seen:
-            told = f"conversation {conversation.name!r} is already record {seen[conversation.name]}"
-            raise malformed(at_record.at(f"{at_record.path}.sample_id"), told)
+            problem = f"conversation {conversation.name!r} is already record {seen[conversation.name]}"
+            raise malformed(at_record.at(f"{at_record.path}.sample_id"), problem)
         seen[conversation.name] = index
         conversations.append(conversation)
     return conversations
@@ -129,7 +128,7 @@ def _conversation(place: Place, raw: msgspec.Raw) -> Conversation:
 
 
 def _label(place: Place, text: str) -> str:
-    return judged(place, lambda: checked_text(text, "sample_id", MAX_LABEL_BYTES, empty=False))
+    return with_place(place, lambda: checked_text(text, "sample_id", MAX_LABEL_BYTES, empty=False))
 
 
 def _turn(session: Place, position: int, turn: _Turn) -> Turn:
@@ -151,7 +150,7 @@ def _turn(session: Place, position: int, turn: _Turn) -> Turn:
             },
         )
 
-    return judged(place, check)
+    return with_place(place, check)
 
 
 def _session_time(inside: Place, parts: dict[str, msgspec.Raw], key: str) -> int | None:
@@ -159,11 +158,11 @@ def _session_time(inside: Place, parts: dict[str, msgspec.Raw], key: str) -> int
         return None
     place = inside.at(f"{inside.path}.{key}")
     text = decoded(place, _TEXT.decode, parts[key])
-    return judged(place, lambda: parse_date_time(text))
+    return with_place(place, lambda: parse_date_time(text))
 
 
 def parse_date_time(text: str) -> int:
-    """Microseconds UTC of LoCoMo's "1:56 pm on 8 May, 2023".
+    """Convert LoCoMo's "1:56 pm on 8 May, 2023" to microseconds UTC.
 
     Raises:
         InvalidTime: it has another form, or there is no such day or hour.
@@ -185,12 +184,12 @@ def _unicode(place: Place, data: bytes) -> str:
     try:
         return data.decode().removeprefix("\ufeff").strip(_SPACE)
     except UnicodeDecodeError as error:
-        told = f"byte {error.start} (0x{error.object[error.start]:02x}) is not valid UTF-8"
-        raise malformed(place, told, "Save the file as UTF-8") from None
+        problem = f"byte {error.start} (0x{error.object[error.start]:02x}) is not valid UTF-8"
+        raise malformed(place, problem, "Save the file as UTF-8") from None
 
 
 def _no_repeats(place: Place, raw: msgspec.Raw) -> None:
-    """A JSON object that names a key twice would lose the first one's turns without a word."""
+    """Refuse a JSON object that repeats a key: the first one's turns would be lost silently."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -207,8 +206,8 @@ def _no_repeats(place: Place, raw: msgspec.Raw) -> None:
 
 
 def _broken(place: Place, text: str, error: Exception) -> Exception:
-    """The error for text that is no JSON, with the record in which it stops being that."""
-    told = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    """Return the error for invalid JSON, with the record in which it breaks."""
+    problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
     decoder, index, position = json.JSONDecoder(parse_int=str), 0, 1
     try:
         while True:
@@ -220,4 +219,4 @@ def _broken(place: Place, text: str, error: Exception) -> Exception:
         failed = getattr(stop, "pos", position)
         line = text.count("\n", 0, failed) + 1
         column = failed - text.rfind("\n", 0, failed)
-    return malformed(Place(place.file, "record", index, f"$[{index}]"), f"{told}, near line {line}, column {column}")
+    return malformed(Place(place.file, "record", index, f"$[{index}]"), f"{problem}, near line {line}, column {column}")

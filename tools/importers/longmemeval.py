@@ -1,10 +1,10 @@
-"""LongMemEval (Wu et al. 2025): a list of questions, each with the sessions that it is asked about, as JSON.
+"""LongMemEval (Wu et al. 2025): a JSON list of questions with haystacks of sessions.
 
 A record has ``question_id``, ``haystack_session_ids``, ``haystack_sessions`` (for each session its turns: ``role``,
 ``content``) and mostly, as long, ``haystack_dates`` such as "2023/05/30 (Tue) 22:36". A question's haystack is one
-conversation. The data names no time zone: the times are taken as UTC; a session without a date has none. Some haystacks
-list a session twice; it is taken once. The question, its answer and the marks of the turns that have it are not part of
-what was said and are not read.
+conversation. The data names no time zone: times are taken as UTC; a session without a date has none. Some haystacks
+list a session twice; it is read once. The question, its answer and the marks on evidence turns were not said, so they
+are not read.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import msgspec
 
 from worlddb import MAX_CONTENT_BYTES, InvalidTime, Turn, checked_text, parse_time
 from worlddb.tools.importers import input_files
-from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Heard, Loaded, Session
-from worlddb.tools.importers.input_files import Place, decoded, judged, malformed
+from worlddb.tools.importers.conversation import MAX_LABEL_BYTES, Conversation, Loaded, Session, TurnsRead
+from worlddb.tools.importers.input_files import Place, decoded, malformed, with_place
 
 NAME: Final = "longmemeval"
 """Part of every record's key: changing it would import everything a second time."""
@@ -47,12 +47,12 @@ _RECORDS: Final = msgspec.json.Decoder(list[_Record])
 
 
 def recognises(head: bytes) -> bool:
-    """True if a file that begins so is LongMemEval's rather than another format's."""
+    """Return whether a file that begins so is LongMemEval's."""
     return head[:1] == b"[" and _MARK.search(head) is not None
 
 
-def load(path: Path, heard: Heard | None = None) -> Loaded:
-    """Every haystack of the file as a conversation.
+def load(path: Path, turns_read: TurnsRead | None = None) -> Loaded:
+    """Read every haystack of the file as a conversation.
 
     Raises:
         MalformedFile: the file breaks the format; record and path are named.
@@ -67,14 +67,15 @@ def load(path: Path, heard: Heard | None = None) -> Loaded:
             raise malformed(inside, f"the question {conversation.name[:80]!r} is there twice")
         loaded[conversation.name] = conversation
         turns += sum(len(session.turns) for session in conversation.sessions)
-        if heard is not None:
-            heard(turns)
+        if turns_read is not None:
+            turns_read(turns)
     return Loaded(list(loaded.values()))
 
 
 def parse_date(text: str) -> int:
-    """Microseconds UTC of LongMemEval's "2023/05/30 (Tue) 22:36", also without the day of the week or the time, or of
-    ISO 8601.
+    """Convert LongMemEval's "2023/05/30 (Tue) 22:36" to microseconds UTC.
+
+    The day of the week and the time may be missing; ISO 8601 is accepted too.
 
     Raises:
         InvalidTime: it has another form, or there is no such day or hour.
@@ -94,7 +95,7 @@ def parse_date(text: str) -> int:
 
 
 def _conversation(place: Place, record: _Record) -> Conversation:
-    name = judged(place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False))
+    name = with_place(place, lambda: checked_text(record.question_id, "question_id", MAX_LABEL_BYTES, empty=False))
     names, said = record.haystack_session_ids, record.haystack_sessions
     dates = [None] * len(said) if record.haystack_dates is None else record.haystack_dates
     if not len(names) == len(dates) == len(said):
@@ -110,8 +111,12 @@ def _conversation(place: Place, record: _Record) -> Conversation:
                 raise malformed(inside, f"the session {session[:80]!r} is there twice, with other turns")
             continue
         contents[session] = turns
-        label = judged(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
-        at = judged(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date)) if date else None
+        label = with_place(inside, partial(checked_text, session, "a session's id", MAX_LABEL_BYTES))
+        at = (
+            with_place(place.at(f"{place.path}.haystack_dates[{position}]"), partial(parse_date, date))
+            if date
+            else None
+        )
         sessions[session] = Session(label, at, [_turn(inside, label, each, turn) for each, turn in enumerate(turns)])
     speakers = dict.fromkeys(turn.speaker for each in sessions.values() for turn in each.turns if turn.speaker)
     return Conversation(NAME, name, list(speakers), list(sessions.values()))
@@ -133,4 +138,4 @@ def _turn(session: Place, label: str, position: int, turn: _Turn) -> Turn:
             },
         )
 
-    return judged(place, check)
+    return with_place(place, check)

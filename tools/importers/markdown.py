@@ -1,11 +1,11 @@
-"""Markdown: headings become worlds inside worlds, and what stands below them their members.
+"""Markdown: headings become worlds inside worlds, the blocks below them their members.
 
-A paragraph, an item of a list, a quotation, a table and a block of code are one member each, as they were written.
-Front matter, between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``,
-from which on everything in it is valid. A heading that begins with a date (``## 2024-05-01``) dates its section
-instead. Dates are ISO 8601; a time needs an offset. Text that is not dated is valid from when it is taken in. Rules and
-definitions of links are not text. A title is no world of its own: where the first heading is of level 1 and is what the
-document is called anyway, by its file or its front matter, what stands below it stands in the document.
+A paragraph, a list item, a quotation, a table and a code block are one member each, as they were written. Front matter,
+between two lines of ``---`` at the top, may have a ``title``, which names the document, and a ``date``, from which
+everything in it is valid. A heading that begins with a date (``## 2024-05-01``) dates its section instead. Dates are
+ISO 8601; a time needs an offset. Undated text is valid from its import on. Rules and link definitions are not text. A
+first heading of level 1 that repeats the name of the document, from its file or front matter, is no world of its own:
+what stands below it stands in the document.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from worlddb import InvalidTime, parse_time
-from worlddb.tools.importers.conversation import AS_WRITTEN, Heard, Reading
+from worlddb.tools.importers.conversation import DEFAULT_READING, Reading, TurnsRead
 from worlddb.tools.importers.documents import DOCUMENT, PARAGRAPH, SECTION, Block, Document, checked, name_of, text_of
-from worlddb.tools.importers.input_files import Place, file_name, judged
+from worlddb.tools.importers.input_files import Place, file_name, with_place
 
 NAME: Final = "markdown"
 """Part of every record's key: changing it would import everything a second time."""
@@ -38,7 +38,7 @@ _OFFSET: Final = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$)")
 
 
 class _Piece(NamedTuple):
-    """Lines of the file: a heading with its level, or at level 0 what stands below one."""
+    """Lines of the file: a heading with its level, or at level 0 a block below one."""
 
     level: int
     line: int
@@ -46,7 +46,7 @@ class _Piece(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """A section that is open: its level, its place among the blocks, the way of headings to it, and its date."""
+    """An open section: its level, its position among the blocks, its path of headings, its date."""
 
     level: int
     place: int
@@ -55,15 +55,15 @@ class _Section(NamedTuple):
 
 
 class _Front(NamedTuple):
-    """What the front matter says, and how many lines it takes."""
+    """Title and date of the front matter, and how many lines it takes."""
 
     title: str
     at: int | None
     lines: int
 
 
-def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) -> Document:
-    """The file as a document.
+def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Document:
+    """Read the file as a document.
 
     Raises:
         MalformedFile: it is not text in UTF-8, its date is none, or a piece of it is too long; the line is named.
@@ -77,13 +77,13 @@ def load(path: Path, heard: Heard | None = None, reading: Reading = AS_WRITTEN) 
     begins = _heading_date(path, title) if title is not None and front.at is None else front.at
     blocks = [Block(kind=DOCUMENT, name=called, parent=-1, key=(), at=begins, line=1)]
     blocks += _blocks(path, front, pieces, title)
-    if heard is not None:
-        heard(sum(block.kind == PARAGRAPH for block in blocks))
+    if turns_read is not None:
+        turns_read(sum(block.kind == PARAGRAPH for block in blocks))
     return Document(NAME, name, file_name(path), [checked(path, block) for block in blocks])
 
 
 def _title(pieces: Iterable[_Piece], called: str) -> _Piece | None:
-    """The heading that says what the document is called, if its first one does."""
+    """Return the first heading if it repeats the name of the document."""
     first = next((piece for piece in pieces if piece.level), None)
     return first if first is not None and first.level == 1 and _folded(first.text) == _folded(called) else None
 
@@ -93,7 +93,7 @@ def _folded(name: str) -> str:
 
 
 def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece | None) -> Iterator[Block]:
-    """Sections and paragraphs, each with the section that is open above it."""
+    """Yield sections and paragraphs, each with the open section above it."""
     opened = [_Section(0, 0, (), front.at)]
     paragraphs: Counter[tuple[str, ...]] = Counter()
     headings: Counter[tuple[str, ...]] = Counter()
@@ -124,7 +124,7 @@ def _blocks(path: Path, front: _Front, pieces: Iterable[_Piece], title: _Piece |
 
 
 def _pieces(lines: list[str], skipped: int) -> Iterator[_Piece]:
-    """The headings, and the blocks between them as they stand in the file."""
+    """Yield the headings and the blocks between them, in file order."""
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table").disable(["inline", "text_join"])
     tokens = parser.parse("\n".join(lines[skipped:]))
     for place, token in enumerate(tokens):
@@ -145,12 +145,12 @@ _WHOLE: Final = ("paragraph_open", "blockquote_open", "table_open", "fence", "co
 
 
 def _is_piece(token: Token) -> bool:
-    """True for what becomes one world: an item of an outermost list, or any other outermost block."""
+    """True for what becomes one world: an item of an outermost list, or an outermost block."""
     return token.type == "list_item_open" and token.level == 1 if token.level else token.type in _WHOLE
 
 
 def _front_matter(path: Path, lines: list[str]) -> _Front:
-    """The front matter's title and date. Two lines of dashes that hold anything but fields are text."""
+    """Parse title and date of the front matter; dashes around anything but fields are text."""
     if lines[0].rstrip() != _FENCE:
         return _Front("", None, 0)
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in (_FENCE, "...")), None)
@@ -177,7 +177,7 @@ def _heading_date(path: Path, heading: _Piece) -> int | None:
 
 
 def _date(place: Place, text: str) -> int:
-    """Microseconds of a date, also of one such as ``2024-05-01 10:00:00 +0200``."""
+    """Convert a date to microseconds; also one such as ``2024-05-01 10:00:00 +0200``."""
 
     def parse() -> int:
         try:
@@ -185,4 +185,4 @@ def _date(place: Place, text: str) -> int:
         except InvalidTime as error:
             raise InvalidTime(error.message, "Write 2024-05-01, or 2024-05-01T10:00:00+02:00") from None
 
-    return judged(place, parse)
+    return with_place(place, parse)

@@ -1,8 +1,8 @@
-"""The driver: every file is checked to its end first, then each session goes to the façade's ``ingest``.
+"""The import driver: checks every file to its end, then writes session by session.
 
-The façade keys each record by (format, conversation, session, position), and a document's by the way of headings to it;
-so running again is how an import goes on after it was killed, how a grown file adds its tail, and why the same file
-twice is one import.
+The façade keys each record by (format, conversation, session, position), and the parts of a document by their path of
+headings. So running again resumes an import that was killed, a grown file adds its tail, and the same file twice is one
+import.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from worlddb import Extractor, InputError, RefusedError, Turn, View
 from worlddb.tools.importers import detect, documents
 from worlddb.tools.importers.conversation import Portion, Reading, Source
-from worlddb.tools.importers.input_files import shown
+from worlddb.tools.importers.input_files import printable
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -25,8 +25,8 @@ Progress: TypeAlias = Callable[[int, int | None, str], None]
 """Told (turns done, turns in all, what is being done); in all is None while files are still being checked."""
 
 
-class Noted(Protocol):
-    """What this driver needs of a receipt's note."""
+class ReceiptNote(Protocol):
+    """The fields of a receipt's note that the driver reads."""
 
     @property
     def code(self) -> str: ...
@@ -36,7 +36,7 @@ class Noted(Protocol):
 
 
 class Ingested(Protocol):
-    """What this driver needs of a receipt; false if the command was refused."""
+    """The fields of a receipt that the driver reads; false if the command was refused."""
 
     @property
     def seq(self) -> int: ...
@@ -51,7 +51,7 @@ class Ingested(Protocol):
     def revised(self) -> int: ...
 
     @property
-    def notes(self) -> Sequence[Noted]: ...
+    def notes(self) -> Sequence[ReceiptNote]: ...
 
     @property
     def outcome(self) -> object: ...
@@ -60,7 +60,7 @@ class Ingested(Protocol):
 
 
 class Ingests(Protocol):
-    """What this driver needs of an open store."""
+    """The calls of an open store that the driver makes."""
 
     def ingest(
         self,
@@ -76,26 +76,26 @@ class Ingests(Protocol):
         revive: bool,
         extractor: Extractor | None,
     ) -> Ingested:
-        """Write the turns of one session as one commit, or nothing where nothing changed."""
+        """Write the turns of one session as one commit; write nothing where nothing changed."""
         ...
 
     def batch(self) -> Any:
-        """Several commands as one commit, for a ``with`` block."""
+        """Run several commands as one commit, in a ``with`` block."""
         ...
 
     def view(self) -> View:
-        """What is there now."""
+        """Return the present view."""
         ...
 
 
 class IngestSummary(msgspec.Struct, frozen=True):
-    """What an import did.
+    """The result of an import.
 
-    ``events`` and ``commits`` were written; both are 0 when everything was there already. ``worlds`` counts
-    the conversations and sessions that the files hold, ``turns`` their turns, whether new or not. ``seq`` and
-    ``root`` (hex) are the store's after the last turn, None when the files hold no turn. ``revised`` counts the texts
-    that were there with other words, or came back after an erasure; ``notes`` counts by their codes what the receipts
-    note, "not_restored" for the texts that were erased and stayed out.
+    ``events`` and ``commits`` were written; both are 0 when everything was there already. ``worlds`` counts the
+    conversations and sessions in the files, ``turns`` their turns, whether new or not. ``seq`` and ``root`` (hex) are
+    the store's after the last turn, None when the files hold no turn. ``revised`` counts texts that were there with
+    other words, or came back after an erasure. ``notes`` counts the notes of the receipts by code, "not_restored" for
+    erased texts that stayed out.
     """
 
     events: int
@@ -152,7 +152,7 @@ def ingest_files(
         _refuse_documents(loaded)
     total = sum(source.turns for _, _, source in loaded)
     events = commits = revised = done = 0
-    noted: dict[str, set[str]] = {}
+    refs_by_code: dict[str, set[str]] = {}
     seq: int | None = None
     root: str | None = None
     worlds: set[tuple[str, ...]] = set()
@@ -166,17 +166,17 @@ def ingest_files(
             commits += receipt.events > 0
             revised += receipt.revised
             for note in receipt.notes:
-                noted.setdefault(note.code, set()).update(note.refs)
+                refs_by_code.setdefault(note.code, set()).update(note.refs)
             seq, root = receipt.seq, receipt.root
             done += written.turns
     if progress is not None:
         progress(done, total, "done")
-    notes = {code: len(refs) for code, refs in noted.items()}
+    notes = {code: len(refs) for code, refs in refs_by_code.items()}
     return IngestSummary(events, commits, len(worlds), done, seq, root, revised, notes)
 
 
 class _Part(NamedTuple):
-    """A commit of an import: what it is about, its receipt, the worlds that hold its turns, and how many those are."""
+    """A commit of an import: its label, its receipt, the worlds of its turns, and their number."""
 
     what: str
     receipt: Ingested
@@ -188,7 +188,7 @@ def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
     for path, _, source in loaded:
         if isinstance(source, documents.Document):
             raise InputError(
-                f"{shown(path)} is a document, and entities are found in what is said in conversations",
+                f"{printable(path)} is a document, and entities are found in what is said in conversations",
                 "Take documents in by a call, or a command, of their own, without an extractor",
             )
 
@@ -196,7 +196,7 @@ def _refuse_documents(loaded: list[tuple[Path, str, Source]]) -> None:
 def _written(
     db: Ingests, format: str, source: Source, into: Any, revive: bool, extractor: Extractor | None
 ) -> Iterator[_Part]:
-    """Write a source part by part: conversations through the façade's ``ingest``, documents as worlds inside worlds."""
+    """Write a source part by part: turns through ``ingest``, documents as worlds inside worlds."""
     if isinstance(source, documents.Document):
         for turns, receipt in documents.write(db, source, into, revive):
             yield _Part(source.name, receipt, source.worlds, turns)
@@ -215,22 +215,22 @@ def _distinct(paths: PathLike | Iterable[PathLike]) -> list[Path]:
 def _load_all(
     paths: list[Path], format: str, reading: Reading, progress: Progress | None
 ) -> list[tuple[Path, str, Source]]:
-    """Every file with its format's name, all of them checked, and no conversation in two of them."""
+    """Check every file; returns each with the name of its format. No conversation may be in two."""
     loaded: list[tuple[Path, str, Source]] = []
     owners: dict[tuple[str, str], Path] = {}
     for path in paths:
 
-        def heard(turns: int, path: Path = path) -> None:
+        def turns_read(turns: int, path: Path = path) -> None:
             if progress is not None:
-                progress(turns, None, f"checking {shown(path)}")
+                progress(turns, None, f"checking {printable(path)}")
 
-        heard(0)
-        found, source = detect.load(path, format, heard, reading)
+        turns_read(0)
+        found, source = detect.load(path, format, turns_read, reading)
         for conversation in source.conversations:
             other = owners.setdefault((found.name, conversation), path)
             if other != path:
                 raise InputError(
-                    f"{shown(other)} and {shown(path)} both hold a conversation named {conversation!r}",
+                    f"{printable(other)} and {printable(path)} both hold a conversation named {conversation!r}",
                     "Rename one of them, or take them in one by one and name the conversation of one: else the second"
                     " would be taken for a changed copy of the first",
                 )

@@ -1,10 +1,8 @@
-"""Keys: who may reach a server over HTTP, under which name, in which world, and whether to write.
+"""Access keys of the HTTP server: their file, hashes, and rate limits.
 
-They are no memory, so they are not in the store's log, which keeps everything: they are in a file beside it that only
-its owner can read, and that holds of each key a hash and not the key. A key is 32 random bytes, so that no table
-of likely ones helps against a hash of it.
-
-How much may be asked in a time, for each key by itself.
+A key gives a client its name, its world, and whether it may write. Keys are no memory, so they are not in the log,
+which keeps everything. They lie in a file beside the store that only its owner can read, and that holds hashes instead
+of keys. A key is 32 random bytes, so a table of likely keys does not help against its hash.
 """
 
 from __future__ import annotations
@@ -35,7 +33,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A key as it is kept. ``world`` is a full reference, or ``None`` for the whole store."""
+    """An access key as it is stored.
+
+    ``world`` is a full reference, or ``None`` for the whole store.
+    """
 
     name: str
     world: str | None
@@ -44,12 +45,12 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def right(self) -> str:
-        """``read``, or ``write``, which reads too."""
+        """``read``, or ``write``, which includes reading."""
         return "write" if self.write else "read"
 
 
-class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All keys of a store, which is named by its id; ``salt`` is what their hashes are keyed with."""
+class KeyRing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All access keys of one store; ``salt`` keys their hashes."""
 
     format: int
     store: str
@@ -57,7 +58,7 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keys: tuple[Key, ...]
 
     def find(self, secret: str) -> Key | None:
-        """The key that somebody has shown. It takes as long for a wrong one as for a right one."""
+        """Return the key for a secret; takes equally long for a wrong one."""
         digest = self.digest(secret)
         found = None
         for key in self.keys:
@@ -66,27 +67,27 @@ class Ring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def secret(self, purpose: str) -> bytes:
-        """32 bytes that all servers with this file know, and nobody else."""
+        """Derive 32 bytes that all servers with this file share, and nobody else knows."""
         return blake2b(bytes.fromhex(self.salt), digest_size=32, person=purpose.encode()).digest()
 
     def digest(self, secret: str) -> str:
-        """What is kept of a key."""
+        """Return the stored hash of a key."""
         return blake2b(
             secret.encode("utf-8", "surrogatepass"), digest_size=32, key=bytes.fromhex(self.salt)
         ).hexdigest()
 
 
 class KeyFile:
-    """The file that the keys of a store are in."""
+    """The file that holds the access keys of a store."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: tuple[tuple[int, ...], Ring] | None = None
+        self._read: tuple[tuple[int, ...], KeyRing] | None = None
 
-    def ring(self, store: str | None = None) -> Ring | None:
-        """The keys as they are now, or ``None`` if there never were any; read again when the file has changed.
+    def ring(self, store: str | None = None) -> KeyRing | None:
+        """Return the present keys, or ``None`` if there never were any; rereads a changed file.
 
-        ``store`` is the id of the store that they have to be for, if one has to be.
+        ``store`` is the id of the store that they must belong to, if given.
 
         Raises:
             MalformedFile: it is no file of keys, or one of another store.
@@ -108,7 +109,7 @@ class KeyFile:
         return ring
 
     def add(self, store: str, name: str, world: str | None, *, write: bool, entropy: Entropy | None = None) -> str:
-        """Make a key; the secret, which is told here and nowhere else.
+        """Create a key; returns the secret, which is stored nowhere.
 
         Raises:
             InputError: the name is none, or is taken; or there are too many keys.
@@ -120,7 +121,7 @@ class KeyFile:
             )
         source = entropy or SystemEntropy()
         with self._locked():
-            ring = self.ring(store) or Ring(FORMAT, store, source.bytes(32).hex(), ())
+            ring = self.ring(store) or KeyRing(FORMAT, store, source.bytes(32).hex(), ())
             if any(key.name == name for key in ring.keys):
                 raise InputError(
                     f"There is a key {name!r} already", f"Choose another name, or first `worlddb key remove {name}`"
@@ -132,7 +133,7 @@ class KeyFile:
         return secret
 
     def remove(self, name: str) -> Key:
-        """Take a key back; servers refuse it from their next request on.
+        """Remove a key; servers refuse it from their next request on.
 
         Raises:
             UnknownReference: there is none of the name.
@@ -145,13 +146,13 @@ class KeyFile:
             self._write(msgspec.structs.replace(ring, keys=tuple(key for key in ring.keys if key.name != name)))
         return found[0]
 
-    def _parsed(self, data: bytes, mode: int) -> Ring:
+    def _parsed(self, data: bytes, mode: int) -> KeyRing:
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnavailableError(
                 f"{self.path} can be read or changed by others than its owner", f"chmod 600 {self.path}"
             )
         try:
-            ring = msgspec.json.decode(data, type=Ring)
+            ring = msgspec.json.decode(data, type=KeyRing)
         except msgspec.DecodeError as error:
             raise self._malformed(str(error)) from None
         if ring.format != FORMAT:
@@ -176,8 +177,8 @@ class KeyFile:
         except Timeout:
             raise UnavailableError(f"Somebody else is changing {self.path}", "Try again") from None
 
-    def _write(self, ring: Ring) -> None:
-        """Whole or not at all."""
+    def _write(self, ring: KeyRing) -> None:
+        """Replace the file atomically."""
         unfinished = Path(f"{self.path}.new")
         unfinished.unlink(missing_ok=True)
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -188,8 +189,8 @@ class KeyFile:
         os.replace(unfinished, self.path)
 
 
-def beside(store: Path) -> Path:
-    """Where the keys of a store are unless somebody says otherwise: next to its directory, not in it."""
+def default_key_file(store: Path) -> Path:
+    """Return the default key file of a store: beside its directory, not in it."""
     folder = store.absolute()
     return folder.with_name(f"{folder.name}.keys")
 
@@ -200,7 +201,7 @@ SECONDS_AT_ONCE: Final = 2
 
 
 class Bucket:
-    """Holds a token for each request that may come at once, and is filled again as time passes."""
+    """A token bucket: one token per request, refilled as time passes."""
 
     def __init__(self, now: float, per_second: float = PER_SECOND) -> None:
         self._per_second = per_second
@@ -209,7 +210,10 @@ class Bucket:
         self._seen = now
 
     def take(self, now: float) -> float:
-        """Take a token: 0, or in how many seconds there will be one. ``now`` is of any clock that never goes back."""
+        """Take a token; returns 0, or the seconds until one is there.
+
+        ``now`` comes from any clock that never goes back.
+        """
         self._tokens = min(self._at_once, self._tokens + (now - self._seen) * self._per_second)
         self._seen = now
         if self._tokens >= 1:

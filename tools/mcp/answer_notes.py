@@ -1,9 +1,4 @@
-"""What took the place of a statement that holds no more: for the MCP server and for agent frameworks.
-
-What may have been missed by a recall, in sentences for a model: for the MCP server and for agent frameworks.
-
-A list that says besides what should be known of it.
-"""
+"""Notes on answers, and the succession of statements; also used by agent frameworks."""
 
 from __future__ import annotations
 
@@ -16,23 +11,29 @@ MAX_LOOKED_AT: Final = 50
 """How many statements that replace one another are followed."""
 
 
-def holds_no_more(view: View, statement: World, since: str | None = None) -> bool:
-    """Whether a statement has ended by the view's time, or by the later one since which something else is to hold in
-    its place. One that is still to come has not, unless it is to hold at no time."""
+def has_ended(view: View, statement: World, since: str | None = None) -> bool:
+    """Return whether a statement has ended by the time of the view, or by ``since`` if later.
+
+    A statement that is still to come has not ended, unless it holds at no time.
+    """
     valid = statement.valid
     moment = view.valid if since is None else max(view.valid, parse_time(since, "valid_from"))
     return valid.end <= moment or valid.end <= valid.start
 
 
-def since_when(view: View, statement: World, told: str | None) -> str | None:
-    """Since when what takes a statement's place holds: as it was told, else now (``None``), but of a statement that is
-    still to come since that would have held."""
-    return format_time(statement.valid.start) if told is None and statement.valid.start > view.valid else told
+def start_of_successor(view: View, statement: World, given: str | None) -> str | None:
+    """Return when the successor of a statement starts: as given, else now (``None``).
+
+    The successor of a statement that is still to come starts when that would have.
+    """
+    return format_time(statement.valid.start) if given is None and statement.valid.start > view.valid else given
 
 
-def until_when(view: View, statement: World) -> str | None:
-    """Until when what takes a statement's place holds: until the end that the statement was given, if it was. Where
-    something was to take its place, that begins it, or was taken back."""
+def end_of_successor(view: View, statement: World) -> str | None:
+    """Return the end that the successor of a statement inherits, if one was stated.
+
+    An end that came from another successor is not inherited.
+    """
     replaced = any(
         edge.target == statement.ref for edge in view.edges(statement.ref, type="supersedes", include_superseded=True)
     )
@@ -40,31 +41,33 @@ def until_when(view: View, statement: World) -> str | None:
 
 
 def successors(view: View, ref: str, seen: View | None = None) -> list[World]:
-    """What superseded a statement, at any remove, and holds or is still to come by the time of ``view``; the nearest
-    first. What is seen of that is what ``seen`` sees, if it is given."""
+    """Return what superseded a statement, at any remove, and has not ended; nearest first.
+
+    ``view`` sets the time; ``seen`` is what worlds are read from, if it is given.
+    """
     seen = seen or view
     known, found = [ref], list[World]()
     for place in known:
         for edge in seen.edges(place, type="supersedes", include_superseded=True):
             if edge.target == place and edge.source not in known and len(known) < MAX_LOOKED_AT:
                 known.append(edge.source)
-                heir = seen.get(edge.source, include_superseded=True)
-                found += [heir] if heir is not None and not holds_no_more(view, heir) else []
+                successor = seen.get(edge.source, include_superseded=True)
+                found += [successor] if successor is not None and not has_ended(view, successor) else []
     return found
 
 
-def missed(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
-    """What a reader should know of one question's answers, each in a scope of its own.
+def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
+    """Return notes for the reader of one question's answers, each from a scope of its own.
 
-    ``in_one_world`` is for whoever sees one world alone: how far the store is would tell of what others write.
+    ``in_one_world`` is for whoever sees one world alone: progress of the whole store would tell of what others write.
     """
-    told: list[str] = []
+    notes: list[str] = []
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
-        told += _of_vectors(answer, in_one_world)
+        notes += _of_vectors(answer, in_one_world)
         # What is weak in one scope does not matter where another one answers.
-        told += [answer.note] if answer.note and (is_weak or not answer.weak) else []
-    return list(dict.fromkeys(told))
+        notes += [answer.note] if answer.note and (is_weak or not answer.weak) else []
+    return list(dict.fromkeys(notes))
 
 
 def _of_vectors(answer: Recall, in_one_world: bool) -> Iterator[str]:
@@ -84,8 +87,11 @@ Item = TypeVar("Item")
 
 
 class ResultList(list[Item]):
-    """What was found, best first. ``notes`` are sentences: what may have been missed and why, that nothing seems to
-    answer the question, which words of it were not understood as a time."""
+    """A list of results, best first, with ``notes`` for its reader.
+
+    Notes are sentences: what may have been missed and why, that nothing seems to answer the question, which words were
+    not understood as a time.
+    """
 
     def __init__(self, found: Iterable[Item] = (), notes: Iterable[str] = ()) -> None:
         super().__init__(found)

@@ -1,6 +1,6 @@
-"""What a request passes on its way to the protocol: who asks for which host, how long a body may take, and the log.
+"""ASGI guards in front of the protocol: host check, body timeout and access log.
 
-Each is an ASGI application around another. None of them writes a header, a query or a body of a request anywhere.
+Each is an ASGI application around another. None of them logs a header, a query or a body.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_PATH: Final = 100
 
 
 class AccessLog:
-    """A line for each request that has ended: who (address, and name of the key), what, how it ended, how long it took.
+    """Logs each finished request: address, key name, method, path, status and duration.
 
     The query of a URL is left out, since people put secrets there.
     """
@@ -31,7 +31,7 @@ class AccessLog:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, then tell."""
+        """Answer the request, then log it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,11 +60,11 @@ class AccessLog:
             )
 
 
-class OwnNamesOnly:
-    """Refuses what was sent to another host's name or by a page of another origin, before anything else is looked at.
+class HostCheck:
+    """Refuses requests to a foreign host name or from a foreign origin.
 
-    A page that somebody visits can send requests to programs of the visitor's own machine: to a name of its own that
-    leads there (DNS rebinding), or directly. The first has a foreign ``Host``, both have a foreign ``Origin``.
+    It runs first. A web page can send requests to programs on its visitor's machine: through a name of its own that
+    resolves there (DNS rebinding), or directly. The first has a foreign ``Host``, both have a foreign ``Origin``.
     """
 
     def __init__(self, app: ASGIApp, hosts: list[str], origins: list[str]) -> None:
@@ -82,18 +82,18 @@ class OwnNamesOnly:
         await self._app(scope, receive, send)
 
 
-class HungUp(Exception):
-    """The client is gone before its request was whole."""
+class ClientGone(Exception):
+    """The client disconnected before its request was complete."""
 
 
-class WholeBody:
-    """Passes on no request whose body does not come: 408 if the client is still there."""
+class BodyTimeout:
+    """Refuses a request whose body does not arrive in time: 408 if the client is still there."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, with a time limit until all of its body is there."""
+        """Pass the request on, with a time limit until its whole body is there."""
         answered = whole = False
 
         async def limited() -> Message:
@@ -103,7 +103,7 @@ class WholeBody:
             with anyio.fail_after(max(0.0, ends - anyio.current_time())):
                 message = await receive()
             if message["type"] == "http.disconnect":
-                raise HungUp
+                raise ClientGone
             whole = not message.get("more_body", False)
             return message
 
@@ -118,15 +118,15 @@ class WholeBody:
         ends = anyio.current_time() + BODY_SECONDS
         try:
             await self._app(scope, limited, watch)
-        except HungUp:
+        except ClientGone:
             pass
         except TimeoutError:
             if whole or answered:
                 raise
-            await problem(408, "The body of the request did not come in time")(scope, receive, send)
+            await error_response(408, "The body of the request did not come in time")(scope, receive, send)
 
 
-def problem(status: int, message: str, **headers: Any) -> JSONResponse:
-    """A refusal below the protocol, in the form of its errors."""
+def error_response(status: int, message: str, **headers: Any) -> JSONResponse:
+    """Return a refusal below the protocol, in the form of its errors."""
     error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
     return JSONResponse(error, status, headers={name.replace("_", "-"): str(value) for name, value in headers.items()})

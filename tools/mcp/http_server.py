@@ -1,7 +1,4 @@
-"""Streamable HTTP: the same server as on standard streams, for programs that reach it by a socket.
-
-What the HTTP library leaves open: how it ends on a signal, and connections on which no request ever arrives.
-"""
+"""The server over Streamable HTTP, with limits on slow and idle connections."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worlddb import Database
 from worlddb.tools.mcp.access_keys import PER_SECOND, KeyFile
-from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, OwnNamesOnly, WholeBody
+from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, BodyTimeout, HostCheck
 from worlddb.tools.mcp.listening import (
     PATH,
     bound,
@@ -38,18 +35,18 @@ HEAD_SECONDS: Final = 20.0
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that does not wait for ever for the head of a request."""
+    """HTTP/1.1 that cuts connections on which no request begins."""
 
     _idle_with: RequestResponseCycle | None = None
     _idle_before = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to look after the connection."""
+        """Start to watch the connection."""
         super().connection_made(transport)
         self.loop.call_later(HEAD_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Cut the connection if it was idle the last time too, after the same request."""
+        """Cut the connection if it was idle at the last check too, after the same request."""
         if self.transport.is_closing():
             return
         # Before the first request there is none, whatever the declaration says.
@@ -63,11 +60,11 @@ class PatientProtocol(H11Protocol):
 
 
 class QuietServer(uvicorn.Server):
-    """Ends as if it had been asked to when the process is told to end, rather than by the signal a second time."""
+    """A server that shuts down on a signal without raising the signal again afterwards."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM for the time of serving; a second one does not wait for open requests."""
+        """Handle SIGINT and SIGTERM while serving; a second one does not wait for open requests."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -84,9 +81,12 @@ FAREWELL_SECONDS: Final = 5
 """How long requests that are under way are waited for at the end."""
 
 
-class Admitted(NamedTuple):
-    """Who may ask: whoever has one of the keys, or everybody if there is no file of keys; by which further names of the
-    server, beside the address itself; pages of which origins; and how often, each key by itself."""
+class AccessRules(NamedTuple):
+    """Who may send requests, and how many.
+
+    ``keys`` admits whoever holds one of them; ``None`` admits everybody. ``hosts`` are further names of the server
+    beside its address, ``origins`` the allowed origins of pages, ``per_second`` the rate of each key.
+    """
 
     keys: KeyFile | None
     hosts: Sequence[str] = ()
@@ -95,12 +95,12 @@ class Admitted(NamedTuple):
 
 
 def serve_http(
-    db: Database, world: str | None, listener: socket.socket, admitted: Admitted, ready: Callable[[], None]
+    db: Database, world: str | None, listener: socket.socket, admitted: AccessRules, ready: Callable[[], None]
 ) -> None:
-    """Answer over HTTP until the process is told to end (SIGINT, SIGTERM).
+    """Serve over HTTP until SIGINT or SIGTERM.
 
-    Without keys everybody sees ``world``, or all; with them each sees the world of its key. ``ready`` is called when
-    requests are about to be taken.
+    Without keys every client sees ``world``, or the whole store; with keys each sees the world of its key. ``ready`` is
+    called when requests are about to be accepted.
 
     Raises:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
@@ -124,14 +124,14 @@ def serve_http(
     server.run(sockets=[listener])
 
 
-def application(tenants: Tenants, listener: socket.socket, admitted: Admitted) -> Starlette:
-    """The whole of it as an ASGI application. Names and origins are checked first, then keys, then the body."""
+def application(tenants: Tenants, listener: socket.socket, admitted: AccessRules) -> Starlette:
+    """Build the ASGI application: it checks names and origins first, then keys, then the body."""
     own = names_of(bound(listener))
     names = {
         "hosts": [*own, *admitted.hosts],
         "origins": [*(f"http://{name}" for name in own), *admitted.origins],
     }
-    around = [Middleware(AccessLog), Middleware(OwnNamesOnly, **names)]
+    around = [Middleware(AccessLog), Middleware(HostCheck, **names)]
     endpoint: RequireAuthMiddleware | Tenants = tenants
     if admitted.keys is not None:
         around += [
@@ -141,13 +141,16 @@ def application(tenants: Tenants, listener: socket.socket, admitted: Admitted) -
         endpoint = RequireAuthMiddleware(tenants, required_scopes=[])
     return Starlette(
         routes=[Route(PATH, endpoint=endpoint)],
-        middleware=[*around, Middleware(WholeBody)],
+        middleware=[*around, Middleware(BodyTimeout)],
         lifespan=lambda _: tenants.run(),
     )
 
 
 def _log_to_stderr() -> None:
-    """Requests and warnings, a line each. Nothing that a client sent is in them but its path and whom it named."""
+    """Log requests and warnings to stderr, one line each.
+
+    Of what a client sent, only its path and key name are logged.
+    """
     # The SDK leaves the root logger alone if it has a handler.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s", force=True)
     ACCESS_LOG.setLevel(logging.INFO)

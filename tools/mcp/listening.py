@@ -1,4 +1,7 @@
-"""Where the HTTP server listens: the address that was asked for, the socket, and by which names it may be called."""
+"""Listening address of the HTTP server: parsing, binding, and the names it answers to.
+
+Imported by the command line, so it needs no SDK.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
 class AddressTaken(UnavailableError):
-    """Something else listens at the address already."""
+    """Another program listens at the address."""
 
     code = "address_taken"
 
@@ -31,12 +34,12 @@ class Address(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The host as it stands in a URL."""
+        """The host as it is written in a URL."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
     def is_loopback(self) -> bool:
-        """True if only programs of this machine can reach it."""
+        """True if only programs on this machine can reach it."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -44,7 +47,7 @@ class Address(NamedTuple):
 
 
 def address_of(text: str) -> Address:
-    """``HOST:PORT``, ``[IPv6]:PORT``, or a port alone, which is one of the loopback interface.
+    """Parse ``HOST:PORT``, ``[IPv6]:PORT``, or a port of the loopback interface.
 
     Raises:
         InputError: it is none of these.
@@ -60,7 +63,7 @@ def address_of(text: str) -> Address:
 
 
 def listen(address: Address) -> socket.socket:
-    """A socket that listens at the address.
+    """Return a socket that listens at the address.
 
     Raises:
         AddressTaken: something listens there already.
@@ -88,19 +91,19 @@ def listen(address: Address) -> socket.socket:
 
 
 def bound(listener: socket.socket) -> Address:
-    """Where a socket listens, with the port that it was given if any was wanted."""
+    """Return the address of a socket, with the port that it was given if any would do."""
     host, port, *_ = listener.getsockname()
     return Address(str(host), int(port))
 
 
 def names_of(address: Address) -> list[str]:
-    """What a request may say that it was sent to (its ``Host``): what was bound, and the names of this machine."""
+    """Return the values of ``Host`` that requests may carry: the address and local names."""
     hosts = dict.fromkeys([address.shown, *_LOOPBACK_NAMES])
     return [f"{host}:{address.port}" for host in hosts]
 
 
 def _give_up_on_the_silent(listener: socket.socket) -> None:
-    """Connections inherit both: a peer that has vanished is noticed, and one that reads nothing is cut off."""
+    """Detect vanished peers and cut those that read nothing; connections inherit both options."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)

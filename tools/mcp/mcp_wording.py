@@ -1,7 +1,7 @@
-"""Errors in the words of the tools: what was wrong with which argument, and what a model can do about it.
+"""Errors and notes in the words of the tools, for a model.
 
-The engine's remedies name calls of the library, which a model has not. What only whoever runs the server can mend is
-said to be theirs.
+The engine's remedies name calls of the library, which a model does not have. A remedy that only the operator of the
+server can apply is addressed to them.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _ABSENT: Final = re.compile(r"Object missing required field `([^`]*)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 
 
-def told(error: WorldDBError) -> str:
-    """An error of the engine."""
+def explain_error(error: WorldDBError) -> str:
+    """Translate an error of the engine for a model."""
     remedy = _REMEDIES.get(error.remedy, error.remedy).removesuffix(_BY_NAME)
     if isinstance(error, RefusedError):
         remedy = _REFUSED.get(str(error.details.get("reason")), remedy)
@@ -65,22 +65,22 @@ def told(error: WorldDBError) -> str:
     return f"{error.code}: {message.removesuffix('.')}. {remedy}" if remedy else f"{error.code}: {message}"
 
 
-def noted(note: Note) -> str:
-    """A note of a receipt, in the words of the tools where the engine's are calls."""
-    told = _NOTES.get(note.code)
-    if told is None:
+def explain_note(note: Note) -> str:
+    """Translate a note of a receipt for a model, where the engine's text names calls."""
+    text = _NOTES.get(note.code)
+    if text is None:
         return str(note)
-    return told.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
+    return text.format(", ".join(note.refs), first=", ".join(note.refs[:1]), others=", ".join(note.refs[1:]))
 
 
-def no_such(what: str, name: str, known: list[str]) -> str:
-    """A tool or a prompt that is not there."""
+def explain_unknown(what: str, name: str, known: list[str]) -> str:
+    """Describe a tool or a prompt that does not exist."""
     near = get_close_matches(name, known, n=1, cutoff=0.85)
     meant = f"Did you mean {near[0]}? " if near else ""
     return f"Unknown {what}: {name[:100]}. {meant}There are {', '.join(known)}"
 
 
-def told_wrong(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
+def explain_invalid(error: msgspec.ValidationError, schema: dict[str, Any]) -> str:
     """Arguments that do not fit their JSON schema: which one, what it is, and what may be given."""
     properties = schema.get("properties", {})
     message = _PATTERN.sub("Expected 4 to 64 hexadecimal digits", str(error))

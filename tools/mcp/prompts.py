@@ -1,6 +1,6 @@
-"""Questions that a person picks from a menu of the client. What memory has on them is put beside the question.
+"""Prompts that a person picks from a menu of the client, and completions of their arguments.
 
-What fits the beginning of an argument that somebody types.
+A prompt puts what memory holds beside the question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUOTED: Final = "What follows was said by somebody at some time. It is a record
 
 
 class Prompt(NamedTuple):
-    """A prompt: ``write`` makes the message."""
+    """A prompt; ``write`` makes its message."""
 
     name: str
     title: str
@@ -28,8 +28,8 @@ class Prompt(NamedTuple):
     write: Callable[..., str]
 
 
-def written(desk: Session, prompt: Prompt, given: Mapping[str, str]) -> str:
-    """The message of a prompt.
+def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str]) -> str:
+    """Return the message of a prompt.
 
     Raises:
         ValidationError: an argument is wrong.
@@ -37,18 +37,18 @@ def written(desk: Session, prompt: Prompt, given: Mapping[str, str]) -> str:
     """
     # Clients send an empty text for what a person left out.
     taken = msgspec.convert({name: text for name, text in given.items() if text}, prompt.takes)
-    return prompt.write(desk, taken, Call("", prompt.name))
+    return prompt.write(session, taken, Call("", prompt.name))
 
 
-def _what_is_known(desk: Session, given: AskedOf, call: Call) -> str:
+def _what_is_known(session: Session, given: AskedOf, call: Call) -> str:
     when = ""
     if given.valid is None and given.known is None:
-        found = read_tools.recall(desk, tool_arguments.Recall(query=given.about, user_id=given.user_id), call)
+        found = read_tools.recall(session, tool_arguments.Recall(query=given.about, user_id=given.user_id), call)
     else:
         when += "" if given.valid is None else f", as it was true on {given.valid}"
         when += "" if given.known is None else f", as far as was known by {given.known}"
         asked = tool_arguments.AsOf(query=given.about, user_id=given.user_id, valid=given.valid, known=given.known)
-        found = read_tools.as_of(desk, asked, call)
+        found = read_tools.as_of(session, asked, call)
     return "\n".join(
         (
             f"What do you know about this{when}?",
@@ -65,8 +65,8 @@ def _what_is_known(desk: Session, given: AskedOf, call: Call) -> str:
     )
 
 
-def _review(desk: Session, given: Review, call: Call) -> str:
-    found = read_tools.proposals(desk, tool_arguments.Proposals(), call)
+def _review(session: Session, given: Review, call: Call) -> str:
+    found = read_tools.proposals(session, tool_arguments.Proposals(), call)
     return "\n".join(
         (
             "Some entries in memory may be one and the same person or thing. Go through them with me:",
@@ -105,32 +105,32 @@ MAX_COMPLETIONS: Final = 100
 """As many as the protocol allows in one answer."""
 
 
-def completions(desk: Session, argument: str, begun: str) -> list[str]:
-    """The values of an argument of a resource or a prompt that begin so; of an id also those of worlds called so."""
+def completions(session: Session, argument: str, prefix: str) -> list[str]:
+    """Return the values of an argument with a prefix; for an id also worlds of that name."""
     if argument == "id":
-        return _ids(desk, begun)
+        return _ids(session, prefix)
     if argument == "format":
-        return [word for word in get_args(Format) if word.startswith(begun)]
+        return [word for word in get_args(Format) if word.startswith(prefix)]
     kind = argument.removesuffix("_id")
-    return _scope_ids(desk, kind, begun) if kind in KINDS and argument.endswith("_id") else []
+    return _scope_ids(session, kind, prefix) if kind in KINDS and argument.endswith("_id") else []
 
 
-def _ids(desk: Session, begun: str) -> list[str]:
-    if not begun:
+def _ids(session: Session, prefix: str) -> list[str]:
+    if not prefix:
         return []
     try:
-        return [desk.view().reference_of(begun)]
+        return [session.view().reference_of(prefix)]
     except AmbiguousReference as error:
         return list(error.details["candidates"])
     except UnknownReference:
         return []
 
 
-def _scope_ids(desk: Session, kind: str, begun: str) -> list[str]:
-    view = desk.view()
+def _scope_ids(session: Session, kind: str, prefix: str) -> list[str]:
+    view = session.view()
     found: dict[str, None] = {}
     for world in view.find(type=SCOPE):
         of, _, identity = world.name.partition(":")
-        if of == kind and identity.startswith(begun) and desk.is_scope(view, world):
+        if of == kind and identity.startswith(prefix) and session.is_scope(view, world):
             found[identity] = None
     return list(found)[: MAX_COMPLETIONS + 1]

@@ -1,7 +1,6 @@
-"""The tools that only read, beside those that recall. Each takes the desk, its checked arguments and the call, and
-returns one record.
+"""The tools that only read: recall, lists, history, proposals, conflicts and verification.
 
-The tools that recall: single memories, or the sessions that they are from; and what may have been missed.
+Each takes the session, its checked arguments and the call, and returns one record.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import Final
 
 from worlddb import DamagedStore, Hit, InputError, Recall, View, World, group_hits
 from worlddb.tools.mcp import tool_arguments, tool_results
-from worlddb.tools.mcp.answer_notes import missed
-from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, Session, Turned, in_passes, labels_of
+from worlddb.tools.mcp.answer_notes import recall_notes
+from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, ResumedView, Session, in_passes, labels_of
 from worlddb.tools.mcp.tool_arguments import MAX_OFFSET, MAX_PAGE
 
 MAX_STEPS: Final = 50
@@ -21,37 +20,37 @@ MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
 
 
-def listing(desk: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
+def listing(session: Session, given: tool_arguments.Listing, call: Call) -> tool_results.Memories:
     """``memory_list``."""
-    turned = desk.continued(given.cursor)
-    scopes = desk.insides(turned.view, given, include_retired=given.include_retired)
-    found = desk.inside(turned.view, scopes, include_retired=given.include_retired)
-    shown, cursor = turned.page(found, given.limit)
-    memories = [tool_results.memory(world) for world in shown]
-    return tool_results.Memories(memories=memories, next_cursor=cursor, **desk.moment(turned.view))
+    resumed = session.resume(given.cursor)
+    scopes = session.scope_refs(resumed.view, given, include_retired=given.include_retired)
+    found = session.memories_in(resumed.view, scopes, include_retired=given.include_retired)
+    page, cursor = resumed.page(found, given.limit)
+    memories = [tool_results.memory(world) for world in page]
+    return tool_results.Memories(memories=memories, next_cursor=cursor, **session.moment(resumed.view))
 
 
-def read(desk: Session, given: tool_arguments.Read, call: Call) -> tool_results.Whole:
+def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_results.Whole:
     """``memory_read``."""
-    view = desk.view()
-    found = desk.memory(view, given.id)
+    view = session.view()
+    found = session.memory(view, given.id)
     # What is still to come is not retired by that.
-    found = desk.get(desk.later(view, found.valid.start), found.ref)
-    return tool_results.whole(found, desk.scopes_of(view, found.ref), given.offset)
+    found = session.get(session.later(view, found.valid.start), found.ref)
+    return tool_results.whole(found, session.scopes_of(view, found.ref), given.offset)
 
 
-def list_scopes(desk: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
+def list_scopes(session: Session, given: tool_arguments.ListScopes, call: Call) -> tool_results.Scopes:
     """``memory_list_scopes``."""
-    turned = desk.continued(given.cursor)
-    view = turned.view
+    resumed = session.resume(given.cursor)
+    view = resumed.view
 
     def wanted() -> Iterator[World]:
         for world in view.find(type=SCOPE, include_superseded=given.include_retired):
             kind = world.name.partition(":")[0]
-            if desk.is_scope(view, world) and given.kind in (None, kind):
+            if session.is_scope(view, world) and given.kind in (None, kind):
                 yield world
 
-    shown, cursor = turned.page(wanted(), given.limit)
+    page, cursor = resumed.page(wanted(), given.limit)
     scopes = [
         tool_results.Scope(
             id=world.ref,
@@ -60,20 +59,20 @@ def list_scopes(desk: Session, given: tool_arguments.ListScopes, call: Call) -> 
             retired=world.closed,
             since=tool_results.time(world.ingested_at) or "",
         )
-        for world in shown
+        for world in page
     ]
     return tool_results.Scopes(scopes=scopes, next_cursor=cursor)
 
 
-def history(desk: Session, given: tool_arguments.History, call: Call) -> tool_results.Versions:
+def history(session: Session, given: tool_arguments.History, call: Call) -> tool_results.Versions:
     """``memory_history``."""
-    view = desk.view()
-    start = desk.memory(view, given.id).ref
-    return versions(desk, desk.around(view, start), start)
+    view = session.view()
+    start = session.memory(view, given.id).ref
+    return versions(session, session.around(view, start), start)
 
 
-def versions(desk: Session, view: View, start: str) -> tool_results.Versions:
-    """The versions of a world and of those that it replaced or was replaced by."""
+def versions(session: Session, view: View, start: str) -> tool_results.Versions:
+    """Return the versions of a world and of the worlds that it replaced or was replaced by."""
     chain, waiting = [start], [start]
     while waiting and len(chain) < MAX_STEPS:
         for edge in view.edges(waiting.pop(), type="supersedes", include_superseded=True):
@@ -84,57 +83,63 @@ def versions(desk: Session, view: View, start: str) -> tool_results.Versions:
     found = [(ref, version) for ref in chain for version in view.history(ref)]
     found.sort(key=lambda each: each[1].seq)
     complete = not waiting and len(found) <= MAX_VERSIONS
-    shown = [tool_results.told(ref, version, desk.number(version.seq)) for ref, version in found[-MAX_VERSIONS:]]
+    shown = [
+        tool_results.version_entry(ref, version, session.commit_number(version.seq))
+        for ref, version in found[-MAX_VERSIONS:]
+    ]
     return tool_results.Versions(versions=shown, complete=complete)
 
 
-def proposals(desk: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
+def proposals(session: Session, given: tool_arguments.Proposals, call: Call) -> tool_results.Pairs:
     """``memory_proposals``."""
-    turned = desk.continued(given.cursor)
-    found = turned.view.proposals(status=None if given.status == "all" else given.status)
-    shown, cursor = turned.page(found, given.limit)
-    return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in shown], next_cursor=cursor)
+    resumed = session.resume(given.cursor)
+    found = resumed.view.proposals(status=None if given.status == "all" else given.status)
+    page, cursor = resumed.page(found, given.limit)
+    return tool_results.Pairs(proposals=[tool_results.pair(proposal) for proposal in page], next_cursor=cursor)
 
 
-def conflicts(desk: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
+def conflicts(session: Session, given: tool_arguments.Conflicts, call: Call) -> tool_results.Contradictions:
     """``memory_conflicts``."""
-    turned = desk.continued(given.cursor)
-    view = turned.view
+    resumed = session.resume(given.cursor)
+    view = resumed.view
     if given.id is not None:
-        seen: Iterator[World] = iter([desk.memory(view, given.id)])
+        seen: Iterator[World] = iter([session.memory(view, given.id)])
     else:
-        seen = desk.inside(view, desk.insides(view, given))
-    shown, cursor = turned.page(_pairs(view, seen), given.limit)
-    return tool_results.Contradictions(conflicts=shown, next_cursor=cursor)
+        seen = session.memories_in(view, session.scope_refs(view, given))
+    page, cursor = resumed.page(_pairs(view, seen), given.limit)
+    return tool_results.Contradictions(conflicts=page, next_cursor=cursor)
 
 
 def _pairs(view: View, worlds: Iterator[World]) -> Iterator[tool_results.Conflict]:
-    """Each pair of contradicting memories once."""
-    told: set[frozenset[str]] = set()
+    """Yield each pair of contradicting memories once."""
+    done: set[frozenset[str]] = set()
     for world in worlds:
         for ref in world.conflicts:
             pair = frozenset((world.ref, ref))
-            other = None if pair in told else view.get(ref)
+            other = None if pair in done else view.get(ref)
             if other is not None:
-                told.add(pair)
+                done.add(pair)
                 yield tool_results.Conflict(first=tool_results.memory(world), second=tool_results.memory(other))
 
 
-def verify(desk: Session, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:
-    """``memory_verify``. Of one world all that is in it is checked, and nothing else: neither the state of the rest of
-    the store nor its size can be told from the answer."""
-    if desk.world is not None:
-        return _verify_world(desk)
-    found = desk.db.verify(deep=given.deep, progress=in_passes(call.step, 2 if given.deep else 1))
-    view = desk.view()
+def verify(session: Session, given: tool_arguments.Verify, call: Call) -> tool_results.Verified:
+    """``memory_verify``.
+
+    A server of one world checks that world alone: its answer tells neither the state nor the size of the rest of the
+    store.
+    """
+    if session.world is not None:
+        return _verify_world(session)
+    found = session.db.verify(deep=given.deep, progress=in_passes(call.step, 2 if given.deep else 1))
+    view = session.view()
     findings = [str(finding) for finding in found.findings[:MAX_FINDINGS]]
     return tool_results.Verified(ok=found.ok, seq=view.seq, root=view.hash(), commits=found.commits, findings=findings)
 
 
-def _verify_world(desk: Session) -> tool_results.Verified:
-    view = desk.view()
+def _verify_world(session: Session) -> tool_results.Verified:
+    view = session.view()
     try:
-        desk.db.check_world(desk.world, seq=view.seq)
+        session.db.check_world(session.world, seq=view.seq)
         findings = []
     except DamagedStore:
         findings = ["Something in this world is not what was written"]
@@ -147,43 +152,43 @@ SESSION_KIND: Final = "run"
 """The kind of scope that is a session; memories of one person or one application have nothing else in common."""
 
 
-def recall(desk: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
+def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
     """``memory_recall``."""
-    turned = desk.continued(given.cursor)
+    resumed = session.resume(given.cursor)
     if given.group is None:
-        return _recalled(desk, turned, given, given.query, given.neighbours)
-    return _by_session(desk, turned, given, given.group)
+        return _recalled(session, resumed, given, given.query, given.neighbours)
+    return _by_session(session, resumed, given, given.group)
 
 
-def as_of(desk: Session, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
+def as_of(session: Session, given: tool_arguments.AsOf, call: Call) -> tool_results.Recalled:
     """``memory_as_of``."""
     if given.valid is None and given.known is None and given.cursor is None:
         raise InputError("No moment was named", "Give valid, known, or both")
     if (given.query is None) == (given.id is None):
         raise InputError("Give either a query or an id", "A query recalls, an id looks one memory up")
-    turned = desk.continued(given.cursor, valid=given.valid, known=given.known)
+    resumed = session.resume(given.cursor, valid=given.valid, known=given.known)
     if given.query is not None:
-        return _recalled(desk, turned, given, given.query)
+        return _recalled(session, resumed, given, given.query)
     assert given.id is not None
-    known = desk.memory(turned.view, given.id)
-    found = None if known.valid.start > turned.view.valid else turned.view.get(known.ref)
+    known = session.memory(resumed.view, given.id)
+    found = None if known.valid.start > resumed.view.valid else resumed.view.get(known.ref)
     seen = [] if found is None else [tool_results.looked_up(found)]
     return tool_results.Recalled(
-        memories=seen, groups=[], notes=[], space=None, next_cursor=None, **desk.moment(turned.view)
+        memories=seen, groups=[], notes=[], space=None, next_cursor=None, **session.moment(resumed.view)
     )
 
 
 class _Asked:
-    """The hits of a question in some scopes, best first, and what the answers rest on."""
+    """A question asked in some scopes: its hits, best first, and the notes on them."""
 
-    def __init__(self, desk: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
-        self._desk, self._view, self._query, self._neighbours = desk, view, query, neighbours
-        self._scopes = desk.insides(view, given)
-        self._missing = [label for label in labels_of(given) if not desk.scopes(view, label)]
+    def __init__(self, session: Session, view: View, given: tool_arguments.Paged, query: str, neighbours: int) -> None:
+        self._session, self._view, self._query, self._neighbours = session, view, query, neighbours
+        self._scopes = session.scope_refs(view, given)
+        self._missing = [label for label in labels_of(given) if not session.scopes(view, label)]
         self._answers: list[Recall] = []
 
     def hits(self, wanted: int) -> list[Hit]:
-        """At least so many memories, if there are."""
+        """Return at least ``wanted`` memories if there are as many, best first."""
         found: dict[str, Hit] = {}
         self._answers = []
         for scope in [None] if self._scopes is None else self._scopes:
@@ -202,70 +207,75 @@ class _Asked:
 
     @property
     def space(self) -> str | None:
-        """The embedding space whose vectors were compared, where it may be told."""
-        if self._desk.world is not None:
+        """The embedding space that was compared, where it may be told."""
+        if self._session.world is not None:
             return None
         return next((answer.space for answer in self._answers if answer.space), None)
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the answer should know of how it was made."""
+        """Notes on the answer for its reader."""
         absent = [f"There is no scope {label}; see memory_list_scopes" for label in self._missing]
-        return absent + missed(self._answers, in_one_world=self._desk.world is not None)
+        return absent + recall_notes(self._answers, in_one_world=self._session.world is not None)
 
 
 def _says_something(hit: Hit) -> bool:
-    """False for scopes, and for whom memories are about: these are found by their names and say nothing themselves."""
+    """False for scopes and for entries without content, which state nothing themselves."""
     return hit.type != SCOPE and (hit.type != ENTRY or bool(hit.content))
 
 
 def _recalled(
-    desk: Session, turned: Turned, given: tool_arguments.Paged, query: str, neighbours: int = 0
+    session: Session, resumed: ResumedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
 ) -> tool_results.Recalled:
-    asked = _Asked(desk, turned.view, given, query, neighbours)
+    asked = _Asked(session, resumed.view, given, query, neighbours)
     # One more than is shown says whether there is a next page.
-    hits = asked.hits(min(turned.offset + given.limit + 1, MAX_OFFSET))
-    shown, cursor = turned.page(hits, given.limit)
+    hits = asked.hits(min(resumed.offset + given.limit + 1, MAX_OFFSET))
+    page, cursor = resumed.page(hits, given.limit)
     return tool_results.Recalled(
-        memories=[tool_results.hit(hit) for hit in shown],
+        memories=[tool_results.hit(hit) for hit in page],
         groups=[],
         notes=asked.notes,
         space=asked.space,
         next_cursor=cursor,
-        **desk.moment(turned.view),
+        **session.moment(resumed.view),
     )
 
 
-def _by_session(desk: Session, turned: Turned, given: tool_arguments.Recall, most: int) -> tool_results.Recalled:
-    asked = _Asked(desk, turned.view, given, given.query, given.neighbours)
+def _by_session(
+    session: Session, resumed: ResumedView, given: tool_arguments.Recall, most: int
+) -> tool_results.Recalled:
+    asked = _Asked(session, resumed.view, given, given.query, given.neighbours)
     hits = asked.hits(LOOKED_AT)
-    sessions = _Sessions(desk, turned.view)
+    sessions = _Sessions(session, resumed.view)
     found = group_hits(hits, sessions.keys(hits))
-    shown, cursor = turned.page(found, min(given.limit, MAX_PAGE // most))
-    memories = {hit.ref: tool_results.hit(hit) for group in shown for hit in group.hits[:most]}
+    page, cursor = resumed.page(found, min(given.limit, MAX_PAGE // most))
+    memories = {hit.ref: tool_results.hit(hit) for group in page for hit in group.hits[:most]}
     return tool_results.Recalled(
         memories=list(memories.values()),
-        groups=[tool_results.session(group, sessions.world(group.key), most) for group in shown],
+        groups=[tool_results.session(group, sessions.world(group.key), most) for group in page],
         notes=asked.notes,
         space=asked.space,
         next_cursor=cursor,
-        **desk.moment(turned.view),
+        **session.moment(resumed.view),
     )
 
 
 class _Sessions:
-    """Which sessions and documents memories are in directly."""
+    """Looks up the sessions and documents that contain memories directly."""
 
-    def __init__(self, desk: Session, view: View) -> None:
-        self._desk, self._view = desk, view
+    def __init__(self, session: Session, view: View) -> None:
+        self._session, self._view = session, view
         self._known: dict[str, bool] = {}
 
     def world(self, ref: str) -> World | None:
-        """A session; ``None`` for one that was erased."""
+        """Return a session; ``None`` if it was erased."""
         return self._view.get(ref, include_superseded=True)
 
     def keys(self, hits: list[Hit]) -> Callable[[Hit], list[str]]:
-        """What sessions a hit is of; itself if it is in none, or if it is a title: others of the hits are in it."""
+        """Return a function that lists the sessions of a hit.
+
+        A hit stands for itself if it is in no session, or if it is the session of other hits.
+        """
         around = {hit.ref: [ref for ref in self._view.containers(hit.ref) if self._is_session(ref)] for hit in hits}
         containing = {ref for refs in around.values() for ref in refs}
 
@@ -278,7 +288,7 @@ class _Sessions:
     def _is_session(self, ref: str) -> bool:
         if ref not in self._known:
             world = self.world(ref)
-            scope = world is not None and self._desk.is_scope(self._view, world)
+            scope = world is not None and self._session.is_scope(self._view, world)
             of_a_run = world is not None and world.name.partition(":")[0] == SESSION_KIND
-            self._known[ref] = ref != self._desk.top and (of_a_run or not scope)
+            self._known[ref] = ref != self._session.top and (of_a_run or not scope)
         return self._known[ref]

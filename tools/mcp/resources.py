@@ -1,6 +1,6 @@
-"""What a client may read without a tool: worlds and timelines, as text for people or as JSON for programs.
+"""Resources: worlds and timelines that a client reads without a tool, as text or as JSON.
 
-Every line of a memory's own text is marked, so that no text can be taken for what the server says of it.
+Every line of a memory's own text is marked, so that no text can pass for a statement of the server.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Variables = Mapping[str, str | list[str]]
 
 
 class Content(NamedTuple):
-    """What a resource holds."""
+    """The content of a resource."""
 
     text: str
     mime_type: str
 
 
 class Template(NamedTuple):
-    """A family of resources; ``read`` is given what stands in the address for the names in braces."""
+    """A family of resources; ``read`` is given the values of the names in braces."""
 
     uri: UriTemplate
     name: str
@@ -43,12 +43,12 @@ class Template(NamedTuple):
 
 
 def world_uri(ref: str) -> str:
-    """The resource of a world."""
+    """Return the address of a world."""
     return f"worlddb://world/{ref}"
 
 
-def read(desk: Session, templates: Sequence[Template], uri: str) -> Content:
-    """What a resource holds now.
+def read(session: Session, templates: Sequence[Template], uri: str) -> Content:
+    """Read a resource as it is now.
 
     Raises:
         InputError: nothing that the server sees has this address.
@@ -57,23 +57,23 @@ def read(desk: Session, templates: Sequence[Template], uri: str) -> Content:
     for template in templates:
         found = template.uri.match(uri)
         if found is not None:
-            return template.read(desk, found)
+            return template.read(session, found)
     known = ", ".join(str(template.uri) for template in templates)
     raise InputError(f"There is no resource {uri!r:.100}", f"Read one of: {known}")
 
 
-def listed(desk: Session) -> list[World]:
-    """The worlds that are shown to somebody who does not know what to ask for: scopes."""
-    view = desk.view()
-    scopes = (world for world in view.find(type=SCOPE) if desk.is_scope(view, world))
+def listed(session: Session) -> list[World]:
+    """Return the worlds listed to a client that has asked for none: scopes."""
+    view = session.view()
+    scopes = (world for world in view.find(type=SCOPE) if session.is_scope(view, world))
     return list(islice(scopes, MAX_PAGE))
 
 
-def _found(desk: Session, given: Shown) -> tuple[View, World]:
-    view = desk.view()
-    found = desk.get(view, given.id)
-    then = desk.later(view, found.valid.start)
-    return then, desk.get(then, found.ref)
+def _found(session: Session, given: Shown) -> tuple[View, World]:
+    view = session.view()
+    found = session.get(view, given.id)
+    then = session.later(view, found.valid.start)
+    return then, session.get(then, found.ref)
 
 
 def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Content:
@@ -85,15 +85,15 @@ def _content(given: Shown, shown: msgspec.Struct, lines: Iterator[str]) -> Conte
 # -- worlds
 
 
-def _read_world(desk: Session, variables: Variables) -> Content:
+def _read_world(session: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
-    shown = _show_world(desk, *_found(desk, given))
+    shown = _show_world(session, *_found(session, given))
     return _content(given, shown, _tell_world(shown))
 
 
-def _show_world(desk: Session, view: View, world: World) -> tool_results.Inside:
+def _show_world(session: Session, view: View, world: World) -> tool_results.Inside:
     members = list(islice(view.children(world.ref), MAX_PAGE + 1))
-    scopes = desk.scopes_of(view, world.ref)
+    scopes = session.scopes_of(view, world.ref)
     return tool_results.inside(world, scopes, members[:MAX_PAGE], more=len(members) > MAX_PAGE)
 
 
@@ -123,10 +123,10 @@ def _tell_world(shown: tool_results.Inside) -> Iterator[str]:
 # -- timelines
 
 
-def _read_timeline(desk: Session, variables: Variables) -> Content:
+def _read_timeline(session: Session, variables: Variables) -> Content:
     given = msgspec.convert(variables, Shown)
-    view, world = _found(desk, given)
-    shown = read_tools.versions(desk, view, world.ref)
+    view, world = _found(session, given)
+    shown = read_tools.versions(session, view, world.ref)
     return _content(given, shown, _tell_timeline(shown))
 
 
@@ -167,7 +167,7 @@ def _way(source: dict[str, object]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Names and the like may hold any character: none of them begins a new line."""
+    """Join the lines of a name, so that no character in it starts a new line."""
     return " ".join(text.splitlines())
 
 

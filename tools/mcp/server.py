@@ -1,8 +1,6 @@
-"""The server: the protocol on one side, the tools on the other. Calls run in threads, so none waits for another.
+"""The MCP server: answers listing and calls of tools, resources and prompts over the SDK.
 
-What is listed to a client, in the words of the protocol.
-
-How far a call is, sent to the client beside the work, and the client's word that it need not go on.
+Calls run on worker threads, so none waits for another. Progress is sent to the client beside the work.
 """
 
 from __future__ import annotations
@@ -44,15 +42,15 @@ from worlddb import Database, InputError, World, WorldDBError, __version__
 from worlddb.tools.mcp import mcp_wording, resources
 from worlddb.tools.mcp import prompts as completing
 from worlddb.tools.mcp.catalogue import INSTRUCTIONS, TOOLS, Tool, schema
-from worlddb.tools.mcp.prompts import PROMPTS, Prompt, written
+from worlddb.tools.mcp.prompts import PROMPTS, Prompt, prompt_text
 from worlddb.tools.mcp.resources import TEXT, Template, world_uri
 from worlddb.tools.mcp.session import Call, Session
-from worlddb.tools.mcp.standard_streams import Answers, Lines, claimed
+from worlddb.tools.mcp.standard_streams import StandardInput, StandardOutput, claim_stdout
 from worlddb.tools.mcp.tool_arguments import Arguments, Shown
 
 
 def listed_tool(of: Tool) -> ListedTool:
-    """A tool with its schemas and what it may change."""
+    """Describe a tool to a client: its schemas and what it may change."""
     return ListedTool(
         name=of.name,
         title=of.title,
@@ -69,22 +67,22 @@ def listed_tool(of: Tool) -> ListedTool:
 
 
 def listed_scope(of: World) -> ListedResource:
-    """A scope as a resource."""
+    """Describe a scope as a resource."""
     return ListedResource(
         uri=world_uri(of.ref), name=of.name, description="A scope and the first memories in it.", mime_type=TEXT
     )
 
 
 def listed_template(of: Template) -> ListedTemplate:
-    """A family of resources; each can be had as text and as JSON, so no type is promised."""
+    """Describe a family of resources; each is served as text and as JSON."""
     return ListedTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
 
 
 def listed_prompt(of: Prompt) -> ListedPrompt:
-    """A prompt; its arguments are described as those of tools are, and are all texts."""
-    told = schema(of.takes).get("properties", {})
+    """Describe a prompt; its arguments are texts, described as those of tools are."""
+    properties = schema(of.takes).get("properties", {})
     arguments = [
-        PromptArgument(name=field.name, description=told[field.name].get("description"), required=field.required)
+        PromptArgument(name=field.name, description=properties[field.name].get("description"), required=field.required)
         for field in msgspec.structs.fields(of.takes)
     ]
     return ListedPrompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
@@ -97,10 +95,10 @@ Report = Callable[[float, float], Awaitable[None]]
 
 
 class Progress:
-    """Tells in percent how far one call is.
+    """Reports the progress of one call to the client, in percent.
 
-    The work runs in a thread, perhaps with the store locked, and a client may be slow to read: so the thread leaves
-    what there is to tell and goes on, and what is outdated before it can be sent is not sent.
+    The work runs on a thread, perhaps with the store locked, and a client may read slowly. So the thread only leaves
+    the latest figure; a figure that is outdated before it can be sent is not sent.
     """
 
     def __init__(self, report: Report) -> None:
@@ -110,7 +108,7 @@ class Progress:
         self._news = anyio.Event()
 
     def step(self, done: int, total: int) -> None:
-        """Called by the work, in its thread.
+        """Record progress; called by the work on its thread.
 
         Raises:
             CancelledError: the client has cancelled the call, or is gone.
@@ -122,7 +120,7 @@ class Progress:
             from_thread.run_sync(self._wake)
 
     async def tell(self) -> None:
-        """Send what there is to tell, until the work has ended and nothing is left."""
+        """Send progress until the work has ended and nothing is left to send."""
         while self._told < self._reached or not self._ended:
             if self._told == self._reached:
                 await self._news.wait()
@@ -132,7 +130,7 @@ class Progress:
                 await self._report(self._told, PERCENT)
 
     def end(self) -> None:
-        """The work has ended; what is left is still told."""
+        """Mark the work as ended; the last figure is still sent."""
         self._ended = True
         self._wake()
 
@@ -149,9 +147,9 @@ T = TypeVar("T")
 
 
 class MemoryServer(MCPServer[Any]):
-    """The tools of :data:`TOOLS` on a store, or inside one world of it, and what can be read of it without them.
+    """Serves the tools, resources and prompts of a store, or of one world in it.
 
-    The schemas are those of the tools' own types, so listing and calling are answered here; the rest is the SDK's.
+    The schemas come from the tools' own types, so listing and calling are answered here; the SDK does the rest.
     """
 
     tools: tuple[Tool, ...] = TOOLS
@@ -159,13 +157,13 @@ class MemoryServer(MCPServer[Any]):
     prompts: tuple[Prompt, ...] = PROMPTS
 
     def __init__(
-        self, desk: Session, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
+        self, session: Session, *, tools: tuple[Tool, ...] | None = None, threads: anyio.CapacityLimiter | None = None
     ) -> None:
-        """``tools`` are those that may be used here, if not all; ``threads`` are shared with other servers."""
+        """``tools`` are the allowed tools, default all; ``threads`` are shared with other servers."""
         super().__init__(
             "worlddb", title="WorldDB memory", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
         )
-        self._desk = desk
+        self._session = session
         self.tools = self.tools if tools is None else tools
         self._at_once = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._threads = threads or anyio.CapacityLimiter(CALLS_AT_ONCE)
@@ -174,7 +172,7 @@ class MemoryServer(MCPServer[Any]):
     # -- tools
 
     async def list_tools(self) -> list[ListedTool]:
-        """Every tool that may be used here, with its schemas."""
+        """List every tool allowed here, with its schemas."""
         return [listed_tool(tool) for tool in self.tools]
 
     async def call_tool(
@@ -188,14 +186,16 @@ class MemoryServer(MCPServer[Any]):
         """
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, mcp_wording.no_such("tool", name, [tool.name for tool in self.tools]))
+            raise MCPError(
+                INVALID_PARAMS, mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
+            )
         try:
             given = msgspec.convert(arguments, tool.takes)
             answer = await self._run(tool, given, context)
         except msgspec.ValidationError as error:
-            raise ToolError(mcp_wording.told_wrong(error, tool.input_schema)) from error
+            raise ToolError(mcp_wording.explain_invalid(error, tool.input_schema)) from error
         except WorldDBError as error:
-            raise ToolError(self._desk.told(error)) from error
+            raise ToolError(self._session.explain(error)) from error
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
         text = msgspec.json.encode(answer)
@@ -204,7 +204,7 @@ class MemoryServer(MCPServer[Any]):
         )
 
     async def _run(self, tool: Tool, given: Arguments, context: Context[Any, Any] | None) -> msgspec.Struct:
-        """Run a tool in a thread, and tell the client how far it is if it wants to know."""
+        """Run a tool on a thread, and report progress if the client asked for it."""
 
         async def report(done: float, total: float) -> None:
             if context is not None:
@@ -227,22 +227,22 @@ class MemoryServer(MCPServer[Any]):
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
         async with self._at_once:
-            return await anyio.to_thread.run_sync(work, self._desk, *given, limiter=self._threads)
+            return await anyio.to_thread.run_sync(work, self._session, *given, limiter=self._threads)
 
     # -- resources
 
     async def list_resources(self) -> list[ListedResource]:
-        """The scopes; every other world and timeline is found by a template."""
+        """List the scopes; every other world and timeline is found by a template."""
         return [listed_scope(world) for world in await self._in_thread(resources.listed)]
 
     async def list_resource_templates(self) -> list[ListedTemplate]:
-        """The families of resources."""
+        """List the families of resources."""
         return [listed_template(template) for template in self.templates]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
     ) -> Iterable[ReadResourceContents]:
-        """What a resource holds.
+        """Read a resource.
 
         Raises:
             ResourceNotFoundError: nothing that the server sees has this address.
@@ -250,9 +250,9 @@ class MemoryServer(MCPServer[Any]):
         try:
             found = await self._in_thread(resources.read, self.templates, str(uri))
         except msgspec.ValidationError as error:
-            raise ResourceNotFoundError(mcp_wording.told_wrong(error, schema(Shown))) from error
+            raise ResourceNotFoundError(mcp_wording.explain_invalid(error, schema(Shown))) from error
         except InputError as error:
-            raise ResourceNotFoundError(self._desk.told(error)) from error
+            raise ResourceNotFoundError(self._session.explain(error)) from error
         except WorldDBError as error:
             raise self._unavailable(error) from error
         return [ReadResourceContents(content=found.text, mime_type=found.mime_type)]
@@ -260,13 +260,13 @@ class MemoryServer(MCPServer[Any]):
     # -- prompts
 
     async def list_prompts(self) -> list[ListedPrompt]:
-        """Every prompt with its arguments."""
+        """List every prompt with its arguments."""
         return [listed_prompt(prompt) for prompt in self.prompts]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult:
-        """The message of a prompt.
+        """Return the message of a prompt.
 
         Raises:
             MCPError: there is no such prompt, or the arguments are wrong.
@@ -274,14 +274,14 @@ class MemoryServer(MCPServer[Any]):
         prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
         if prompt is None:
             raise MCPError(
-                INVALID_PARAMS, mcp_wording.no_such("prompt", name, [prompt.name for prompt in self.prompts])
+                INVALID_PARAMS, mcp_wording.explain_unknown("prompt", name, [prompt.name for prompt in self.prompts])
             )
         try:
-            text = await self._in_thread(written, prompt, arguments or {})
+            text = await self._in_thread(prompt_text, prompt, arguments or {})
         except msgspec.ValidationError as error:
-            raise MCPError(INVALID_PARAMS, mcp_wording.told_wrong(error, schema(prompt.takes))) from error
+            raise MCPError(INVALID_PARAMS, mcp_wording.explain_invalid(error, schema(prompt.takes))) from error
         except InputError as error:
-            raise MCPError(INVALID_PARAMS, self._desk.told(error)) from error
+            raise MCPError(INVALID_PARAMS, self._session.explain(error)) from error
         except WorldDBError as error:
             raise self._unavailable(error) from error
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
@@ -293,7 +293,7 @@ class MemoryServer(MCPServer[Any]):
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion:
-        """What fits the beginning of an argument; all resources and prompts call the same things the same."""
+        """Complete an argument; all resources and prompts share argument names."""
         try:
             found = await self._in_thread(completing.completions, argument.name, argument.value)
         except WorldDBError as error:
@@ -302,13 +302,13 @@ class MemoryServer(MCPServer[Any]):
         return Completion(values=shown, has_more=len(found) > len(shown))
 
     def _unavailable(self, error: WorldDBError) -> MCPError:
-        return MCPError(INTERNAL_ERROR, self._desk.told(error))
+        return MCPError(INTERNAL_ERROR, self._session.explain(error))
 
     # -- streams
 
     async def run_stdio_async(self) -> None:
-        """Answer what comes in on standard input until it ends; then say what is still to be said, for a while."""
-        lines, answers = Lines(0), Answers(claimed())
+        """Answer standard input until it ends, then finish writing answers within a time limit."""
+        lines, answers = StandardInput(0), StandardOutput(claim_stdout())
         # The SDK asks of the streams only that they can be iterated, and written to.
         streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
         lowlevel = self._lowlevel_server
@@ -319,7 +319,7 @@ class MemoryServer(MCPServer[Any]):
 
 
 def serve(db: Database, world: str | None) -> None:
-    """Speak the protocol over standard input and output until one of them is closed.
+    """Speak the protocol over standard input and output until one of them closes.
 
     Raises:
         UnknownReference, AmbiguousReference: there is no such world, or there are several.
@@ -334,6 +334,6 @@ def serve(db: Database, world: str | None) -> None:
 
 
 def _client(context: Context[Any, Any] | None) -> str:
-    """How the connected program calls itself."""
+    """Return the name under which the client introduced itself."""
     known = None if context is None else context.session.client_params
     return "" if known is None else known.client_info.name[:MAX_CLIENT_NAME]

@@ -1,8 +1,6 @@
-"""What the tools work on: a store, the world that the server is confined to, scopes, and the pages of long answers.
+"""A store as one MCP server sees it: its world, moments, scopes, memories and pages.
 
-One call of a tool, as the server knows it: who is connected, which tool, and whom to tell how far the work is.
-
-Cursors: where the next page of an answer begins, and the moment that all of its pages are of.
+Also here: the call of a tool as the server knows it, and the cursors of long answers.
 """
 
 from __future__ import annotations
@@ -38,16 +36,19 @@ Step = Callable[[int, int], None]
 """Told how much of how much is done. What it raises ends the work: the call was cancelled."""
 
 
-def unheard(done: int, total: int) -> None:
-    """Nobody asked how far the work is."""
+def no_progress(done: int, total: int) -> None:
+    """Ignore progress: nobody asked for it."""
 
 
 class Call(NamedTuple):
-    """What the server knows of a call. None of it comes from the arguments, which a model writes."""
+    """A call of a tool, as the server knows it.
+
+    None of it comes from the arguments, which a model writes.
+    """
 
     client: str
     tool: str
-    step: Step = unheard
+    step: Step = no_progress
 
     @property
     def source(self) -> dict[str, Any]:
@@ -56,17 +57,17 @@ class Call(NamedTuple):
 
 
 def in_passes(step: Step, passes: int) -> Step:
-    """The step of a work that goes over the same number of things several times, as one that only grows."""
-    begun, before = 0, 0
+    """Turn the progress of several passes over the same items into one that only grows."""
+    finished, before = 0, 0
 
-    def told(done: int, total: int) -> None:
-        nonlocal begun, before
-        if done <= before and begun < passes - 1:
-            begun += 1
+    def report(done: int, total: int) -> None:
+        nonlocal finished, before
+        if done <= before and finished < passes - 1:
+            finished += 1
         before = done
-        step(begun * total + done, passes * total)
+        step(finished * total + done, passes * total)
 
-    return told
+    return report
 
 
 SECRET_BYTES: Final = 32
@@ -74,7 +75,7 @@ _PLACE: Final = struct.Struct(">QqI")
 
 
 class Place(NamedTuple):
-    """Where a page begins, and the moment that all pages of an answer are of."""
+    """The start of a page, and the moment that all pages of the answer share."""
 
     seq: int
     valid: int
@@ -82,24 +83,27 @@ class Place(NamedTuple):
 
 
 class Cursors:
-    """How cursors of one desk are written. With a secret nobody else can read them: they hold a commit's number."""
+    """Encodes the cursors of one session.
+
+    With a secret they are sealed against readers, since they hold a commit's number.
+    """
 
     def __init__(self, world: str | None = None, secret: bytes | None = None) -> None:
         self._world = (world or "").encode()
         self._cipher = None if secret is None else AESSIV(secret)
 
     def text(self, place: Place) -> str:
-        """The cursor of a place; all that are sealed are of one length."""
+        """Encode a place; all sealed cursors have the same length."""
         stored = _PLACE.pack(*place)
         if self._cipher is not None:
             stored = self._cipher.encrypt(stored, [self._world])
         return base64.urlsafe_b64encode(stored).decode()
 
     def place(self, cursor: str) -> Place:
-        """Where a cursor leads.
+        """Decode a cursor.
 
         Raises:
-            InputError: it is none of this desk's.
+            InputError: it is not a cursor of this session.
         """
         try:
             stored = base64.urlsafe_b64decode(cursor.encode())
@@ -127,15 +131,15 @@ ScopeKey: TypeAlias = tuple[str, str, str, str, str]
 Item = TypeVar("Item")
 
 
-class Turned(NamedTuple):
-    """A view and how much of its answer earlier pages had."""
+class ResumedView(NamedTuple):
+    """A view, and how many items of its answer earlier pages held."""
 
     view: View
     offset: int
     cursors: Cursors
 
     def page(self, items: Iterable[Item], limit: int) -> tuple[list[Item], str | None]:
-        """One page of the items, and the cursor of the next one if there are more."""
+        """Return one page of the items, and the cursor of the next page if there is one."""
         taken = list(islice(items, self.offset, self.offset + limit + 1))
         end = self.offset + limit
         more = len(taken) > limit and end <= MAX_OFFSET
@@ -144,7 +148,7 @@ class Turned(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What a scope stands for."""
+    """The kind and id of a scope."""
 
     kind: str
     id: str
@@ -154,14 +158,14 @@ class Label(NamedTuple):
 
 
 class Session:
-    """A store as one server sees it: all of it, or one world and what that contains.
+    """A store as one server sees it: all of it, or one world and its contents.
 
-    Nothing that is said at the desk of one world depends on what else is in the store: commits have no numbers there,
-    since those tell how much others write, and moments are named by times.
+    Nothing that a session of one world says depends on the rest of the store. It has no commit numbers, which would
+    tell how much others write; moments are named by times.
     """
 
     def __init__(self, db: Database, world: str | None = None, *, secret: bytes | None = None) -> None:
-        """``secret`` is shared by the servers that are to understand each other's cursors of one world."""
+        """``secret`` is shared by servers that must understand each other's cursors of one world."""
         self.db = db
         self.world = None if world is None else db.view().reference_of(world)
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
@@ -172,7 +176,7 @@ class Session:
     # -- moments
 
     def view(self, *, valid: str | None = None, known: str | int | None = None) -> View:
-        """What is visible here at a moment; now by default.
+        """Return the view of a moment; now by default.
 
         Raises:
             InputError: a commit's number was given where commits have none.
@@ -183,25 +187,28 @@ class Session:
             return self.db.view(valid=valid, seq=known, world=self.world)
         return self.db.view(valid=valid, ingested=known, world=self.world)
 
-    def continued(self, cursor: str | None, *, valid: str | None = None, known: str | int | None = None) -> Turned:
-        """The view of a page and where the page begins: the cursor's, else what was asked for.
+    def resume(self, cursor: str | None, *, valid: str | None = None, known: str | int | None = None) -> ResumedView:
+        """Return the view and offset of a page: the cursor's, else as asked for.
 
         Raises:
             InputError: the cursor is none.
         """
         if cursor is None:
-            return Turned(self.view(valid=valid, known=known), 0, self._cursors)
+            return ResumedView(self.view(valid=valid, known=known), 0, self._cursors)
         place = self._cursors.place(cursor)
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
-        return Turned(view, place.offset, self._cursors)
+        return ResumedView(view, place.offset, self._cursors)
 
     def later(self, view: View, valid: int) -> View:
-        """The same knowledge as a view has, at a valid time if that is later."""
+        """Return a view with the same knowledge, at a valid time if that is later."""
         return view if valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=self.world)
 
     def around(self, view: View, ref: str) -> View:
-        """The view that has a memory with what is going to take its place. What is still to come is not yet in the one
-        world that is served, so that is seen as it is going to be; not if the memory leaves it before."""
+        """Return the view that shows a memory and its future successor.
+
+        In a session of one world, what is still to come is not yet inside, so it is read as it is going to be; not if
+        the memory leaves that world before.
+        """
         if self.world is None:
             return view
         then = self.later(view, _FAR)
@@ -212,7 +219,7 @@ class Session:
         return then
 
     def get(self, view: View, ref: str) -> World:
-        """What an id or prefix stands for, whether it still holds, or is still to come, or neither.
+        """Return the world of an id or prefix, whether it holds now, has ended or is still to come.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
@@ -224,40 +231,43 @@ class Session:
         assert found is not None, "a known world has a newest version"
         return found
 
-    def number(self, seq: int) -> int | None:
-        """A commit's number, where commits have one."""
+    def commit_number(self, seq: int) -> int | None:
+        """Return a commit's number where this session has commit numbers, else ``None``."""
         return seq if self.world is None else None
 
     def moment(self, view: View) -> dict[str, Any]:
-        """Which moment an answer is of."""
-        return {"seq": self.number(view.seq), "valid": format_time(view.valid)}
+        """Describe the moment of an answer."""
+        return {"seq": self.commit_number(view.seq), "valid": format_time(view.valid)}
 
-    def once(self, key: str | None) -> str | None:
-        """An idempotency key as the store has it: those of one world are not those of another."""
+    def idempotency_key(self, key: str | None) -> str | None:
+        """Return an idempotency key as the store knows it; keys of different worlds differ."""
         return key if key is None or self.world is None else f"mcp {self.world} {key}"
 
-    def told(self, error: WorldDBError) -> str:
-        """An error in words. What is wrong with the store itself may have to do with what is not seen here."""
+    def explain(self, error: WorldDBError) -> str:
+        """Describe an error.
+
+        A session of one world does not describe errors of the store, which may concern what it does not see.
+        """
         if self.world is not None and isinstance(error, UnavailableError | StoreError):
             return f"{error.code}: The memory cannot be reached now. Try again later"
         if self.world is not None and isinstance(error, IdempotencyConflict):
             return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
-        return mcp_wording.told(error)
+        return mcp_wording.explain_error(error)
 
     # -- scopes
 
     def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
-        """The scope worlds of a label, those that were retired and begun anew among them if asked for."""
+        """Return the scope worlds of a label; retired ones only if asked for."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
         return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
 
     def is_scope(self, view: View, world: World) -> bool:
-        """Whether a world is a scope of this server."""
+        """Return whether a world is a scope of this server."""
         kind, colon, _ = world.name.partition(":")
         return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
 
-    def insides(self, view: View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
-        """References of the scopes that were named and exist; ``None`` if none was named."""
+    def scope_refs(self, view: View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
+        """Return references of the named scopes that exist; ``None`` if none was named."""
         labels = labels_of(given)
         if not labels:
             return None
@@ -265,13 +275,13 @@ class Session:
         return [world.ref for worlds in found for world in worlds]
 
     def key(self, view: View, label: Label) -> ScopeKey:
-        """What finds a scope again, so that all servers on one store mean the same one; after a purge it is another."""
-        begun = self.scopes(view, label, include_retired=True)
-        ended = sum(world.closed for world in begun)
+        """Return the key of a scope, the same for all servers on one store; a purge changes it."""
+        known = self.scopes(view, label, include_retired=True)
+        ended = sum(world.closed for world in known)
         return "mcp", self.world or "", label.kind, label.id, str(ended)
 
     def write_scope(self, tx: Any, key: ScopeKey) -> Any:
-        """The scope in a batch. If its name was erased it has it again, as whoever writes into it says it now."""
+        """Create the scope in a batch; a scope whose name was erased gets it back from this writer."""
         _, _, kind, identity, _ = key
         return tx.create(
             SCOPE,
@@ -285,8 +295,10 @@ class Session:
         )
 
     def begin_anew(self, key: ScopeKey, memory: str, valid_from: str | None) -> None:
-        """Put a memory into the scope after those that have ended and were erased since, so that nobody could count
-        them: it is in the last of these, where nobody would find it."""
+        """Put a memory into the first scope after those that ended and were erased since.
+
+        Erased scopes cannot be counted, so the memory first landed in the last of them, where nobody would find it.
+        """
         *parts, number = key
         while True:
             number = str(int(number) + 1)
@@ -297,14 +309,16 @@ class Session:
                 return
 
     def write_entry(self, tx: Any, key: ScopeKey, scope: Any, name: str, source: dict[str, Any]) -> Any:
-        """Whom or what memories of a scope are about, in a batch: made at its first mention there, and resolved. After
-        one that was retired, another begins."""
+        """Create the entry of a person or thing at its first mention in a scope, and resolve it.
+
+        After a retired entry, a new one begins.
+        """
         inside = msgspec.json.encode((*key, name)).decode()
         given = {"key": inside, "world": scope, "source": source, "valid_from": _BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
-    def inside(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
-        """The memories in some scopes, or all that the server sees; each once, in log order of a scope."""
+    def memories_in(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
+        """Yield the memories in some scopes, or all visible ones, each once and in log order."""
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
             for world in _found(view, scope, include_retired=include_retired):
@@ -315,7 +329,7 @@ class Session:
     # -- single memories
 
     def memory(self, view: View, ref: str) -> World:
-        """The memory that an id or prefix stands for, whether it still holds or not.
+        """Return the memory of an id or prefix, whether it still holds or not.
 
         Raises:
             UnknownReference, AmbiguousReference: nothing that the server sees has it; several have.
@@ -327,14 +341,16 @@ class Session:
         return found
 
     def scopes_of(self, view: View, ref: str) -> list[str]:
-        """The scopes that a memory is in, or is going to be in once it holds, as ``kind:id``."""
+        """Return the scopes of a memory as ``kind:id``; of a future memory those it will be in."""
         there = self.later(view, self.get(view, ref).valid.start)
         around = (there.get(container, include_superseded=True) for container in there.containers(ref))
         return [world.name for world in around if world is not None and self.is_scope(there, world)]
 
-    def keep_up(self) -> None:
-        """Give new texts their vectors, unless the store does by itself. What was written is durable and found by its
-        words without them."""
+    def embed_new(self) -> None:
+        """Embed new texts, unless the store does so in the background.
+
+        Without vectors they are durable, and found by their words.
+        """
         if self.db.background:
             return
         try:
@@ -344,17 +360,20 @@ class Session:
 
 
 def _found(view: View, scope: str | None, *, include_retired: bool) -> Iterator[World]:
-    """What a scope contains, looked up in parts that grow: a page of it costs nothing for what comes after."""
-    told, wanted = 0, MAX_PAGE + 1
+    """Yield what a scope contains, read in growing parts.
+
+    A page costs nothing for what follows it.
+    """
+    yielded, wanted = 0, MAX_PAGE + 1
     while True:
         found = view.find(world=scope, include_superseded=include_retired, limit=wanted)
-        yield from found[told:]
+        yield from found[yielded:]
         if len(found) < wanted:
             return
-        told, wanted = wanted, 8 * wanted
+        yielded, wanted = wanted, 8 * wanted
 
 
 def labels_of(given: Scoped) -> list[Label]:
-    """The scopes that the arguments of a tool name."""
+    """Return the labels of the scopes that the arguments of a tool name."""
     named = ((kind, getattr(given, f"{kind}_id")) for kind in KINDS)
     return [Label(kind, identity) for kind, identity in named if identity is not None]

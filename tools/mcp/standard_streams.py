@@ -1,6 +1,6 @@
-"""The lines of standard input, read so that a server that has lost its other pipe can stop reading.
+"""Standard input and output of the server: cancellable reads and writes of whole messages.
 
-Standard output as the protocol's own: whole messages to it, everything else to standard error.
+Standard output carries the protocol alone; everything else goes to standard error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ MAX_LINE_BYTES: Final = 4_194_304
 _READ_BYTES: Final = 65_536
 
 
-class Lines:
-    """Standard input, line by line. What is no UTF-8 or too long is an empty line, which is no message."""
+class StandardInput:
+    """Standard input, line by line.
+
+    A line that is not UTF-8 or is too long reads as an empty line, which is no message.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -36,7 +39,10 @@ class Lines:
             kept = bytearray() if dropping else kept + rest
 
     async def _read(self) -> bytes:
-        """The next piece; empty at the end. It can be cancelled while nothing comes, which a thread could not."""
+        """Read the next piece; empty at the end.
+
+        It can be cancelled while nothing comes, unlike a read on a thread.
+        """
         try:
             await anyio.wait_readable(self._descriptor)
         except PermissionError:
@@ -57,17 +63,17 @@ _WRITE_BYTES: Final = select.PIPE_BUF
 """A pipe that can be written to has room for so many bytes, so that writing them never waits."""
 
 
-class Answers:
-    """What the server says, written so that a client that reads nothing can be given up."""
+class StandardOutput:
+    """Standard output, written so that a client that reads nothing can be abandoned."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     async def write(self, text: str) -> None:
-        """Write it all, however long the reader takes; can be cancelled meanwhile.
+        """Write the whole text, however slowly the client reads; can be cancelled.
 
         Raises:
-            BrokenPipeError: nobody reads any more.
+            BrokenPipeError: the client has closed its end.
         """
         waiting = memoryview(text.encode())
         while waiting:
@@ -79,12 +85,14 @@ class Answers:
             waiting = waiting[os.write(self._descriptor, waiting[:_WRITE_BYTES]) :]
 
     async def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: no output is buffered."""
 
 
-def claimed() -> int:
-    """A descriptor of standard output for the protocol alone: what any library prints from now on goes to standard
-    error, and cannot break a message."""
+def claim_stdout() -> int:
+    """Return a descriptor of standard output for the protocol alone.
+
+    Whatever a library prints afterwards goes to standard error and cannot break a message.
+    """
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept

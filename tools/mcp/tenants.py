@@ -1,7 +1,7 @@
-"""A server for each key: its own world, its own tools, its own sessions, and nothing that another key's clients share.
+"""One server for each access key: its own world, tools and sessions.
 
-That a session, a page or a notification of one key could reach another's is not prevented by checks: there is nothing
-in which they could meet but the store, which each sees through a desk of its own.
+Clients of different keys share nothing but the store, which each sees through a session of its own. So no check is
+needed to keep a session, a page or a notification of one key from another.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
 from worlddb import Database, UnknownReference, WorldDBError
-from worlddb.tools.mcp.access_keys import PER_SECOND, Bucket, Key, KeyFile, Ring
+from worlddb.tools.mcp.access_keys import PER_SECOND, Bucket, Key, KeyFile, KeyRing
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.http_guards import problem
+from worlddb.tools.mcp.http_guards import error_response
 from worlddb.tools.mcp.server import MemoryServer
 from worlddb.tools.mcp.session import Session
 from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
@@ -65,7 +65,7 @@ class Tenant:
 
 
 class Tenants:
-    """The servers of all keys, or the one server if there are none. It is also what checks a key (a token verifier)."""
+    """The servers of all keys, or the one server without keys; also verifies tokens for the SDK."""
 
     def __init__(self, db: Database, world: str | None, keys: KeyFile | None, per_second: float = PER_SECOND) -> None:
         self._db = db
@@ -83,7 +83,7 @@ class Tenants:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """What has to be around the time in which requests are answered."""
+        """Run background work while requests are answered."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._look_after)
@@ -93,7 +93,7 @@ class Tenants:
                 tasks.cancel_scope.cancel()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Whose key it is, as the SDK asks it. Nothing that leaves this module has the key itself."""
+        """Return the owner of a key, for the SDK. The key itself never leaves this module."""
         ring = self._ring()
         key = None if ring is None else ring.find(token)
         if key is None or await self._tenant(key) is None:
@@ -101,20 +101,20 @@ class Tenants:
         return AccessToken(token="", client_id=key.name, scopes=[key.right], claims={"digest": key.digest})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request to the server of its key."""
+        """Pass a request to the server of its key."""
         tenant = await self._tenant(self._key_of(scope))
         if tenant is None:
-            await problem(401, "The key was taken back")(scope, receive, send)
+            await error_response(401, "The key was taken back")(scope, receive, send)
             return
         wait = tenant.bucket.take(anyio.current_time())
         if wait:
-            told = "Too many requests; try again later"
-            await problem(429, told, Retry_After=ceil(wait))(scope, receive, send)
+            message = "Too many requests; try again later"
+            await error_response(429, message, Retry_After=ceil(wait))(scope, receive, send)
             return
         await tenant.sessions.handle_request(scope, receive, send)
 
-    def _ring(self) -> Ring | None:
-        """The keys as they are now. While they cannot be read there are none, and nobody is let in."""
+    def _ring(self) -> KeyRing | None:
+        """Return the present keys; while they cannot be read, nobody is admitted."""
         if self._keys is None:
             return None
         try:
@@ -135,7 +135,7 @@ class Tenants:
         return next((key for key in ring.keys if key.digest == digest), None)
 
     async def _tenant(self, key: Key | None) -> Tenant | None:
-        """The server of a key, made when it is first asked for; ``None`` if its world is not there."""
+        """Return the server of a key, made at its first request; ``None`` if its world is not there."""
         if key is None and self._everybody is None:
             return None
         if key not in self._tenants:
@@ -158,14 +158,14 @@ class Tenants:
         await self._tasks.start(tenant.run)
         self._tenants[key] = tenant
 
-    def _server_of(self, key: Key, ring: Ring) -> MemoryServer:
+    def _server_of(self, key: Key, ring: KeyRing) -> MemoryServer:
         db = self._db.signed(key.name)
-        desk = Session(db, key.world, secret=ring.secret("cursors"))
+        session = Session(db, key.world, secret=ring.secret("cursors"))
         tools = TOOLS if key.write else tuple(tool for tool in TOOLS if tool.read_only)
-        return MemoryServer(desk, tools=tools, threads=self._threads)
+        return MemoryServer(session, tools=tools, threads=self._threads)
 
     async def _look_after(self) -> None:
-        """End the servers of keys that were taken back, with the streams that are open to their clients."""
+        """End the servers of removed keys, with the open streams of their clients."""
         while self._keys is not None:
             await anyio.sleep(LOOK_SECONDS)
             ring = self._ring()

@@ -1,4 +1,4 @@
-"""What the tools take. The JSON schemas that a model sees are made of these types, and they check the arguments."""
+"""Argument types of the tools; they check arguments, and the JSON schemas come from them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Format = Literal["text", "json"]
 
 
 class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What every tool's arguments are: nothing that is not named here is taken."""
+    """Base of all argument types; unknown fields are refused."""
 
 
 class Scoped(Arguments):
-    """Of whom or what: each id names a scope, and several together stand for all that is in any of them."""
+    """Arguments that name scopes; several ids together mean everything in any of them."""
 
     user_id: Annotated[Identity | None, Meta(description="The person that a memory is about or belongs to.")] = None
     agent_id: Annotated[Identity | None, Meta(description="The agent that remembers.")] = None
@@ -50,7 +50,7 @@ class Scoped(Arguments):
 
 
 class Paged(Scoped):
-    """A page of what is in scopes."""
+    """Arguments that ask for a page of what is in scopes."""
 
     limit: Count = DEFAULT_PAGE
     cursor: Cursor | None = None
@@ -206,14 +206,14 @@ class Conflicts(Paged):
 
 
 class Shown(Arguments):
-    """A resource: a world or a timeline."""
+    """Arguments of a resource: a world or a timeline."""
 
     id: Reference
     format: Format = "text"
 
 
 class AskedOf(Arguments):
-    """The prompt ``what_is_known``."""
+    """Arguments of the prompt ``what_is_known``."""
 
     about: Annotated[
         str, Meta(min_length=1, max_length=2_000, description="Whom or what: a name, a topic, a question.")
@@ -224,7 +224,7 @@ class AskedOf(Arguments):
 
 
 class Review(Arguments):
-    """The prompt ``review_proposals``: it takes nothing."""
+    """Arguments of the prompt ``review_proposals``: none."""
 
 
 class Verify(Arguments):

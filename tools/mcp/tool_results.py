@@ -1,5 +1,8 @@
-"""What the tools answer. Times are ISO 8601 in UTC, ids full; an open end of time is null, and so is the number of a
-commit where one world is served."""
+"""Answer types of the tools.
+
+Times are ISO 8601 in UTC and ids full references. An open end of time is null, and so is a commit's number where one
+world is served.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,11 @@ CONFLICTS: Final = 20
 
 
 class Memory(msgspec.Struct, kw_only=True):
-    """A memory. ``truncated``: its text goes on, see ``memory_read``. ``source`` is how it came here, of a long one the
-    beginning. ``conflicts`` are the first that contradict it; see ``memory_conflicts``."""
+    """A memory.
+
+    ``truncated``: its text goes on, see ``memory_read``. ``source`` is its provenance, or the beginning of a long one.
+    ``conflicts`` are the first memories that contradict it; see ``memory_conflicts``.
+    """
 
     id: str
     type: str
@@ -38,7 +44,7 @@ class Memory(msgspec.Struct, kw_only=True):
 
 
 class Earlier(msgspec.Struct, kw_only=True):
-    """What a memory said before."""
+    """An earlier text of a memory."""
 
     text: str
     truncated: bool
@@ -47,8 +53,10 @@ class Earlier(msgspec.Struct, kw_only=True):
 
 
 class Found(Memory):
-    """A memory that was recalled, and why. If the question asks for change, ``earlier`` is what it said before, newest
-    first; ``memory_history`` has all of it."""
+    """A recalled memory, and why.
+
+    If the question asks for change, ``earlier`` is what it said before, newest first; ``memory_history`` has all of it.
+    """
 
     score: float
     reason: str
@@ -65,8 +73,10 @@ class Memories(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
-    """A run, a conversation or a document that answers; or a memory that is in none, standing for itself. ``count`` of
-    the memories in it were found, the best of them are ``memories``: their ids, best first."""
+    """A run, conversation or document that answers; or a memory in none, standing for itself.
+
+    ``count`` of the memories in it were found; ``memories`` are the ids of the best of them, best first.
+    """
 
     id: str
     type: str
@@ -77,11 +87,11 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 class Recalled(msgspec.Struct, kw_only=True):
-    """A page of memories that answer a question, best first, as true at ``valid`` and known at commit ``seq``.
+    """A page of memories that answer a question, best first.
 
-    If it was asked for by session, ``groups`` come best first, and the memories are theirs. ``notes`` say what may have
-    been missed and why; ``space`` is the embedding space that was compared by, null if none was, and where one world is
-    served.
+    They are true at ``valid`` and known at commit ``seq``. If it was asked for by session, ``groups`` come best first,
+    and the memories are theirs. ``notes`` say what may have been missed and why; ``space`` is the embedding space that
+    was compared, null if none was, and where one world is served.
     """
 
     memories: list[Found]
@@ -94,7 +104,7 @@ class Recalled(msgspec.Struct, kw_only=True):
 
 
 class Scope(msgspec.Struct, kw_only=True):
-    """A registered identity."""
+    """A user, agent, app or run."""
 
     id: str
     kind: str
@@ -111,8 +121,10 @@ class Scopes(msgspec.Struct, kw_only=True):
 
 
 class Whole(Memory):
-    """One memory with the scopes that it is in; ``next_offset`` is where the rest of its text begins. Of one that was
-    ``erased`` there is no text any more."""
+    """One memory with its scopes.
+
+    ``next_offset`` is where the rest of its text begins. An ``erased`` memory has no text.
+    """
 
     scopes: list[str]
     retired: bool
@@ -122,15 +134,18 @@ class Whole(Memory):
 
 
 class Inside(Whole):
-    """One world with the beginning of what it contains; ``more_members`` says that there are more."""
+    """One world with the first of its members; ``more_members`` says that there are more."""
 
     members: list[Memory]
     more_members: bool
 
 
 class Done(msgspec.Struct, kw_only=True):
-    """What a write did, in commit ``seq``; ``written_at`` is null if nothing had to be written. ``proposals`` wait for
-    ``memory_decide``; ``notes`` are worth knowing."""
+    """The effect of a write, in commit ``seq``.
+
+    ``written_at`` is null if nothing had to be written. ``proposals`` wait for ``memory_decide``; ``notes`` are worth
+    knowing.
+    """
 
     id: str | None
     outcome: str
@@ -141,7 +156,7 @@ class Done(msgspec.Struct, kw_only=True):
     notes: list[str]
 
 
-class Told(msgspec.Struct, kw_only=True):
+class VersionEntry(msgspec.Struct, kw_only=True):
     """One version of a memory, or of one that it replaced or was replaced by."""
 
     id: str
@@ -160,7 +175,7 @@ class Told(msgspec.Struct, kw_only=True):
 class Versions(msgspec.Struct, kw_only=True):
     """A memory's history, oldest first; ``complete`` is false if there is more than is shown."""
 
-    versions: list[Told]
+    versions: list[VersionEntry]
     complete: bool
 
 
@@ -198,7 +213,10 @@ class Contradictions(msgspec.Struct, kw_only=True):
 
 
 class Verified(msgspec.Struct, kw_only=True):
-    """Whether the store is what was written to it. ``root`` stands for all that is in it, at commit ``seq``."""
+    """Whether the store is what was written to it.
+
+    ``root`` stands for everything in it, at commit ``seq``.
+    """
 
     ok: bool
     seq: int | None
@@ -208,7 +226,7 @@ class Verified(msgspec.Struct, kw_only=True):
 
 
 def time(micros: int) -> str | None:
-    """ISO 8601; None for an open end."""
+    """Format a time as ISO 8601; None for an open end."""
     text = format_time(micros)
     return None if text in ("forever", "always") else text
 
@@ -218,14 +236,14 @@ def _cut(text: str) -> dict[str, Any]:
 
 
 def _line(text: str) -> str:
-    """The beginning of a name, as a list shows it."""
+    """Shorten a name for a list."""
     return text if len(text) <= NAME else f"{text[: NAME - 1]}…"
 
 
 def _source(source: dict[str, Any], limit: int) -> dict[str, Any]:
-    """How something came here, if that is said in so many characters of JSON, else the beginning of it."""
-    told = msgspec.json.encode(source).decode()
-    return source if len(told) <= limit else {"truncated": told[:limit]}
+    """Return a provenance, or its beginning if its JSON is longer than ``limit`` characters."""
+    written = msgspec.json.encode(source).decode()
+    return source if len(written) <= limit else {"truncated": written[:limit]}
 
 
 def _span(valid: Valid) -> dict[str, Any]:
@@ -247,18 +265,18 @@ def _fields(found: World | Hit) -> dict[str, Any]:
 
 
 def memory(found: World) -> Memory:
-    """A world as a list shows it."""
+    """Return a world as an item of a list."""
     return Memory(**_fields(found))
 
 
 def hit(found: Hit) -> Found:
-    """A hit with its reason."""
+    """Return a hit with its reason."""
     earlier = [Earlier(**_cut(other.content), **_span(other.valid)) for other in found.others[:MAX_EARLIER]]
     return Found(**_fields(found), score=found.score, reason=found.reason[:SHOWN], earlier=earlier)
 
 
 def session(found: HitGroup, world: World | None, most: int) -> Session:
-    """A group of hits; ``world`` is what they are in, if it was not erased."""
+    """Return a group of hits; ``world`` contains them, unless it was erased."""
     return Session(
         id=found.key,
         type="" if world is None else world.type,
@@ -270,12 +288,12 @@ def session(found: HitGroup, world: World | None, most: int) -> Session:
 
 
 def looked_up(found: World) -> Found:
-    """A world that was asked for by its id, in the form of a hit."""
+    """Return a world that was asked for by id, in the form of a hit."""
     return Found(**_fields(found), score=1.0, reason="asked for by id", earlier=[])
 
 
 def whole(found: World, scopes: list[str], offset: int) -> Whole:
-    """A world with a long piece of its text."""
+    """Return a world with a long piece of its text."""
     end = offset + READ
     left = len(found.content) > end
     shown = {"text": found.content[offset:end], "truncated": left, "next_offset": end if left else None}
@@ -290,15 +308,15 @@ def whole(found: World, scopes: list[str], offset: int) -> Whole:
 
 
 def inside(found: World, scopes: list[str], members: list[World], *, more: bool) -> Inside:
-    """A world as a resource shows it."""
+    """Return a world as a resource shows it."""
     shown = whole(found, scopes, 0)
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
     return Inside(**fields, members=[memory(member) for member in members], more_members=more)
 
 
-def told(ref: str, version: Version, seq: int | None) -> Told:
-    """A version of a world, and the number of the commit that it was written in where it may be told."""
-    return Told(
+def version_entry(ref: str, version: Version, seq: int | None) -> VersionEntry:
+    """Return a version of a world; ``seq`` is its commit where that may be told."""
+    return VersionEntry(
         id=ref,
         **_cut(version.content),
         **_span(version.valid),
@@ -312,7 +330,7 @@ def told(ref: str, version: Version, seq: int | None) -> Told:
 
 
 def pair(found: Proposal) -> Pair:
-    """A proposal in words."""
+    """Return a proposal with the names of its sides."""
     return Pair(
         proposal=found.ref,
         status=found.status,

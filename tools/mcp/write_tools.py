@@ -1,4 +1,7 @@
-"""The tools that write. What is recorded of who wrote, and by which way, is the server's word and never the model's."""
+"""The tools that write.
+
+Who wrote, and through which channel, is recorded by the server and never taken from the model.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Final
 
 from worlddb import InputError, Receipt, UnknownReference, View, World, format_time
 from worlddb.tools.mcp import mcp_wording, tool_arguments, tool_results
-from worlddb.tools.mcp.answer_notes import holds_no_more, since_when, successors, until_when
+from worlddb.tools.mcp.answer_notes import end_of_successor, has_ended, start_of_successor, successors
 from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
@@ -21,7 +24,7 @@ _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
 """What gives the characters around it their form, in Persian and in emoji."""
 
 
-def write(desk: Session, given: tool_arguments.Write, call: Call) -> tool_results.Done:
+def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Done:
     """``memory_write``."""
     labels = labels_of(given)
     if not labels:
@@ -29,11 +32,11 @@ def write(desk: Session, given: tool_arguments.Write, call: Call) -> tool_result
     _check_labels(labels)
     _check_text(given.text)
     _check_type(given.type)
-    view = desk.view()
-    joined = _joined(desk, view, given)
-    keys = [desk.key(view, label) for label in labels]
-    with desk.db.batch(idempotency_key=desk.once(given.idempotency_key)) as tx:
-        first, *others = [desk.write_scope(tx, key) for key in keys]
+    view = session.view()
+    joined = _joined(session, view, given)
+    keys = [session.key(view, label) for label in labels]
+    with session.db.batch(idempotency_key=session.idempotency_key(given.idempotency_key)) as tx:
+        first, *others = [session.write_scope(tx, key) for key in keys]
         made = tx.create(
             given.type,
             given.name,
@@ -48,37 +51,37 @@ def write(desk: Session, given: tool_arguments.Write, call: Call) -> tool_result
             tx.link(scope, "contains", made, valid_from=given.valid_from)
         # Spaces tell no names apart.
         for name in dict.fromkeys(" ".join(name.split()) for name in given.about):
-            entry = desk.write_entry(tx, keys[0], first, name, call.source)
+            entry = session.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
         for edge_type, refs in joined.items():
             for ref in refs:
                 tx.link(made, edge_type, ref, valid_from=given.valid_from, why=given.why)
     memory = tx.receipt.refs[len(labels)]
     if any(note.code == "not_revived" for note in tx.receipt.notes):
-        found = desk.scopes_of(desk.view(), memory)
+        found = session.scopes_of(session.view(), memory)
         for label, key in zip(labels, keys, strict=True):
             if str(label) not in found:
-                desk.begin_anew(key, memory, given.valid_from)
-    desk.keep_up()
-    done = _done(desk, tx.receipt, memory)
-    done.notes.extend(_not_yet(desk, done.id, given.valid_from))
+                session.begin_anew(key, memory, given.valid_from)
+    session.embed_new()
+    done = _done(session, tx.receipt, memory)
+    done.notes.extend(_not_yet(session, done.id, given.valid_from))
     return done
 
 
-def _joined(desk: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
-    """The memories that a new one is joined to, by types of edges, each once.
+def _joined(session: Session, view: View, given: tool_arguments.Write) -> dict[str, list[str]]:
+    """Return the memories to link a new one to, by edge type, each once.
 
     Raises:
-        UnknownReference, AmbiguousReference: nothing that the server sees has an id; several have.
-        InputError: what is to be contradicted holds no more.
+        UnknownReference, AmbiguousReference: no visible memory has an id; several have.
+        InputError: a memory to contradict has ended.
     """
     for name in given.about:
         if not name.strip():
             raise InputError("A name in about is blank", "Give the name of a person or thing, or leave it out")
-    made_of = [desk.memory(view, ref) for ref in given.derived_from]
-    against = [desk.memory(view, ref) for ref in given.contradicts]
+    made_of = [session.memory(view, ref) for ref in given.derived_from]
+    against = [session.memory(view, ref) for ref in given.contradicts]
     for other in against:
-        if holds_no_more(view, other) and not _is_sent_again(view, given, other):
+        if has_ended(view, other) and not _is_sent_again(view, given, other):
             raise InputError(
                 f"{other.ref} holds no more, so nothing contradicts it: {_excerpt(other)}",
                 "Leave it out of contradicts",
@@ -88,28 +91,28 @@ def _joined(desk: Session, view: View, given: tool_arguments.Write) -> dict[str,
 
 
 def _is_sent_again(view: View, given: tool_arguments.Write, other: World) -> bool:
-    """Whether a call with a key may have been answered while what it contradicts held: then it still is."""
+    """Return whether a keyed call may repeat one made while the contradicted memory still held."""
     said = view.edges(other.ref, type="contradicts", include_superseded=True) if given.idempotency_key else ()
     sources = (view.get(edge.source, include_superseded=True) for edge in said)
     return any(source is not None and source.content == given.text for source in sources)
 
 
-def amend(desk: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
+def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_results.Done:
     """``memory_amend``."""
     _check_text(given.text)
-    view = desk.view()
-    old = desk.memory(view, given.id)
+    view = session.view()
+    old = session.memory(view, given.id)
     if old.erased:
         raise InputError(f"The text of {old.ref} was erased", "Save what holds with memory_write")
-    since = since_when(view, old, given.valid_from)
-    now = successors(view, old.ref, desk.around(view, old.ref))
-    if holds_no_more(view, old, since) or any(heir.content == given.text for heir in now):
-        return _amended_before(desk, view, old, given.text, now)
-    until = until_when(desk.around(view, old.ref), old)
+    since = start_of_successor(view, old, given.valid_from)
+    now = successors(view, old.ref, session.around(view, old.ref))
+    if has_ended(view, old, since) or any(successor.content == given.text for successor in now):
+        return _amended_before(session, view, old, given.text, now)
+    until = end_of_successor(session.around(view, old.ref), old)
     # Of what is still to come, where it will be and whom it will be about.
-    there = desk.later(view, old.valid.start)
-    first, *others = there.containers(old.ref) or [desk.top]
-    with desk.db.batch() as tx:
+    there = session.later(view, old.valid.start)
+    first, *others = there.containers(old.ref) or [session.top]
+    with session.db.batch() as tx:
         made = tx.create(
             old.type,
             old.name,
@@ -127,122 +130,124 @@ def amend(desk: Session, given: tool_arguments.Amend, call: Call) -> tool_result
         for edge in there.edges(old.ref, type=ABOUT, direction="out"):
             tx.link(made, ABOUT, edge.target, valid_from=since)
         tx.link(made, "supersedes", old.ref, valid_from=since, why=given.why)
-    desk.keep_up()
-    done = _done(desk, tx.receipt, tx.receipt.refs[0])
-    done.notes.append(_closed(desk, old))
+    session.embed_new()
+    done = _done(session, tx.receipt, tx.receipt.refs[0])
+    done.notes.append(_closed(session, old))
     if until is not None:
         done.notes.append(f"It holds until {until}, when {old.ref} was to end")
-    done.notes.extend(_not_yet(desk, done.id, since))
+    done.notes.extend(_not_yet(session, done.id, since))
     return done
 
 
-def _amended_before(desk: Session, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
-    """What comes of amending what has ended, or will: nothing, if it was amended so before, as by the same call whose
-    answer was lost. Else there would be two that hold in its place.
+def _amended_before(session: Session, view: View, old: World, text: str, now: list[World]) -> tool_results.Done:
+    """Answer an amendment of a memory that has ended or has a successor.
+
+    The same amendment sent again, because its answer was lost, writes nothing. Anything else is refused, since two
+    statements would hold in its place.
 
     Raises:
         InputError: something else holds in its place, or nothing.
     """
-    over, ends = holds_no_more(view, old), format_time(old.valid.end)
+    over, ends = has_ended(view, old), format_time(old.valid.end)
     if not now:
-        told = f"ended {ends}" if over else f"ends {ends}"
-        told = told if old.valid.start < old.valid.end else "holds at no time"
-        told = f"{old.ref} {told}, and nothing holds in its place"
-        raise InputError(told, "Save what holds with memory_write")
-    same = next((heir for heir in now if heir.content == text), None)
+        message = f"ended {ends}" if over else f"ends {ends}"
+        message = message if old.valid.start < old.valid.end else "holds at no time"
+        message = f"{old.ref} {message}, and nothing holds in its place"
+        raise InputError(message, "Save what holds with memory_write")
+    same = next((successor for successor in now if successor.content == text), None)
     if same is None:
-        told = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
+        message = f"holds no more: {now[0].ref} took" if over else f"holds until {ends}: {now[0].ref} takes"
         raise InputError(
-            f"{old.ref} {told} its place, and says “{_excerpt(now[0])}”",
+            f"{old.ref} {message} its place, and says “{_excerpt(now[0])}”",
             f"Amend {now[0].ref} if that is not right either",
         )
-    told = f"{old.ref} had been amended so before: nothing was written"
+    message = f"{old.ref} had been amended so before: nothing was written"
     return tool_results.Done(
         id=same.ref,
         outcome="unchanged",
-        seq=desk.number(view.seq),
+        seq=session.commit_number(view.seq),
         written_at=None,
         retired=0,
         proposals=[],
-        notes=[told],
+        notes=[message],
     )
 
 
-def _not_yet(desk: Session, ref: str | None, valid_from: str | None) -> list[str]:
-    """That a memory is still to come, if it is."""
+def _not_yet(session: Session, ref: str | None, valid_from: str | None) -> list[str]:
+    """Return a note if a memory is still to come."""
     if ref is None or valid_from is None:
         return []
-    view = desk.view()
-    found = desk.get(view, ref)
+    view = session.view()
+    found = session.get(view, ref)
     if found.valid.start <= view.valid:
         return []
     return [f"It holds from {format_time(found.valid.start)} on; until then only memory_as_of finds it"]
 
 
-def _closed(desk: Session, old: World) -> str:
-    """What an amendment ended, and when: the memory that held until then."""
-    found = desk.get(desk.view(), old.ref)
+def _closed(session: Session, old: World) -> str:
+    """Describe the memory that an amendment ended, and when."""
+    found = session.get(session.view(), old.ref)
     start, end = (format_time(time) for time in (found.valid.start, found.valid.end))
     held = f"held from {start} until {end}" if start != end else f"holds at no time any more: it began at {start}"
     return f"Superseded {old.ref}, which {held}: {_excerpt(old)}"
 
 
 def _excerpt(memory: World) -> str:
-    """The beginning of what a memory says, on one line."""
+    """Return the beginning of a memory on one line."""
     text = " ".join((memory.content or memory.name).split())
     return f"{text[: _TOLD - 1]}…" if len(text) > _TOLD else text
 
 
-def retire(desk: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
+def retire(session: Session, given: tool_arguments.Retire, call: Call) -> tool_results.Done:
     """``memory_retire``."""
-    found = desk.memory(desk.view(), given.id)
-    receipt = desk.db.retire(found.ref, at=given.at, why=given.why)
+    found = session.memory(session.view(), given.id)
+    receipt = session.db.retire(found.ref, at=given.at, why=given.why)
     receipt.raise_if_refused()
-    return _done(desk, receipt, found.ref, retired=1 if receipt.events else 0)
+    return _done(session, receipt, found.ref, retired=1 if receipt.events else 0)
 
 
-def retire_all(desk: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
+def retire_all(session: Session, given: tool_arguments.RetireAll, call: Call) -> tool_results.Done:
     """``memory_retire_all``."""
-    return _retired(desk, call, _scope(desk, desk.view(), given), given.why, itself=False)
+    return _retired(session, call, _scope(session, session.view(), given), given.why, itself=False)
 
 
-def purge_scope(desk: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
+def purge_scope(session: Session, given: tool_arguments.PurgeScope, call: Call) -> tool_results.Done:
     """``memory_purge_scope``."""
-    scope = _scope(desk, desk.view(), given)
+    scope = _scope(session, session.view(), given)
     if given.confirm != scope.name:
         raise InputError(
             f"confirm is {given.confirm!r:.80}, so nothing was done",
             f"This retires the scope and everything in it. To go on, give confirm={scope.name!r}",
         )
-    return _retired(desk, call, scope, given.why, itself=True)
+    return _retired(session, call, scope, given.why, itself=True)
 
 
-def decide(desk: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
+def decide(session: Session, given: tool_arguments.Decide, call: Call) -> tool_results.Done:
     """``memory_decide``."""
-    fitting = [each for each in desk.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
+    fitting = [each for each in session.view().proposals(status=None) if each.ref.startswith(given.proposal.lower())]
     if len(fitting) != 1:
-        told = "There is no proposal" if not fitting else "There are several proposals that begin with"
-        raise UnknownReference(f"{told} {given.proposal}", "List them with memory_proposals")
-    deciding = {"accept": desk.db.accept, "reject": desk.db.reject, "undo": desk.db.undo}
+        problem = "There is no proposal" if not fitting else "There are several proposals that begin with"
+        raise UnknownReference(f"{problem} {given.proposal}", "List them with memory_proposals")
+    deciding = {"accept": session.db.accept, "reject": session.db.reject, "undo": session.db.undo}
     receipt = deciding[given.decision](fitting[0].ref, why=given.why)
     receipt.raise_if_refused()
-    return _done(desk, receipt, fitting[0].ref)
+    return _done(session, receipt, fitting[0].ref)
 
 
-def _retired(desk: Session, call: Call, scope: World, why: str, *, itself: bool) -> tool_results.Done:
-    """Retire all that a scope contains and that still holds, as one commit; with ``itself`` the scope too."""
-    refs = [world.ref for world in desk.inside(desk.view(), [scope.ref])]
-    with desk.db.batch(progress=call.step) as tx:
+def _retired(session: Session, call: Call, scope: World, why: str, *, itself: bool) -> tool_results.Done:
+    """Retire what still holds in a scope, in one commit; with ``itself`` the scope too."""
+    refs = [world.ref for world in session.memories_in(session.view(), [scope.ref])]
+    with session.db.batch(progress=call.step) as tx:
         for ref in refs:
             tx.retire(ref, why=why)
         if itself:
             tx.retire(scope.ref, why=why)
-    return _done(desk, tx.receipt, scope.ref, retired=len(refs))
+    return _done(session, tx.receipt, scope.ref, retired=len(refs))
 
 
-def _scope(desk: Session, view: View, given: tool_arguments.RetireAll) -> World:
+def _scope(session: Session, view: View, given: tool_arguments.RetireAll) -> World:
     label = Label(given.kind, given.scope_id)
-    found = desk.scopes(view, label)
+    found = session.scopes(view, label)
     if not found:
         raise UnknownReference(f"There is no scope {label}", "See memory_list_scopes")
     return found[0]
@@ -259,7 +264,10 @@ def _check_text(text: str) -> None:
 
 
 def _check_labels(labels: list[Label]) -> None:
-    """A scope is found again by its id alone: none is made that differs from another in what nobody sees."""
+    """Refuse scope ids that are blank or contain invisible characters.
+
+    A scope is found again by its id alone, so no two may differ only in what cannot be seen.
+    """
     for kind, identity in labels:
         seen = identity.strip().translate(_JOINERS)
         if len(identity) != len(identity.strip()) or not seen or any(map(_is_unseen, seen)):
@@ -273,12 +281,12 @@ def _is_unseen(character: str) -> bool:
     return unicodedata.category(character) in _UNSEEN
 
 
-def _done(desk: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
-    """A receipt, without what lies outside of the world that the server is confined to."""
+def _done(session: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> tool_results.Done:
+    """Convert a receipt, without anything outside the world that is served."""
     proposals, notes = list(receipt.proposals), list(receipt.notes)
-    if desk.world is not None and (proposals or notes):
-        view = desk.view()
-        looks = (view.reference_of, partial(desk.get, view))
+    if session.world is not None and (proposals or notes):
+        view = session.view()
+        looks = (view.reference_of, partial(session.get, view))
         proposals = [proposal for proposal in proposals if _sees(view.proposal, proposal)]
         seen = {*proposals, ref}
         known = (other for note in notes for other in note.refs if any(_sees(look, other) for look in looks))
@@ -290,11 +298,11 @@ def _done(desk: Session, receipt: Receipt, ref: str, *, retired: int = 0) -> too
     return tool_results.Done(
         id=ref,
         outcome=outcome,
-        seq=desk.number(receipt.seq),
+        seq=session.commit_number(receipt.seq),
         written_at=format_time(receipt.ingest_time) if receipt.events else None,
         retired=retired,
         proposals=proposals,
-        notes=[mcp_wording.noted(note) for note in notes],
+        notes=[mcp_wording.explain_note(note) for note in notes],
     )
 
 

@@ -1,4 +1,4 @@
-"""The report on a difference: one page of HTML that holds all it needs, and can be read without knowing the tool."""
+"""The report on a difference: one self-contained HTML page for any reader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worlddb import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
-from worlddb.tools.reports.event_lines import VECTORS, Event, Told, own_events, told_events, versions_embedded
+from worlddb.tools.reports.event_lines import VECTORS, CommitEvents, Event, commits_of, own_events, versions_embedded
 from worlddb.tools.reports.html_pages import rendered, visible, write_page
 
 MAX_WORLDS: Final = 1000
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One thing that differs, before and after."""
+    """One differing field, before and after."""
 
     field: str
     a: list[Piece]
@@ -45,12 +45,12 @@ class World(NamedTuple):
     name: str
     rows: list[Row]
     more_rows: int
-    commits: list[Told]
+    commits: list[CommitEvents]
     problems: list[str]
 
 
 def write_report(found: Difference, a: str, b: str, file: Path) -> None:
-    """Write the page; the file appears when it is whole.
+    """Write the page atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -59,7 +59,7 @@ def write_report(found: Difference, a: str, b: str, file: Path) -> None:
 
 
 def render(found: Difference, a: str, b: str) -> str:
-    """The page as text; ``a`` and ``b`` are what the two sides are called."""
+    """Return the page as text; ``a`` and ``b`` name the two sides."""
     listed = zip(found.worlds, own_events(found.worlds), strict=True)
     own = [(change, events) for change, events in listed if change.changes]
     shown = [_world(change, events, found) for change, events in own[:MAX_WORLDS]]
@@ -79,7 +79,7 @@ def render(found: Difference, a: str, b: str) -> str:
 
 
 def verdict(found: Difference) -> str:
-    """The answer in one sentence."""
+    """Return the answer in one sentence."""
     if found.equal:
         return "The two are equal."
     own = sum(1 for change in found.worlds if change.changes)
@@ -128,13 +128,13 @@ def _world(change: Change, events: list[Event], found: Difference) -> World:
         name="(without a name)" if change.ref.startswith(name) else name,
         rows=rows[:MAX_DETAILS],
         more_rows=max(0, len(rows) - MAX_DETAILS),
-        commits=told_events(change, events),
+        commits=commits_of(change, events),
         problems=[record_problem(record) for record in found.altered if record.ref == change.ref],
     )
 
 
 def record_problem(record: AlteredRecord) -> str:
-    """What is wrong with a stored record, for somebody who does not know how stores are built."""
+    """Describe what is wrong with a stored record, for readers new to stores."""
     where = f"what is stored for commit {record.seq} ({record.where})" if record.seq else f"a row ({record.where})"
     if record.side in ("a", "b"):
         return (
@@ -145,7 +145,7 @@ def record_problem(record: AlteredRecord) -> str:
 
 
 def _rows(change: Change) -> list[Row]:
-    """What differs, line by line; vectors, of which there is one for every version, in one line."""
+    """List what differs line by line; vectors, one for each version, share one line."""
     rows = [_row(detail) for detail in change.changes if detail.field not in VECTORS]
     a, b = (f"of {number:,} version{'s' * (number != 1)}" if number else "" for number in _embedded(change))
     return [*rows, Row("vectors", *pieces(a, b))] if a or b else rows
@@ -161,7 +161,10 @@ def _row(detail: Detail) -> Row:
 
 
 def pieces(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
-    """Two texts in pieces, those words marked that differ. A text that stands alone differs as a whole, unmarked."""
+    """Split two texts into pieces, marking the words that differ.
+
+    A text without a counterpart is not marked.
+    """
     words = _WORDS.findall(a), _WORDS.findall(b)
     if not a or not b or max(map(len, words)) > _MAX_WORDS:
         return [Piece(a, False)] if a else [], [Piece(b, False)] if b else []

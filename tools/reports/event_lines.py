@@ -1,4 +1,4 @@
-"""Events beside the worlds that they changed: those of a container that its members do not account for, by commit."""
+"""Events beside the worlds that they changed, without those of the world's members."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ VECTORS: Final = ("embedded", "embedded_through")
 told of them together."""
 
 
-class Told(NamedTuple):
-    """What one commit did to a world: its events in words, who made it, when and why."""
+class CommitEvents(NamedTuple):
+    """One commit's effect on a world: its events in words, its author, time and reason."""
 
     side: str
     seq: int
@@ -27,7 +27,7 @@ class Told(NamedTuple):
 
 
 def own_events(changes: Sequence[Change]) -> list[list[Event]]:
-    """For every change its events, without those that worlds inside it account for; containers come first."""
+    """Return every change's events without those of worlds inside it; containers first."""
     listed = {change.ref: number for number, change in enumerate(changes)}
     accounted: list[set[tuple[str, int, int]]] = [set() for _ in changes]
     own: list[list[Event]] = [[] for _ in changes]
@@ -41,26 +41,29 @@ def own_events(changes: Sequence[Change]) -> list[list[Event]]:
 
 
 def versions_embedded(change: Change, side: Literal["a", "b"]) -> int:
-    """Of how many versions of a world only this side has the vectors."""
+    """Count the versions of a world whose vectors only this side has."""
     return sum(detail.field in VECTORS and bool(getattr(detail, side)) for detail in change.changes)
 
 
-def told_events(change: Change, events: Iterable[Event]) -> list[Told]:
-    """The events beside a world by commit; without those of vectors, unless the world differs in nothing else."""
+def commits_of(change: Change, events: Iterable[Event]) -> list[CommitEvents]:
+    """Group the events of a world by commit.
+
+    Events of vectors are left out, unless the world differs in nothing else.
+    """
     only_vectors = {detail.kind for detail in change.changes} == {"vectors"}
-    return by_commit(event for event in events if only_vectors or event["event"] not in VECTORS)
+    return group_by_commit(event for event in events if only_vectors or event["event"] not in VECTORS)
 
 
-def by_commit(events: Iterable[Event]) -> list[Told]:
-    """Events put together that were committed together."""
-    told: list[Told] = []
+def group_by_commit(events: Iterable[Event]) -> list[CommitEvents]:
+    """Group events that were committed together."""
+    commits: list[CommitEvents] = []
     for (side, seq), group in groupby(events, key=lambda event: (event["side"], event["seq"])):
         listed = list(group)
         counts = Counter(event["event"] for event in listed)
         what = ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts.items())
         why = next((event["why"] for event in listed if event["why"]), "")
-        told.append(Told(side, seq, what, listed[0]["author"], listed[0]["ingested_at"], why))
-    return told
+        commits.append(CommitEvents(side, seq, what, listed[0]["author"], listed[0]["ingested_at"], why))
+    return commits
 
 
 def _place(event: Event) -> tuple[str, int, int]:

@@ -1,4 +1,4 @@
-"""What every report has in common: how its template is filled in, how text is made visible, how the file appears."""
+"""Shared parts of the HTML reports: filling templates, showing text safely, writing files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worlddb import InputError, format_time
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A page as text. Whatever was remembered is escaped; a missing value is an error."""
+    """Fill a template; remembered text is escaped, and a missing value is an error."""
     environment = Environment(
         loader=PackageLoader("worlddb.tools.reports", "."),
         autoescape=True,
@@ -28,7 +28,7 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def write_page(page: str, file: Path) -> None:
-    """Write a page; the file appears when it is whole.
+    """Write a page atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -45,7 +45,7 @@ def write_page(page: str, file: Path) -> None:
 
 
 def visible(text: str) -> str:
-    """The text without what would be invisible or turn the text around it: shown as escapes instead."""
+    """Escape characters that are invisible or reorder the text around them."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
@@ -58,6 +58,6 @@ def _shown(character: str) -> str:
 
 
 def shown_time(micros: int) -> str:
-    """A time to the second; an open end is a word."""
+    """Format a time to the second; an open end is a word."""
     text = format_time(micros)
     return f"{text[:19].removesuffix('Z').replace('T', ' ')} UTC" if text.endswith("Z") else text

@@ -1,6 +1,7 @@
-"""The page of a lineage on both time axes: a picture, and a table that says the same in words.
+"""The timeline page of a lineage: a picture on both time axes, and a table.
 
-The geometry of a lineage on both time axes: when it is true across, when that was learned down, in rectangles.
+Valid time runs across, ingest time down; each rectangle is one version as held from one commit to another. The table
+says the same in words.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NARROW, _WIDE = 35.0, 13.0
 
 
 class Box(NamedTuple):
-    """What was held of a version from one commit to another: across in percent, down in pixels.
+    """A version as held from one commit to another: across in percent, down in pixels.
 
     ``until`` is the commit that corrected it, if one did; ``is_point`` if it was true at no time.
     """
@@ -44,9 +45,10 @@ class Box(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """An instant on the axis; ``kind`` says on which pages it has a label: ``all``, ``wide`` or ``none``.
+    """An instant on the axis, with its label.
 
-    ``anchor`` says which part of the label lies at the instant: its ``start``, its ``middle`` or its ``end``.
+    ``kind`` says on which pages it is labelled: ``all``, ``wide`` or ``none``. ``anchor`` says which part of the label
+    lies at the instant: its ``start``, its ``middle`` or its ``end``.
     """
 
     at: float
@@ -65,7 +67,7 @@ class Row(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All that is drawn. ``asked`` is where the valid time lies that is asked about."""
+    """Everything that is drawn; ``asked`` is the position of the valid time asked about."""
 
     boxes: tuple[Box, ...]
     ticks: tuple[Tick, ...]
@@ -75,7 +77,7 @@ class Picture(NamedTuple):
 
 
 def picture(steps: Sequence[Learned], asked: int) -> Picture:
-    """The geometry of the steps, which are in log order."""
+    """Compute the geometry of the steps, which are in log order."""
     rows = _rows(steps)
     height = (rows[-1].top if rows else 0.0) + LAST_ROW
     ends = {end for step in steps for end in (step.valid.start, step.valid.end) if is_finite(end)}
@@ -102,7 +104,7 @@ def is_finite(instant: int) -> bool:
 
 
 def spread(instants: Iterable[int]) -> Mapping[int, float]:
-    """Where instants lie, in percent: in order, distinct, and else in proportion to the time between them."""
+    """Place instants in percent: in order, distinct, else in proportion to time."""
     ordered = sorted(set(instants))
     gaps = max(1, len(ordered) - 1)
     least = min(_LEAST_GAP, _GAPS / gaps)
@@ -125,12 +127,15 @@ def _rows(steps: Sequence[Learned]) -> tuple[Row, ...]:
 
 
 def anchor(at: float, width: float) -> str:
-    """Which part of a label lies at its place, so that all of it is on the page. Both are in percent."""
+    """Return which part of a label lies at its place, so that all of it is on the page.
+
+    Both are in percent.
+    """
     return "start" if at < width / 2 else "end" if at > 100 - width / 2 else "middle"
 
 
 def _ticks(columns: Mapping[int, float]) -> tuple[Tick, ...]:
-    """Labels where there is room: the first, the last, and what lies far enough from those that have one."""
+    """Label instants where there is room: the first, the last, and those far enough apart."""
     places = sorted(columns.items(), key=lambda found: found[1])
     ticks = {time: Tick(at, time, "none", anchor(at, _WIDE)) for time, at in places}
     for kind, width in (("all", _NARROW), ("wide", _WIDE)):
@@ -165,7 +170,7 @@ _LEAST_LABEL: Final = 80
 
 
 class Rectangle(NamedTuple):
-    """A rectangle with its words: ``label`` inside it, ``lines`` when it is pointed at or has the focus."""
+    """A rectangle with its texts: ``label`` inside it, ``lines`` on hover or focus."""
 
     box: Box
     colour: int
@@ -185,7 +190,10 @@ class Told(NamedTuple):
 
 
 def render(view: View, name: str, ref: str, versions: Sequence[Version], learned: Sequence[Learned]) -> str:
-    """The page as text; ``name`` is what the world is called, versions and steps are in their order."""
+    """Return the page as text.
+
+    ``name`` is the display name of the world; versions and steps are in order.
+    """
     shown = versions[-MAX_VERSIONS:]
     texts = {version.number: _words(version) for version in shown}
     steps = [step for step in learned if step.number in texts]
@@ -254,7 +262,7 @@ def _rectangle(box: Box, text: str) -> Rectangle:
 
 
 def _words(version: Version) -> str:
-    """What a version says, on one line."""
+    """Return the text of a version on one line."""
     text = "(erased)" if version.erased else " ".join((version.content or version.name).split())
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1].rstrip() + "…"
 
@@ -264,11 +272,11 @@ def _holds(valid: Valid, at: int) -> bool:
 
 
 def _moment(micros: int) -> str:
-    """A time to the second; a day if that is its first one."""
+    """Format a time to the second; a day if it is its first instant."""
     text = format_time(micros)[:19].replace("T", " ").removesuffix("Z")
     return text.removesuffix(" 00:00:00")
 
 
 def _day(micros: int) -> str:
-    """The day of a time, for an axis."""
+    """Format the day of a time, for an axis."""
     return format_time(micros)[:10]

@@ -1,7 +1,7 @@
-"""The sample conversation of ``worlddb demo``: fourteen months of Mara, her agent Sol and four other people.
+"""The sample conversation of ``worlddb demo``: fourteen months of Mara and her agent Sol.
 
-It holds what a memory has to get right: a home that moved, a date that was corrected, two people whose names
-differ by one letter, two statements that contradict each other for good, and a sum of money.
+It holds what a memory has to get right: a home that moved, a corrected date, two people whose names differ by one
+letter, two statements that contradict each other for good, and a sum of money. Four other people appear.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ LANDMARKS: Final = MappingProxyType(
 
 
 def sample_path() -> Path:
-    """The file, JSON Lines of turns."""
+    """Return the path of the JSON Lines file of turns."""
     return Path(str(files(__name__) / "conversation.jsonl"))

@@ -220,19 +220,19 @@ def test_an_argument_that_is_misspelled_and_a_tool_that_is_not_there_are_guessed
         with pytest.raises(msgspec.ValidationError) as failed:
             msgspec.convert({"query": "x", "text": "x", given: "x"}, tool.takes)
         if given in str(failed.value):
-            assert f"Did you mean {meant}?" in mcp_wording.told_wrong(failed.value, tool.input_schema)
+            assert f"Did you mean {meant}?" in mcp_wording.explain_invalid(failed.value, tool.input_schema)
     names = [tool.name for tool in TOOLS]
-    assert "recal. Did you mean memory_recall? There are" in mcp_wording.no_such("tool", "memory_recal", names)
-    told = mcp_wording.no_such("tool", "memory_erase", names)
+    assert "recal. Did you mean memory_recall? There are" in mcp_wording.explain_unknown("tool", "memory_recal", names)
+    told = mcp_wording.explain_unknown("tool", "memory_erase", names)
     assert "Did you mean" not in told and all(name in told for name in names)
 
 
 def test_what_a_model_cannot_mend_is_said_to_be_for_others() -> None:
     busy = WriterBusy("The store was held by another writer", "Try again")
     damaged = DamagedStore("Commit 7 is not what was written", "Run `worlddb verify`")
-    assert mcp_wording.told(busy).endswith("For whoever runs this memory: Try again")
-    assert "For whoever runs this memory: Run `worlddb verify`" in mcp_wording.told(damaged)
-    assert mcp_wording.told(
+    assert mcp_wording.explain_error(busy).endswith("For whoever runs this memory: Try again")
+    assert "For whoever runs this memory: Run `worlddb verify`" in mcp_wording.explain_error(damaged)
+    assert mcp_wording.explain_error(
         UnknownReference("No world has the reference abcd", "Look it up by name with find")
     ).endswith("memory_recall and memory_list")
 

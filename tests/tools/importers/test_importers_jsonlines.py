@@ -272,5 +272,5 @@ def test_a_text_above_the_limit_is_refused_before_anything_is_written(write):
 def test_a_check_tells_how_far_it_is(write, monkeypatch):
     monkeypatch.setattr(jsonlines, "_HEARD_EVERY", 2)
     heard: list[int] = []
-    detect.load(write(*({"text": "a"} for _ in range(5))), heard=heard.append)
+    detect.load(write(*({"text": "a"} for _ in range(5))), turns_read=heard.append)
     assert heard == [2, 4]

@@ -17,7 +17,7 @@ from tests.house.test_docs import blocks, text_of
 from tests.support.mcp_clients import together
 from tests.support.serving import Served, serving
 from tests.tools.mcp.test_mcp_keys import connected as with_key
-from worlddb.tools.mcp.access_keys import KeyFile, beside
+from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 from worlddb.tools.mcp.catalogue import TOOLS
 
 PAGES = ("docs/howto/connect-an-mcp-client.md", "docs/mcp.md")
@@ -74,7 +74,7 @@ def test_a_client_that_does_as_it_is_told_is_shown_the_tools(place: int, tmp_pat
         together(started)
     else:
         with worlddb.open(store) as db:
-            key = KeyFile(beside(store)).add(db.head().store_id, "laptop", None, write=True)
+            key = KeyFile(default_key_file(store)).add(db.head().store_id, "laptop", None, write=True)
         with serving(store) as served:
             together(lambda: reached(served, key))
     with worlddb.open(store, create=False) as db:

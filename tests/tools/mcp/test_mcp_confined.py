@@ -290,7 +290,7 @@ def _outspoken(self: Session, error: worlddb.WorldDBError) -> str:
 
 @pytest.mark.parametrize(
     ("name", "leak"),
-    [("number", _numbered), ("once", _shared), ("told", _outspoken)],
+    [("commit_number", _numbered), ("idempotency_key", _shared), ("explain", _outspoken)],
     ids=["numbers of commits", "idempotency keys", "words of errors"],
 )
 def test_leaks_that_are_put_in_on_purpose_are_seen(
@@ -315,10 +315,10 @@ def test_what_is_wrong_with_the_store_is_not_told_in_one_world(tmp_path: Path) -
     with worlddb.open(tmp_path / "store", embedder=None) as db:
         here, all_of_it = Session(db, db.create("Topic", "mine").ref), Session(db)
         for error in (worlddb.WriterBusy("process 7, author 'a stranger'"), worlddb.DamagedStore("commit 17")):
-            assert error.message in all_of_it.told(error)
-            told = here.told(error)
+            assert error.message in all_of_it.explain(error)
+            told = here.explain(error)
             assert error.code in told and error.message not in told
-        assert "the value" in here.told(worlddb.InputError("the value"))
+        assert "the value" in here.explain(worlddb.InputError("the value"))
 
 
 def test_a_world_is_verified_whatever_is_wrong_elsewhere(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import worlddb
 from tests.support.mcp_clients import answer, together
 from tests.support.serving import PATIENCE_SECONDS, Served, serving
 from worlddb import Database, View
-from worlddb.tools.mcp.access_keys import KeyFile, beside
+from worlddb.tools.mcp.access_keys import KeyFile, default_key_file
 
 SCOPE = {"user_id": "team"}
 FORGED: dict[str, Any] = {
@@ -88,7 +88,7 @@ class Shared(NamedTuple):
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = tmp_path_factory.mktemp("laundering") / "store"
     with worlddb.open(store, embedder=None) as db:
-        KeyFile(beside(store)).add(db.head().store_id, "another", None, write=False)
+        KeyFile(default_key_file(store)).add(db.head().store_id, "another", None, write=False)
     with serving(store, "--author", "nobody", "--rate", "5000") as served:
         yield served
 
@@ -96,7 +96,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def shared(server: Served) -> Iterator[Shared]:
     """New worlds, and new keys of the same names."""
-    keys = KeyFile(beside(server.store))
+    keys = KeyFile(default_key_file(server.store))
     with worlddb.open(server.store, create=False, author="the operator", embedder=None) as db:
         worlds = str(db.create("Topic", "ada's").ref), str(db.create("Topic", "eve's").ref)
         ada, eve = (

@@ -23,7 +23,7 @@ from tests.support.serving import HELLO, PATIENCE_SECONDS, Served, message, requ
 from tests.tools.mcp.test_mcp_stdio import head_of, use_every_tool
 from worlddb import InputError, MalformedFile, SeededEntropy, UnavailableError, UnknownReference
 from worlddb.tools.mcp import access_keys
-from worlddb.tools.mcp.access_keys import PREFIX, Bucket, KeyFile, beside
+from worlddb.tools.mcp.access_keys import PREFIX, Bucket, KeyFile, default_key_file
 from worlddb.tools.mcp.catalogue import TOOLS
 
 STORE = "5" * 32
@@ -37,7 +37,7 @@ class Opened:
 
     def __init__(self, server: Served) -> None:
         self.server = server
-        self.keys = KeyFile(beside(server.store))
+        self.keys = KeyFile(default_key_file(server.store))
         with worlddb.open(server.store, create=False) as db:
             self.id = db.head().store_id
 
@@ -53,7 +53,7 @@ class Opened:
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     store = tmp_path_factory.mktemp("keys") / "store"
     with worlddb.open(store) as db:
-        KeyFile(beside(store)).add(db.head().store_id, "first", None, write=True)
+        KeyFile(default_key_file(store)).add(db.head().store_id, "first", None, write=True)
     with serving(store, "--author", "nobody", "--rate", "5000") as served:
         yield Opened(served)
 
@@ -159,12 +159,12 @@ def test_the_command_line_makes_lists_and_removes_keys(writing: Here) -> None:
         ("reports", None, "read"),
     ]
     assert shown.out.strip() not in writing("key", "list").out
-    assert beside(writing.store).exists() and not list(writing.store.glob("*keys*"))
+    assert default_key_file(writing.store).exists() and not list(writing.store.glob("*keys*"))
     assert writing.json("key", "remove", "laptop")["name"] == "laptop"
     assert [key["name"] for key in writing.json("key", "list")["keys"]] == ["reports"]
     assert writing("key", "remove", "laptop").error == "unknown_reference"
     assert writing("key", "add", "x", "--world", "nobody", "--read").error == "unknown_reference"
-    assert writing("key", "add", "x", "--all", "--read", "--keys", str(beside(writing.store))).code == 0
+    assert writing("key", "add", "x", "--all", "--read", "--keys", str(default_key_file(writing.store))).code == 0
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_command_line_makes_lists_and_removes_keys(writing: Here) -> None:
 def test_a_key_is_not_made_of_half_a_wish(writing: Here, words: str) -> None:
     run = writing("key", *words.split())
     assert (run.code, run.error, run.out) == (2, "usage", "")
-    assert not beside(writing.store).exists()
+    assert not default_key_file(writing.store).exists()
 
 
 def test_a_server_does_not_start_without_keys_that_were_not_renounced(writing: Here) -> None:
@@ -182,7 +182,7 @@ def test_a_server_does_not_start_without_keys_that_were_not_renounced(writing: H
     writing("key", "add", "x", "--all", "--read")
     run = writing("mcp", "--http", "127.0.0.1:0", "--world", "Search team")
     assert run.error == "usage" and "world of its own" in run.err
-    beside(writing.store).chmod(0o644)
+    default_key_file(writing.store).chmod(0o644)
     assert writing("mcp", "--http", "127.0.0.1:0").code == 5
 
 
@@ -298,7 +298,7 @@ def test_one_key_that_asks_too_much_is_slowed_down_alone(tmp_path: Path) -> None
     """At one request a second, which no machine is too slow to exceed."""
     store = tmp_path / "store"
     with worlddb.open(store) as db:
-        keys, store_id = KeyFile(beside(store)), db.head().store_id
+        keys, store_id = KeyFile(default_key_file(store)), db.head().store_id
     busy, calm = (keys.add(store_id, name, None, write=False) for name in ("busy", "calm"))
     with serving(store, "--rate", "1") as server:
         asked = request("DELETE", Authorization=f"Bearer {busy}")

@@ -17,7 +17,7 @@ from tests.support.running import Here
 from tests.support.serving import PATIENCE_SECONDS
 from worlddb import InputError
 from worlddb.tools.mcp import access_keys, http_guards, http_server, listening, tenants
-from worlddb.tools.mcp.http_guards import WholeBody
+from worlddb.tools.mcp.http_guards import BodyTimeout
 from worlddb.tools.mcp.listening import Address, address_of
 
 
@@ -77,7 +77,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
             sent.append(int(str(message["status"])))
 
     async def work() -> None:
-        await WholeBody(app)({"type": "http"}, receive, note)  # type: ignore[arg-type]
+        await BodyTimeout(app)({"type": "http"}, receive, note)  # type: ignore[arg-type]
 
     together(work)
     assert sent == [408]

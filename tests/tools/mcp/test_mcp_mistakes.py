@@ -13,7 +13,7 @@ from tests.tools.mcp.test_mcp_tools import call, texts
 from worlddb import InputError, Note, UnknownReference
 from worlddb.tools.agents import forget, recall, remember
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.mcp_wording import noted
+from worlddb.tools.mcp.mcp_wording import explain_note
 from worlddb.tools.mcp.session import Session
 
 
@@ -304,7 +304,7 @@ def test_notes_name_tools_and_not_calls_of_the_library(db: worlddb.Database) -> 
     assert staged["notes"] == [
         f"{staged['proposals'][0]} was proposed: two entries may be one. See memory_proposals; memory_decide decides"
     ]
-    assert noted(Note("clock_behind", ())) == str(Note("clock_behind", ()))
+    assert explain_note(Note("clock_behind", ())) == str(Note("clock_behind", ()))
 
 
 def test_the_functions_for_agents_replace_what_holds_alone(db: worlddb.Database) -> None:

@@ -20,7 +20,7 @@ from tests.support.mcp_clients import answer, command, connected, together
 from tests.support.serving import HELLO, PATIENCE_SECONDS
 from worlddb.tools.cli.process import PIPE_CLOSED
 from worlddb.tools.mcp.catalogue import TOOLS
-from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES, Lines
+from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES, StandardInput
 
 
 def head_of(store: Path) -> int:
@@ -165,7 +165,7 @@ def test_lines_are_read_from_a_file_as_from_a_pipe_and_bad_ones_are_empty(tmp_pa
 
     async def work() -> None:
         with (tmp_path / "lines").open("rb") as file:
-            async for line in Lines(file.fileno()):
+            async for line in StandardInput(file.fileno()):
                 read.append(line)
 
     together(work)

@@ -216,11 +216,11 @@ def test_a_page_of_a_large_scope_looks_up_no_more_than_a_page_and_all_of_it_is_a
             tx.create("Fact", "", content=f"note {number}", world=scope, resolve=False)
     view: Any = Spied(desk.view())
     view.containers = view.view.containers
-    first = list(islice(desk.inside(view, [tx.receipt.refs[0]]), MAX_PAGE))
+    first = list(islice(desk.memories_in(view, [tx.receipt.refs[0]]), MAX_PAGE))
     assert [world.ref for world in first] == list(tx.receipt.refs[1 : MAX_PAGE + 1])
     assert view.limits == [MAX_PAGE + 1]
     for scopes in (None, [tx.receipt.refs[0]]):
-        assert [world.ref for world in desk.inside(view, scopes)] == list(tx.receipt.refs[1:])
+        assert [world.ref for world in desk.memories_in(view, scopes)] == list(tx.receipt.refs[1:])
 
 
 def test_a_long_text_is_cut_in_lists_and_read_in_pieces(db: worlddb.Database) -> None:

@@ -1,4 +1,4 @@
-"""What every command needs, for one import line: the frame of a command, what was typed, and where its answer goes."""
+"""The public face of the command frame: what most commands need, in one import line."""
 
 from argparse import Namespace
 

@@ -1,6 +1,6 @@
-"""Reading what was typed. Global options may stand before or after the command; usage errors are values, not exits.
+"""The command frame: commands, parsing of arguments, and options that many commands share.
 
-What a command is.
+Global options may stand before or after the command. Usage errors are raised as :class:`UsageError`, never as exits.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ ONE_A_LINE: Final = "print one JSON object a line and nothing else"
 
 
 class Command(NamedTuple):
-    """A command: ``summary`` for the list of commands, ``examples`` as pairs of a command line and what it does.
+    """A command of the command line.
 
-    ``arguments`` adds its own options to a parser; ``run`` does the work and returns the exit code. ``json`` is what
-    help says of ``--json``: what is printed, or why nothing is.
+    ``summary`` is its line in the list of commands; ``examples`` are pairs of a command line and what it does.
+    ``arguments`` adds its own options to a parser; ``run`` does the work and returns the exit code. ``json`` is the
+    help text of ``--json``.
     """
 
     name: str
@@ -64,19 +65,22 @@ _OPTION: Final = re.compile(r"--[a-z][a-z-]+")
 
 
 class UsageError(InputError):
-    """The command line itself is wrong."""
+    """The command line cannot be understood."""
 
     code = "usage"
 
 
 class MissingFile(InputError):
-    """A file that was named is not there, or is a directory; or the directory is not there that was to hold it."""
+    """A named file is missing or is a directory, or the directory for a new file is missing."""
 
     code = "missing_file"
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes no abbreviated options, since they break when an option is added, and raises instead of exiting."""
+    """An argument parser that raises instead of exiting.
+
+    It takes no abbreviated options: they break when an option is added.
+    """
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -92,14 +96,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser_of(commands: Sequence[Command]) -> Parser:
-    """The parser of the whole command line."""
+    """Build the parser of the whole command line."""
     parser = Parser(prog="worlddb", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"worlddb {__version__}")
     _add_global(parser, {"store": None, "json": False, "quiet": False})
-    listed = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=False)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=False)
     for command in commands:
-        lines = [f"  worlddb {line}\n      {told}" for line, told in command.examples]
-        own = listed.add_parser(
+        lines = [f"  worlddb {line}\n      {meaning}" for line, meaning in command.examples]
+        own = subparsers.add_parser(
             command.name,
             help=command.summary,
             description=command.summary[:1].upper() + command.summary[1:] + ".",
@@ -113,10 +117,10 @@ def parser_of(commands: Sequence[Command]) -> Parser:
 
 
 def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
-    """What was typed.
+    """Parse a command line.
 
     Raises:
-        UsageError: it cannot be understood; what helps is the help of the command, not that of the whole.
+        UsageError: it cannot be understood; the remedy names the help of the command, not that of the whole.
     """
     args, unknown = parser.parse_known_args(words)
     if not unknown:
@@ -147,7 +151,7 @@ def _add_global(parser: argparse.ArgumentParser, defaults: dict[str, Any], json:
 
 
 def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
-    """``--valid`` and ``--ingested``."""
+    """Add ``--valid`` and ``--ingested``."""
     if valid:
         parser.add_argument("--valid", metavar="TIME", help="what was true at this time (default: now)")
     parser.add_argument(
@@ -158,34 +162,34 @@ def add_moment(parser: argparse.ArgumentParser, *, valid: bool = True) -> None:
 
 
 def add_confine(parser: argparse.ArgumentParser) -> None:
-    """``--confine``, for commands that read through one view."""
+    """Add ``--confine``, for commands that read through one view."""
     parser.add_argument(
         "--confine", metavar="WORLD", help="see this world and what it contains, and nothing else, as its tenant would"
     )
 
 
 def add_unify(parser: argparse.ArgumentParser) -> None:
-    """``--unify``."""
+    """Add ``--unify``."""
     parser.add_argument("--unify", action="store_true", help="see worlds that were accepted as one identity as one")
 
 
 def add_superseded(parser: argparse.ArgumentParser) -> None:
-    """``--include-superseded``."""
+    """Add ``--include-superseded``."""
     parser.add_argument(
         "--include-superseded", action="store_true", help="also what is not valid at that time, or not any more"
     )
 
 
 def add_spans(parser: argparse.ArgumentParser) -> None:
-    """``--during`` and ``--overlaps``, for commands that read what is valid."""
-    for name, told in (("during", "what is valid throughout this span"), ("overlaps", "what is at some time in it")):
+    """Add ``--during`` and ``--overlaps``, for commands that read what is valid."""
+    for name, meaning in (("during", "what is valid throughout this span"), ("overlaps", "what is at some time in it")):
         parser.add_argument(
-            f"--{name}", metavar="A..B", type=span, help=f"{told}, from A on and before B; either may be left out"
+            f"--{name}", metavar="A..B", type=span, help=f"{meaning}, from A on and before B; either may be left out"
         )
 
 
 def add_between(parser: argparse.ArgumentParser) -> None:
-    """``--between``, for commands that show a history."""
+    """Add ``--between``, for commands that show a history."""
     parser.add_argument(
         "--between",
         metavar="A..B",
@@ -195,25 +199,25 @@ def add_between(parser: argparse.ArgumentParser) -> None:
 
 
 def span(text: str) -> tuple[str | None, str | None]:
-    """Two times with ``..`` between them, for ``type=``."""
+    """Parse two times joined by ``..``, for ``type=``."""
     start, dots, end = text.partition("..")
     if not dots:
         raise argparse.ArgumentTypeError(f"{text!r} is not a span; write it as 2024-01-01..2024-07-01")
     return start.strip() or None, end.strip() or None
 
 
-def add_limit(parser: argparse.ArgumentParser, told: str, *, default: int | None = None) -> None:
-    """``--limit``, or ``-k``, for commands that list."""
-    parser.add_argument("--limit", "-k", metavar="N", type=count, default=default, help=told)
+def add_limit(parser: argparse.ArgumentParser, meaning: str, *, default: int | None = None) -> None:
+    """Add ``--limit`` and ``-k``, for commands that list."""
+    parser.add_argument("--limit", "-k", metavar="N", type=count, default=default, help=meaning)
 
 
 def add_author(parser: argparse.ArgumentParser) -> None:
-    """``--author``, for commands that write."""
+    """Add ``--author``, for commands that write."""
     parser.add_argument("--author", default="local", help="who writes; recorded with every commit (default: local)")
 
 
 def add_embedder(parser: argparse.ArgumentParser) -> None:
-    """``--embedder``, for commands that compare by meaning or give texts vectors."""
+    """Add ``--embedder``, for commands that compare meanings or embed texts."""
     parser.add_argument(
         "--embedder",
         metavar="NAME",
@@ -223,7 +227,7 @@ def add_embedder(parser: argparse.ArgumentParser) -> None:
 
 
 def add_keys(parser: ArgumentParser) -> None:
-    """``--key``, for commands that check a checkpoint's signatures."""
+    """Add ``--key``, for commands that check a checkpoint's signatures."""
     parser.add_argument(
         "--key",
         dest="keys",
@@ -235,12 +239,12 @@ def add_keys(parser: ArgumentParser) -> None:
 
 
 def count(text: str) -> int:
-    """A whole number from 1 up, for ``type=``."""
+    """Parse a whole number from 1 up, for ``type=``."""
     return _whole(text, 1)
 
 
 def count_or_none(text: str) -> int:
-    """A whole number from 0 up, for ``type=``."""
+    """Parse a whole number from 0 up, for ``type=``."""
     return _whole(text, 0)
 
 
@@ -253,14 +257,13 @@ def _whole(text: str, least: int) -> int:
 
 
 def refuse_existing(file: str, *, overwrite: bool | None) -> None:
-    """Keep what is there under a name that is to be written, and keep out of stores.
+    """Refuse to write over an existing file or inside a store.
 
-    ``overwrite`` is ``None`` for what is never replaced.
+    ``overwrite`` is ``None`` for files that are never replaced.
 
     Raises:
-        InputError: something is there, and nobody said that it may be replaced; or it is a directory, or would lie in
-            a store.
-        MissingFile: no directory is there that could hold it.
+        InputError: the file exists and may not be replaced, is a directory, or would lie in a store.
+        MissingFile: its directory does not exist.
     """
     check_place(file)
     for folder in Path(file).absolute().parents:
@@ -276,11 +279,11 @@ def refuse_existing(file: str, *, overwrite: bool | None) -> None:
 
 
 def check_place(file: str) -> None:
-    """See that a file can be made where it is to be, before the work begins that fills it.
+    """Check that a file can be created at a path before the work that fills it begins.
 
     Raises:
-        InputError: it has no name.
-        MissingFile: there is no such directory.
+        InputError: the path is empty.
+        MissingFile: its directory does not exist.
     """
     folder = Path(file).parent
     if not file:

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: the engine's remedies name calls and arguments of the library."""
+"""Errors in the words of the command line: the engine's remedies name calls of the library."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ _PROVE: Final = re.compile(r"prove\('([0-9a-f]+)', world='([0-9a-f]+)'\)")
 _ARGUMENT: Final = re.compile(r"(?<![-\w$.`'\"])([a-z][a-z_]+)=(?:True|\.\.\.)?(?=$|[\s,;.)])")
 
 
-class Told(NamedTuple):
-    """What a person is told of an error."""
+class ErrorText(NamedTuple):
+    """Message and remedy of an error, as the command line prints them."""
 
     message: str
     remedy: str
 
 
-def explain_error(error: WorldDBError) -> Told:
-    """An error as a person at the command line can use it."""
-    return Told(error.message, in_options(error.remedy))
+def explain_error(error: WorldDBError) -> ErrorText:
+    """Translate an error for a person at the command line."""
+    return ErrorText(error.message, in_options(error.remedy))
 
 
 def in_options(text: str) -> str:
-    """A text of the engine with commands and options where it names calls and arguments."""
-    for said, here in _PHRASES:
-        text = text.replace(said, here)
+    """Replace calls and arguments of the library in a text by commands and options."""
+    for library_phrase, command_phrase in _PHRASES:
+        text = text.replace(library_phrase, command_phrase)
     text = _PROVE.sub(r"`worlddb prove \1 --world \2`", text)
     return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')}", text)

@@ -1,6 +1,6 @@
-"""What commands write on for people: a page, of which there is a plain one for pipes and one for terminals.
+"""Pages that commands write for people: the protocol, and the plain page for pipes.
 
-The page for pipes and files: text, aligned, without colour, never cut to a width.
+The plain page is aligned text without colour, never cut to a width. The page for terminals is in ``terminal``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u
 
 
 class Branch(NamedTuple):
-    """A node of a tree: its line, further lines below it, and its own branches."""
+    """A node of a tree: its line, notes below the line, and its branches."""
 
     line: Sequence[Span]
     notes: Sequence[Sequence[Span]]
@@ -31,42 +31,45 @@ lines of ten thousand levels would fill hundreds of megabytes with blanks."""
 
 
 def laid_out(root: Branch) -> Iterator[tuple[Branch, int]]:
-    """The branches of a tree in the order of their lines, each with its level; deeper ones have it in the line too."""
+    """Yield the branches of a tree in line order, each with its level.
+
+    A branch deeper than :data:`MAX_LEVELS` carries the number of its level in its line.
+    """
     pending = [(root, 0)]
     while pending:
         branch, level = pending.pop()
-        told: Span = (f"level {level}  ", "dim")
-        yield (branch._replace(line=[told, *branch.line]) if level > MAX_LEVELS else branch), level
+        label: Span = (f"level {level}  ", "dim")
+        yield (branch._replace(line=[label, *branch.line]) if level > MAX_LEVELS else branch), level
         pending.extend((below, level + 1) for below in reversed(branch.branches))
 
 
 class Page(Protocol):
-    """Where a command's answer is written."""
+    """The surface on which a command's answer is written."""
 
     @property
     def width(self) -> int:
-        """How many characters a drawing may be wide."""
+        """Width in characters available to a drawing."""
 
     def line(self, *spans: Span, indent: int = 0) -> None:
-        """One line; a long one is wrapped to the terminal's width, below its indent."""
+        """Write one line; a long one wraps at the terminal's width, below its indent."""
 
     def fields(self, rows: Iterable[tuple[str, Sequence[Span]]], *, indent: int = 0) -> None:
-        """Names and values in two columns."""
+        """Write names and values in two columns."""
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
-        """A table; rows may be many, and are written as they come."""
+        """Write a table; rows are written as they come, however many."""
 
     def tree(self, root: Branch) -> None:
-        """A tree, each node with its notes; see :data:`MAX_LEVELS`."""
+        """Write a tree with the notes of each node; see :data:`MAX_LEVELS`."""
 
 
 def visible(text: str) -> str:
-    """The text with control characters made visible: what was remembered must not steer a terminal."""
+    """Escape control characters, so that remembered text cannot steer a terminal."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def parts(span: Span) -> tuple[str, str]:
-    """Text and style of a span, the text safe to print."""
+    """Return text and style of a span; the text is safe to print."""
     text, style = (span, "") if isinstance(span, str) else span
     return visible(text), style
 
@@ -80,7 +83,7 @@ DRAWN_WIDTH: Final = 100
 
 
 class PlainPage:
-    """Writes to a stream as it goes."""
+    """Writes plain text to a stream, row by row."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -102,10 +105,10 @@ class PlainPage:
                 self._write(f"{'':{indent + width}}  {line}")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
-        shown = (tuple(_text([span]) for span in row) for row in rows)
-        first = list(islice(shown, _PAGE_ROWS))
+        lines = (tuple(_text([span]) for span in row) for row in rows)
+        first = list(islice(lines, _PAGE_ROWS))
         widths = [max(map(len, column)) for column in zip(columns, *first, strict=True)]
-        for row in chain([tuple(columns)], first, shown):
+        for row in chain([tuple(columns)], first, lines):
             cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
             self._write("  ".join(cells))
 

@@ -1,4 +1,4 @@
-"""Opening the store that was named, and finding the moments and worlds that were named."""
+"""Stores of commands, and the moments, worlds, keys and heads that a person names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
 
 
 class When(TypedDict, total=False):
-    """A moment on the ingest axis, as ``Database.view`` takes it."""
+    """A moment on the ingest axis, as arguments of ``Database.view``."""
 
     seq: int
     ingested: int
@@ -48,10 +48,10 @@ class When(TypedDict, total=False):
 
 
 def folder_of(args: Namespace) -> Path:
-    """The store's directory: the one given, else the environment's, else one below the working directory.
+    """Return the store's directory: --store, else $WORLDDB_STORE, else ./worlddb-store.
 
     Raises:
-        UsageError: the one given is empty, as a variable that was never set leaves it.
+        UsageError: --store is empty, as an unset shell variable leaves it.
     """
     if args.store is not None and not args.store:
         raise UsageError("--store names no directory: it is empty", "Give a directory, or leave --store out")
@@ -59,36 +59,36 @@ def folder_of(args: Namespace) -> Path:
 
 
 def embedder_of(args: Namespace) -> Embedder | str:
-    """The embedding model that was named, on the line or in the environment; ``auto`` if none was."""
+    """Return the embedding model named by an option or the environment, else ``auto``."""
     name = getattr(args, "embedder", None) or os.environ.get("WORLDDB_EMBEDDER") or "auto"
     return name if name == "auto" else embedder_named(name, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
 
 
 def repeated(args: Namespace) -> str:
-    """How a command that is proposed to a person begins, so that it is about the same store."""
+    """Return how a suggested command begins, so that it is about the same store."""
     return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
 
 
 def existing(args: Namespace, *, author: str = "local") -> Database:
-    """The store, which must be there.
+    """Open the store, which must exist.
 
     Raises:
-        NotAStore: it is not; nothing is made.
+        NotAStore: it does not; none is made.
     """
     folder = there(folder_of(args), NAME_A_STORE)
     return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
 def existing_at(folder: Path) -> Database:
-    """The store in a directory, which must be there."""
+    """Open the store in a directory, which must exist."""
     return worlddb.open(there(folder), create=False)
 
 
 def there(folder: Path, remedy: str = "Check the path") -> Path:
-    """The directory, or a bundle, itself.
+    """Return the path of a store or a bundle if it exists.
 
     Raises:
-        NotAStore: there is none, and what a person can do about it.
+        NotAStore: it does not; the remedy says what to do.
     """
     if not folder.exists():
         raise NotAStore(f"There is no store at {folder}", remedy)
@@ -96,7 +96,7 @@ def there(folder: Path, remedy: str = "Check the path") -> Path:
 
 
 def embed_new(db: Database, out: Output) -> Embedding | None:
-    """Give the new texts their vectors; ``None`` without a model, when they are found by their words alone."""
+    """Embed new texts; returns None without a model, when texts are found by their words alone."""
     try:
         return db.embed()
     except ModelUnavailable as error:
@@ -105,7 +105,7 @@ def embed_new(db: Database, out: Output) -> Embedding | None:
 
 
 def when(text: str | None) -> When:
-    """A number of up to 12 digits is a commit's; else it is a time, or the name of a bookmark."""
+    """Parse a moment: a number of up to 12 digits is a commit; else it is a time or a bookmark."""
     if text is None:
         return {}
     digits = text.strip()
@@ -115,37 +115,37 @@ def when(text: str | None) -> When:
 
 
 def view_of(db: Database, args: Namespace) -> View:
-    """The view that ``--valid``, ``--ingested``, ``--confine`` and ``--unify`` ask for."""
+    """Return the view for ``--valid``, ``--ingested``, ``--confine`` and ``--unify``."""
     unify = getattr(args, "unify", False) is True
     view = db.view(valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
     return view if args.confine is None else view.confined(world_of(view, args.confine))
 
 
 class Spans(TypedDict):
-    """Spans of valid time, as the reads of a view take them."""
+    """Spans of valid time, as arguments of a view's reads."""
 
     during: tuple[str | None, str | None] | None
     overlaps: tuple[str | None, str | None] | None
 
 
 def spans_of(args: Namespace) -> Spans:
-    """What ``--during`` and ``--overlaps`` ask for."""
+    """Return the spans that ``--during`` and ``--overlaps`` name."""
     return {"during": args.during, "overlaps": args.overlaps}
 
 
 def top_of(db: Database, view: View) -> str:
-    """The reference of the outermost world that a view sees: the root, unless it is confined."""
+    """Return the reference of the outermost visible world: the root, unless confined."""
     return view.world or str(next(db.log(1, 1)).data["root"])
 
 
 def world_of(view: View, text: str) -> str:
-    """The full reference of the world that a person named: by reference or prefix, else by its exact name or alias.
+    """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
-    Names are compared case-folded. Worlds that are valid in the view come before those that are not.
+    Names are compared case-folded. Worlds valid in the view come before others.
 
     Raises:
-        UnknownReference: nothing in the view is called so.
-        AmbiguousReference: several worlds are; they are listed.
+        UnknownReference: nothing in the view has this reference or name.
+        AmbiguousReference: several worlds have it; the message lists them.
     """
     try:
         return view.reference_of(text)
@@ -160,11 +160,11 @@ def world_of(view: View, text: str) -> str:
 
 
 def worlds_of(view: View, text: str) -> list[World]:
-    """As :func:`world_of`, but of a name all worlds that have it, also those that are valid no more.
+    """As :func:`world_of`, but return every world of a name, valid or not.
 
     Raises:
-        UnknownReference: nothing in the view is called so.
-        AmbiguousReference: it is the beginning of several references.
+        UnknownReference: nothing in the view has this reference or name.
+        AmbiguousReference: it is a prefix of several references.
     """
     digits = text.strip().lower()
     try:
@@ -179,12 +179,12 @@ def worlds_of(view: View, text: str) -> list[World]:
 
 
 def why_empty(view: View) -> tuple[str, ...]:
-    """A hint for a person to whom an early view showed nothing; empty for any other view."""
+    """Return a hint for a view before the first commit; empty for any other view."""
     return () if view.seq else (NOTHING_THEN,)
 
 
 def world_or_edge(view: View, text: str) -> str:
-    """As :func:`world_of`, or else the full reference of an edge.
+    """As :func:`world_of`, or else return the full reference of an edge.
 
     Raises:
         UnknownReference: it is neither.
@@ -200,19 +200,22 @@ def world_or_edge(view: View, text: str) -> str:
 
 
 def name_of(view: View, ref: str) -> str:
-    """What a person calls a world: its name, else the beginning of its text, else its reference."""
+    """Return a display name of a world: its name, else its text, else its reference."""
     world = view.get(ref, include_superseded=True)
     return short(ref) if world is None else label(world)
 
 
 def label(world: World) -> str:
-    """As :func:`name_of`, of a world that was read."""
+    """As :func:`name_of`, for a world that was read."""
     text = world.name or " ".join(world.content[:200].split())
     return (text if len(text) <= 48 else text[:47].rstrip() + "…") or short(world.ref)
 
 
 def path_of(view: View, ref: str) -> list[str]:
-    """Names of the worlds around one, outermost first, without the root; through the first container each."""
+    """Return names of the containers of a world, outermost first, without the root.
+
+    Of several containers of one world, the first is followed.
+    """
     names: list[str] = []
     seen = {ref}
     while above := list(islice((ref for ref in view.containers(ref) if ref not in seen), 1)):
@@ -231,17 +234,18 @@ def described(view: View, world: World) -> str:
 
 
 def given_keys(texts: list[str]) -> list[str]:
-    """Verifier keys as they were typed, or as the files that were named hold them."""
+    """Return verifier keys, typed or read from named files."""
     return [text if not Path(text).is_file() else key_in(Path(text)) for text in texts]
 
 
 def read_file(path: str, largest: int) -> bytes:
-    """What a file holds, as far as it is not larger than what is wanted; the reader of it then says so."""
+    """Read a file up to one byte more than ``largest``; its reader then refuses it."""
     with Path(path).open("rb") as file:
         return file.read(largest + 1)
 
 
 def key_in(path: Path) -> str:
+    """Read the key in a file that ``worlddb keygen`` wrote."""
     stored = read_file(str(path), MAX_KEY_FILE_BYTES)
     try:
         return stored.decode()
@@ -250,7 +254,7 @@ def key_in(path: Path) -> str:
 
 
 def head_given(text: str) -> int | bytes:
-    """A number of commits, or the head in a file."""
+    """Return a number of commits, or the head in a file."""
     if text.isascii() and text.isdigit() and len(text) <= MAX_SEQ_DIGITS:
         return int(text)
     return read_file(text, MAX_CHECKPOINT_BYTES)

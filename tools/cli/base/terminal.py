@@ -30,7 +30,7 @@ _PAGE_ROWS: Final = 200
 
 
 class TerminalPage:
-    """Writes to a terminal as it goes."""
+    """Writes to a terminal, row by row."""
 
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
@@ -51,25 +51,25 @@ class TerminalPage:
         self._console.print(Padding(grid, (0, 0, 0, indent), expand=False))
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Span]]) -> None:
-        shown = iter(rows)
-        first = next(shown, None)
+        remaining = iter(rows)
+        first = next(remaining, None)
         while first is not None:
             table = Table(box=None, header_style="dim", pad_edge=False)
             for column in columns:
                 table.add_column(column, overflow="fold", no_wrap=column in ("ref", "seq"))
-            for row in chain([first], islice(shown, _PAGE_ROWS - 1)):
+            for row in chain([first], islice(remaining, _PAGE_ROWS - 1)):
                 table.add_row(*(_text([cell]) for cell in row))
             self._console.print(table)
-            first = next(shown, None)
+            first = next(remaining, None)
 
     def tree(self, root: Branch) -> None:
-        shown = Tree(_branch_text(root), guide_style="dim")
-        above = [shown]
+        drawn = Tree(_branch_text(root), guide_style="dim")
+        above = [drawn]
         for branch, level in laid_out(root):
             if level:
                 del above[min(level, MAX_LEVELS) :]
                 above.append(above[-1].add(_branch_text(branch)))
-        self._console.print(shown)
+        self._console.print(drawn)
 
 
 def _text(spans: Iterable[Span]) -> Text:
@@ -86,7 +86,7 @@ def _branch_text(branch: Branch) -> Text:
 
 @contextmanager
 def progress_bar(stream: TextIO, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
-    """A bar that is gone when the work is done; told (done, in all or None, what is being done)."""
+    """Show a progress bar until the work ends; yields a function of (done, total or None, what)."""
     console = Console(file=stream, force_terminal=True)
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -97,7 +97,7 @@ def progress_bar(stream: TextIO, what: str) -> Iterator[Callable[[int, int | Non
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
 
-        def told(done: int, total: int | None, doing: str) -> None:
+        def report(done: int, total: int | None, doing: str) -> None:
             progress.update(task, completed=done, total=total, description=visible(doing or what))
 
-        yield told
+        yield report

@@ -1,4 +1,7 @@
-"""The forms of values: as JSON for programs (times ISO 8601 or null, references full), and as words for people."""
+"""Values as JSON for programs and as words for people.
+
+In JSON, times are ISO 8601 or null and references are full.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
 
 def time(micros: int) -> str | None:
-    """ISO 8601 in UTC; None for an open end."""
+    """Format a time as ISO 8601 in UTC; None for an open end."""
     text = format_time(micros)
     return None if text in ("forever", "always") else text
 
@@ -34,8 +37,8 @@ def valid(interval: Valid) -> dict[str, str | None]:
 
 
 def record(found: msgspec.Struct) -> dict[str, Any]:
-    """Any record of a read, field by field."""
-    made: dict[str, Any] = {}
+    """Convert any record of a read to JSON, field by field."""
+    document: dict[str, Any] = {}
     for name in found.__struct_fields__:
         value = getattr(found, name)
         if isinstance(value, Valid):
@@ -46,8 +49,8 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
             value = [record(each) if isinstance(each, msgspec.Struct) else each for each in value]
         elif isinstance(value, Erasure):
             value = record(value)
-        made[name] = value
-    return made
+        document[name] = value
+    return document
 
 
 def proposal(found: Proposal) -> dict[str, Any]:
@@ -62,14 +65,14 @@ def entry(found: Entry) -> dict[str, Any]:
     return record(found) | {"data": data}
 
 
-def view(seen: View) -> dict[str, Any]:
-    """Which moment an answer is of, and which world it is confined to, if it is."""
-    moment = {"seq": seen.seq, "ingested": time(seen.ingested), "valid": time(seen.valid)}
-    return moment if seen.world is None else moment | {"world": seen.world}
+def view(of: View) -> dict[str, Any]:
+    """Describe a view: its moment and, if it is confined, its world."""
+    moment = {"seq": of.seq, "ingested": time(of.ingested), "valid": time(of.valid)}
+    return moment if of.world is None else moment | {"world": of.world}
 
 
 def receipt(given: Receipt) -> dict[str, Any]:
-    """A receipt of a write that was not refused."""
+    """Describe the receipt of a write that was not refused."""
     return {
         "outcome": type(given.outcome).__name__.lower(),
         "seq": given.seq,
@@ -83,13 +86,13 @@ def receipt(given: Receipt) -> dict[str, Any]:
 
 
 def erasure(given: ErasureReceipt) -> dict[str, Any]:
-    """The receipt of an erasure, as ``check-receipt`` takes it."""
-    made: dict[str, Any] = msgspec.to_builtins(given)
-    return made | {"ingested_at": time(given.ingested_at)}
+    """Describe the receipt of an erasure in the form that ``check-receipt`` takes."""
+    document: dict[str, Any] = msgspec.to_builtins(given)
+    return document | {"ingested_at": time(given.ingested_at)}
 
 
 def bundle(found: Bundle) -> dict[str, Any]:
-    """What a bundle states."""
+    """Describe a bundle."""
     return {
         "bundle": found.hash,
         "store": found.store_id,
@@ -115,18 +118,18 @@ def bundle(found: Bundle) -> dict[str, Any]:
 
 
 def short(ref: str) -> str:
-    """A reference as people are shown it."""
+    """Shorten a reference for people."""
     return ref[:12]
 
 
 def moment(micros: int) -> str:
-    """A time to the second; a day if it is the first instant of one."""
+    """Format a time to the second; as a day if it is the first instant of one."""
     text = format_time(micros)
     return text.removesuffix("T00:00:00Z") if text.endswith("T00:00:00Z") else text[:19] + "Z" * (len(text) > 19)
 
 
 def span(interval: Valid) -> str:
-    """A validity in words."""
+    """Describe a validity in words."""
     if interval.start == interval.end:
         return "at no time"
     begins, ends = moment(interval.start), moment(interval.end)
@@ -136,18 +139,21 @@ def span(interval: Valid) -> str:
 
 
 def provenance(source: dict[str, Any]) -> str:
-    """Where a text came from, in words: the file first, and no path that only says that it is the whole record."""
-    told = [str(source["file"])] if source.get("file") else []
-    told += [f"{name} {value}" for name, value in source.items() if name != "file" and value not in ("", None, "$")]
-    return ", ".join(told)
+    """Describe where a text came from, the file first.
+
+    A path that means the whole record is left out.
+    """
+    parts = [str(source["file"])] if source.get("file") else []
+    parts += [f"{name} {value}" for name, value in source.items() if name != "file" and value not in ("", None, "$")]
+    return ", ".join(parts)
 
 
 def one_line(text: str, limit: int = 240) -> str:
-    """The text on one line, cut after ``limit`` characters."""
+    """Put a text on one line, cut after ``limit`` characters."""
     joined = " ".join(text[: 4 * limit].split())
     return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun, in the singular or the plural."""
+    """Format a number with its noun, in the singular or the plural."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

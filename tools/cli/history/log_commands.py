@@ -1,4 +1,4 @@
-"""``worlddb log`` and ``stats``: what happened, and how large the store is."""
+"""``worlddb log`` and ``stats``: the events of the log, and how large the store is."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _log(args: Namespace, out: Output) -> int:
         if last is not None and last < first <= db.head().seq:
             raise arguments.UsageError(f"--to, commit {last}, lies before --from, commit {first}", "Swap the two")
         named = _named(db, args.ref)
-        told = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
-        entries = told if named is None else (entry for entry in told if named in entry.refs)
+        events = db.follow(first, patience_seconds=args.patience) if args.follow else db.log(first, last)
+        entries = events if named is None else (entry for entry in events if named in entry.refs)
         if out.json:
             for entry in entries:
                 out.document(wire.entry(entry))
@@ -63,7 +63,7 @@ def _last_commit(db: Database, text: str) -> int:
 
 
 def _named(db: Database, text: str | None) -> str | None:
-    """The full reference to filter by. Edges and proposals are taken as they are, if they are given in full."""
+    """Return the full reference to filter by; edges and proposals only if given in full."""
     full_edge_digits = 64
     if text is None or (len(text) == full_edge_digits and set(text.lower()) <= set("0123456789abcdef")):
         return text and text.lower()
@@ -71,9 +71,9 @@ def _named(db: Database, text: str | None) -> str | None:
 
 
 def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
-    """The events below the lines of their commits; true if vectors were told in one line, as they are unless ``whole``.
+    """Write events below the lines of their commits; returns whether any vectors were folded.
 
-    What commits of vectors follow each other is told together.
+    Unless ``whole``, consecutive commits of vectors are folded into one line.
     """
     commits, texts, has_folded = 0, 0, False
     first = last = 0
@@ -102,13 +102,13 @@ def _write_log(page: Page, entries: Iterable[Entry], *, whole: bool) -> bool:
 
 
 def _peeked(entries: Iterator[Entry]) -> tuple[Entry, Iterator[Entry]]:
-    """The first of some entries, and all of them."""
+    """Return the first entry, and an iterator over all of them."""
     head = next(entries)
     return head, chain((head,), entries)
 
 
 def write_events(page: Page, entries: Iterable[Entry], *, whole: bool) -> int:
-    """The events of a commit, below its line; of how many texts the vectors were told in one line."""
+    """Write a commit's events below its line; returns how many texts' vectors were folded."""
     texts = 0
     for entry in entries:
         if whole or entry.event not in VECTORS:
@@ -120,7 +120,7 @@ def write_events(page: Page, entries: Iterable[Entry], *, whole: bool) -> int:
 
 
 def write_event(page: Page, entry: Entry) -> None:
-    """One event, below the line of its commit."""
+    """Write one event below the line of its commit."""
     page.line(*_event_line(entry), indent=4)
 
 
@@ -139,9 +139,9 @@ def _event_line(entry: Entry) -> list[Span]:
         spans.append("  " + ", ".join(f"{name} {entry.data[name]:g}" for name in Thresholds.__struct_fields__))
     if "decision" in entry.data:
         spans.append(f"  {entry.data['decision']}")
-    said = wire.one_line(entry.name or entry.text, 80)
-    if said:
-        spans.append(f"  {said}")
+    text = wire.one_line(entry.name or entry.text, 80)
+    if text:
+        spans.append(f"  {text}")
     if entry.event in ("closed", "edge_closed"):
         spans.append(("  until " + wire.moment(entry.data["valid_to"]), "dim"))
     if entry.why:
@@ -150,7 +150,7 @@ def _event_line(entry: Entry) -> list[Span]:
 
 
 def _no_arguments(parser: Parser) -> None:
-    """The command has none of its own."""
+    """Add nothing: the command has no options of its own."""
 
 
 def _stats(args: Namespace, out: Output) -> int:

@@ -1,7 +1,4 @@
-"""``worlddb bookmark`` and ``at``: names for moments, and any read command in the past.
-
-``worlddb blame``: which commit made each field and each edge of a world what it is.
-"""
+"""``worlddb bookmark``, ``at`` and ``blame``: named moments, reads at them, and authorship."""
 
 from __future__ import annotations
 
@@ -59,7 +56,10 @@ def _document(made: Bookmark) -> dict[str, object]:
 
 
 def at(commands: Callable[[], Sequence[Command]]) -> Command:
-    """The command that runs another one as of a moment; ``commands`` are those that there are."""
+    """Return the command that runs another one as of a moment.
+
+    ``commands`` returns all commands.
+    """
 
     def add(parser: Parser) -> None:
         parser.add_argument("moment", metavar="TIME", help="a time, the number of a commit, or a bookmark")
@@ -70,20 +70,20 @@ def at(commands: Callable[[], Sequence[Command]]) -> Command:
             raise arguments.UsageError(
                 "No command was given after the moment", "For example: worlddb at 2026-03-01 children"
             )
-        told = arguments.parsed(arguments.parser_of(commands()), args.words)
-        if not hasattr(told, "ingested"):
+        inner = arguments.parsed(arguments.parser_of(commands()), args.words)
+        if not hasattr(inner, "ingested"):
             raise arguments.UsageError(
                 f"`{args.words[0]}` cannot be asked about the past",
                 "Use a read command: recall, query, show, history, children, hash, log or proposals",
             )
-        if told.ingested is not None:
+        if inner.ingested is not None:
             raise arguments.UsageError(
                 "The moment was given twice", "Give it after `at`, or with the command's own option"
             )
-        told.ingested = args.moment
-        told.store = args.store if told.store is None else told.store
-        out.json, out.quiet = out.json or told.json, out.quiet or told.quiet
-        code: int = told.run(told, out)
+        inner.ingested = args.moment
+        inner.store = args.store if inner.store is None else inner.store
+        out.json, out.quiet = out.json or inner.json, out.quiet or inner.quiet
+        code: int = inner.run(inner, out)
         return code
 
     return Command(

@@ -1,6 +1,7 @@
-"""``worlddb replay --without``: the store as it would have been without some commits.
+"""``worlddb replay``, ``snapshot`` and ``redecide``: deciding or applying the history again.
 
-``worlddb replay --step``: what each commit decided, one at a time.
+``replay`` makes the store of an earlier moment, shows decisions one by one (``--step``), or makes the store without
+some commits (``--without``). ``redecide`` lists what other handlers or thresholds would decide.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def _replay(args: Namespace, out: Output) -> int:
     if supposes:
         with stores.existing(args) as db:
             return suppose(db, args, db.view(**stores.when(args.until)).seq, out)
-    with stores.existing(args) as db, out.steps("Replaying commits") as told:
-        made = db.replay(args.into, progress=told, seq=db.view(**stores.when(args.until)).seq)
+    with stores.existing(args) as db, out.steps("Replaying commits") as report:
+        made = db.replay(args.into, progress=report, seq=db.view(**stores.when(args.until)).seq)
         made_at = db.view(seq=made.seq).ingested
     document = {
         "seq": made.seq,
@@ -76,8 +77,8 @@ def _snapshot_arguments(parser: Parser) -> None:
 
 
 def _snapshot(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Replaying commits") as told:
-        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=told)
+    with stores.existing(args) as db, out.steps("Replaying commits") as report:
+        made = db.snapshot(seq=db.view(**stores.when(args.at)).seq, progress=report)
     document = {"seq": made.seq, "root": made.root, "bytes": made.size_bytes}
 
     def write(page: Page) -> None:
@@ -89,7 +90,7 @@ def _snapshot(args: Namespace, out: Output) -> int:
 
 
 def step_through(args: Namespace, out: Output) -> int:
-    """Show the commits up to a moment; between two of them, wait for a person who is there to ask for the next."""
+    """Show the commits up to a moment; a person at a terminal is asked before each next one."""
     if args.without or args.without_author:
         raise arguments.UsageError(
             "--step shows what was decided, with nothing left out", "Leave out --without, or --step"
@@ -111,11 +112,11 @@ def step_through(args: Namespace, out: Output) -> int:
 
 
 def _goes_on() -> bool:
-    """True if the person asks for the next commit; an end of the input is a no."""
+    """Return whether the person asks for the next commit; end of input means no."""
     sys.stderr.write("Enter for the next commit, q to stop: ")
     sys.stderr.flush()
-    said = sys.stdin.readline()
-    return bool(said) and not said.strip().lower().startswith("q")
+    answer = sys.stdin.readline()
+    return bool(answer) and not answer.strip().lower().startswith("q")
 
 
 def _write_step(page: Page, step: Step) -> None:
@@ -132,18 +133,18 @@ def _write_step(page: Page, step: Step) -> None:
 
 
 def counted_commands(commands: tuple[str, ...]) -> str:
-    """The commands by name, those that follow each other once with their number."""
-    told: list[tuple[str, int]] = []
+    """List commands by name; consecutive equal ones once, with their number."""
+    runs: list[tuple[str, int]] = []
     for name in commands:
-        if told and told[-1][0] == name:
-            told[-1] = name, told[-1][1] + 1
+        if runs and runs[-1][0] == name:
+            runs[-1] = name, runs[-1][1] + 1
         else:
-            told.append((name, 1))
-    return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in told)
+            runs.append((name, 1))
+    return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in runs)
 
 
 def _document(step: Step) -> dict[str, object]:
-    """One object a commit: the receipt, and its decisions as `worlddb log --json` has them."""
+    """Describe a commit: its receipt, and its decisions as `worlddb log --json` has them."""
     return wire.receipt(step.receipt) | {
         "author": step.author,
         "commands": list(step.commands),
@@ -164,7 +165,7 @@ _WORDS = {
 
 
 def add_without(parser: Parser) -> None:
-    """``--without`` and ``--without-author``."""
+    """Add ``--without`` and ``--without-author``."""
     parser.add_argument(
         "--without",
         metavar="SEQ[,SEQ...]",
@@ -190,9 +191,9 @@ def _numbers(text: str) -> list[int]:
 
 
 def suppose(db: Database, args: Namespace, seq: int, out: Output) -> int:
-    """Make the hypothetical store up to a commit, and tell what came of leaving commits out."""
-    with out.steps("Deciding commits") as told:
-        made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=told)
+    """Make the hypothetical store without some commits, and print what changed."""
+    with out.steps("Deciding commits") as report:
+        made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=report)
     found = made.hypothesis
     assert found is not None, "something was to be left out"
     document = {
@@ -212,17 +213,17 @@ def suppose(db: Database, args: Namespace, seq: int, out: Output) -> int:
 
 
 def redecision(each: Redecision) -> dict[str, Any]:
-    """A commit that does not come out the same, for a program."""
-    told = wire.record(each)
+    """Describe a commit that comes out differently, as JSON."""
+    document = wire.record(each)
     for side in ("events_then", "events_now"):
-        told[side] = [{"event": event.event, "data": event.data} for event in getattr(each, side)]
-    return told
+        document[side] = [{"event": event.event, "data": event.data} for event in getattr(each, side)]
+    return document
 
 
 def _without_vectors(differing: Iterable[Redecision]) -> tuple[list[Redecision], Counter[str]]:
-    """Commits that do not come out the same, and apart from them how many are of vectors, by what became of them.
+    """Split differing commits into others and those of vectors, counted by outcome.
 
-    Such commits come after every few writes, and differ because what they follow does.
+    Commits of vectors follow every few writes, and differ because what they follow does.
     """
     others: list[Redecision] = []
     vectors: Counter[str] = Counter()
@@ -289,7 +290,7 @@ def _threshold(text: str) -> tuple[str, float]:
 
 
 def _handler(text: str) -> EdgeHandler:
-    """The handler of a name in a module: an instance, or a class that is made one.
+    """Import the handler ``MODULE:NAME``: an instance, or a class to instantiate.
 
     Raises:
         InputError: there is none, or the module cannot be imported.
@@ -321,10 +322,10 @@ def _thresholds(given: list[tuple[str, float]]) -> Thresholds | None:
 
 def _redecide(args: Namespace, out: Output) -> int:
     handlers = [_handler(text) for text in args.handler]
-    with stores.existing(args) as db, out.steps("Deciding commits") as told:
+    with stores.existing(args) as db, out.steps("Deciding commits") as report:
         last = None if args.until is None else db.view(**stores.when(args.until)).seq
         found = db.redecide(
-            edge_types=handlers, resolver=_thresholds(args.threshold), first=args.first, seq=last, progress=told
+            edge_types=handlers, resolver=_thresholds(args.threshold), first=args.first, seq=last, progress=report
         )
     document = {
         "first": found.first,
@@ -355,8 +356,8 @@ def _write_outcome(page: Page, when: str, outcome: str, why: str, events: tuple[
     page.line(f"{when:6}", (outcome, "bad" if outcome == "refused" else "dim"), why, indent=4)
     for event in events:
         data = {name: value for name, value in event.data.items() if value not in (None, "", [])}
-        said = wire.one_line(json.dumps(data, ensure_ascii=False, default=str), _SHOWN_DATA_CHARACTERS)
-        page.line(f"{event.event:12}", (said, "dim"), indent=10)
+        shortened = wire.one_line(json.dumps(data, ensure_ascii=False, default=str), _SHOWN_DATA_CHARACTERS)
+        page.line(f"{event.event:12}", (shortened, "dim"), indent=10)
 
 
 COMMANDS = (

@@ -1,6 +1,6 @@
-"""The drawing of a lineage on both time axes: valid time across, ingest time down.
+"""``worlddb timeline``, and the drawing of a lineage for ``history --timeline``.
 
-``worlddb timeline``: a lineage on both time axes, as a page for a browser.
+Valid time runs across, ingest time down.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _ASCII: Final = _Glyphs("=", "<", ">", "*", "-", "+", "v")
 
 
 class Scale:
-    """Columns for instants: in order, at least two apart where there is room, else in proportion to time."""
+    """Maps instants to columns, in order and in proportion to time.
+
+    Columns are at least two apart where there is room.
+    """
 
     def __init__(self, instants: Sequence[int], width: int) -> None:
         self.width = width
@@ -51,11 +54,11 @@ class Scale:
             self._columns[other] = column
 
     def column(self, instant: int) -> int:
-        """Where an instant is drawn."""
+        """Return the column of an instant."""
         return self._columns[instant]
 
     def labels(self) -> list[str]:
-        """Lines with the instants as text above their columns; what finds no room is left out."""
+        """Return label lines for the instants; labels without room are left out."""
         lines = [""] * _LABEL_LINES
         for instant in self._instants:
             text = wire.moment(instant)
@@ -67,7 +70,7 @@ class Scale:
         return [line for line in reversed(lines) if line]
 
     def ruler(self, asked: int, glyphs: _Glyphs) -> str:
-        """The axis, with a tick at each instant and a mark at the one that is asked about."""
+        """Return the axis, with a tick at each instant and a mark at the one asked about."""
         drawn = [glyphs.rule] * self.width
         for instant in self._instants:
             drawn[self.column(instant)] = glyphs.tick
@@ -75,7 +78,7 @@ class Scale:
         return "".join(drawn)
 
     def bar(self, valid: Valid, glyphs: _Glyphs) -> str:
-        """A validity: ``[`` is the first instant, ``)`` the first that no longer is."""
+        """Draw a validity: ``[`` is its first instant, ``)`` the first instant after it."""
         if valid.start == valid.end:
             return " " * self.column(valid.start) + glyphs.point
         is_open = valid.end == FOREVER
@@ -90,7 +93,7 @@ class Scale:
 def write_timeline(
     page: Page, view: View, versions: Sequence[Version], learned: Sequence[Learned], *, utf8: bool
 ) -> None:
-    """Draw what was learned about each version, step by step, and say below what each version is."""
+    """Draw what was learned about each version step by step, with the versions listed below."""
     if not versions:
         page.line("Nothing in this span.")
         return
@@ -132,8 +135,8 @@ def _draw(page: Page, asked: int, learned: Sequence[Learned], glyphs: _Glyphs) -
             page.line(*([when, "  "] if when else []), number, "  ", (right[place], style))
             page.line((bar, style), indent=_INDENT)
         else:
-            told = (f"{bar:{scale.width}}  {right[place]}", style)
-            page.line(f"{when:{left_width}}  ", number, "  ", told)
+            span = (f"{bar:{scale.width}}  {right[place]}", style)
+            page.line(f"{when:{left_width}}  ", number, "  ", span)
 
 
 def _when(step: Learned) -> str:

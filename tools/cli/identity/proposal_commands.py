@@ -1,6 +1,6 @@
-"""``worlddb proposals``, ``accept``, ``reject``, ``undo`` and ``recluster``: who is who is decided by somebody.
+"""``worlddb proposals``, ``accept``, ``reject``, ``undo``, ``recluster``: identities.
 
-``worlddb proposals --review``: each pair side by side with the evidence, and one letter decides.
+``proposals --review`` shows each pair side by side with its evidence and asks for one letter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ANSWERS: Final = {"a": "accepted", "r": "rejected", "s": "skipped"}
 
 
 def review(args: Namespace, out: Output) -> int:
-    """Ask about every pending proposal, in the order in which they were staged, until the answers end."""
+    """Ask about every pending proposal, in staging order, until the answers end."""
     decided: list[dict[str, object]] = []
     with stores.existing(args, author=args.author) as db:
         pending = db.proposals()
@@ -41,7 +41,7 @@ def review(args: Namespace, out: Output) -> int:
 
 
 def _ask() -> str:
-    """``a``, ``r``, ``s``, or ``q`` where nobody answers any more. Anything else is asked again."""
+    """Return ``a``, ``r`` or ``s``, or ``q`` at the end of input; anything else is asked again."""
     while True:
         sys.stderr.write("accept, reject, skip or quit? [a/r/s/q] ")
         sys.stderr.flush()
@@ -56,20 +56,20 @@ def _ask() -> str:
 
 
 def _decide(db: Database, proposal: Proposal, answer: str, out: Output) -> dict[str, object]:
-    """Carry out an answer; a refusal is told, and the review goes on."""
-    told: dict[str, object] = {"ref": proposal.ref, "answer": _ANSWERS[answer]}
+    """Carry out an answer; a refusal is reported, and the review goes on."""
+    entry: dict[str, object] = {"ref": proposal.ref, "answer": _ANSWERS[answer]}
     if answer != "s":
         receipt = (db.accept if answer == "a" else db.reject)(proposal, why="reviewed")
         if not receipt:
-            told |= {"answer": "refused", "reason": str(receipt)}
+            entry |= {"answer": "refused", "reason": str(receipt)}
     if not out.json:
-        out.page.line((str(told["answer"]), "dim"), f"  {told.get('reason', '')}".rstrip())
+        out.page.line((str(entry["answer"]), "dim"), f"  {entry.get('reason', '')}".rstrip())
         out.page.line("")
-    return told
+    return entry
 
 
 def write_pair(page: Page, view: View, proposal: Proposal) -> None:
-    """The two sides of a proposal beside each other, and why they may be one."""
+    """Write the two sides of a proposal side by side, with the evidence."""
     sides = [_side(view, ref) for ref in (proposal.source, proposal.target)]
     page.table(("", "newcomer", "may be"), [(name, *(side[name] for side in sides)) for name in sides[0]])
     page.line((f"because  {proposal.because or 'somebody said so'}", "dim"))
@@ -128,12 +128,12 @@ def _proposals(args: Namespace, out: Output) -> int:
 def _write_proposal(page: Page, view: View, proposal: Proposal) -> None:
     state = {"pending": "warn", "accepted": "good"}.get(proposal.status, "dim")
     page.line((wire.short(proposal.ref), "ref"), "  ", (proposal.status, state), f"  commit {proposal.seq}")
-    for told, ref, name in (
+    for role, ref, name in (
         ("newcomer", proposal.source, proposal.source_name),
         ("may be", proposal.target, proposal.target_name),
     ):
         where = " / ".join(stores.path_of(view, ref))
-        page.line(f"{told:9} {name} ", (wire.short(ref), "ref"), (f"  in {where}" if where else "", "dim"), indent=4)
+        page.line(f"{role:9} {name} ", (wire.short(ref), "ref"), (f"  in {where}" if where else "", "dim"), indent=4)
     evidence = proposal.because
     ends = (view.get(ref, include_superseded=True) for ref in (proposal.source, proposal.target))
     if not evidence and any(world is not None and world.erased for world in ends):
@@ -148,7 +148,7 @@ def _decision_arguments(parser: Parser) -> None:
 
 
 def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Namespace, Output], int]:
-    """The command that decides a proposal in one of the three ways."""
+    """Return the function that decides a proposal in one of the three ways."""
 
     def run(args: Namespace, out: Output) -> int:
         with stores.existing(args, author=args.author) as db:
@@ -163,8 +163,8 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
             (proposal,) = (each for each in view.proposals(status=None) if each.ref == receipt.ref)
 
             def write(page: Page) -> None:
-                told = f"{proposal.status}: {proposal.source_name} and {proposal.target_name}"
-                page.line(told, (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim"))
+                result = f"{proposal.status}: {proposal.source_name} and {proposal.target_name}"
+                page.line(result, (f"  commit {receipt.seq}, root {wire.short(receipt.root)}", "dim"))
                 for note in receipt.notes:
                     page.line((f"note: {note}", "dim"))
 

@@ -1,7 +1,4 @@
-"""``worlddb tune``, ``untune`` and ``tunings``: from where on the resolver is confident, world by world.
-
-``worlddb types``: which edge types are in force, since when, where, and whether this process can write them.
-"""
+"""``worlddb tune``, ``untune``, ``tunings`` and ``types``: thresholds and edge types."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ def _place_arguments(parser: Parser) -> None:
 
 def _tune_arguments(parser: Parser) -> None:
     _place_arguments(parser)
-    for name, told in _SCORES.items():
+    for name, meaning in _SCORES.items():
         default = getattr(Thresholds(), name)
-        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{told}, 0 to 1 (default: {default})")
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning}, 0 to 1 (default: {default})")
     most = Thresholds().most
     parser.add_argument("--most", type=int, metavar="N", help=f"proposals where several are likely (default: {most})")
 
@@ -98,8 +95,8 @@ def _world(view: View, args: Namespace) -> str | None:
 
 
 def _tuning_line(view: View, known: Tuning) -> list[Span]:
-    told = ", ".join(f"{name} {getattr(known, name):g}" for name in _FIELDS)
-    spans: list[Span] = [(known.type or "every type", "name"), f"  {told}"]
+    values = ", ".join(f"{name} {getattr(known, name):g}" for name in _FIELDS)
+    spans: list[Span] = [(known.type or "every type", "name"), f"  {values}"]
     spans.append((f"  in {stores.name_of(view, known.world)}, since commit {known.seq}", "dim"))
     if known.why:
         spans.append((f"  because {wire.one_line(known.why, 160)}", "dim"))

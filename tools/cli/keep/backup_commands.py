@@ -1,4 +1,4 @@
-"""``worlddb backup`` and ``restore``: a copy that is kept up to date, and a store made of it again."""
+"""``worlddb backup`` and ``restore``: an incremental copy, and a store made from it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def _backup_arguments(parser: Parser) -> None:
 
 
 def _backup(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Copying commits") as told:
-        made = db.backup(args.into, progress=told)
+    with stores.existing(args) as db, out.steps("Copying commits") as report:
+        made = db.backup(args.into, progress=report)
     document = {"seq": made.seq, "root": made.root, "commits": made.commits, "into": args.into}
 
     def write(page: Page) -> None:
@@ -36,9 +36,9 @@ def _restore_arguments(parser: Parser) -> None:
 
 
 def _restore(args: Namespace, out: Output) -> int:
-    with out.steps("Restoring commits") as told:
+    with out.steps("Restoring commits") as report:
         made = worlddb.restore(
-            stores.there(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=told
+            stores.there(Path(args.backup)), args.into, erasures_of=args.erasures_from, progress=report
         )
     document = {"seq": made.seq, "root": made.root, "erasures": made.erasures, "into": args.into}
 

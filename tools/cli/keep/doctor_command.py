@@ -1,4 +1,4 @@
-"""``worlddb doctor``: what is wrong with a store or an installation, why it matters, and what to type."""
+"""``worlddb doctor``: problems of a store or an installation, and their remedies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def _arguments(parser: Parser) -> None:
 
 def _doctor(args: Namespace, out: Output) -> int:
     folder = _folder(args)
-    with out.steps("Examining commits") as told:
-        found = worlddb.diagnose(folder, deep=args.deep, progress=told)
+    with out.steps("Examining commits") as report:
+        found = worlddb.diagnose(folder, deep=args.deep, progress=report)
     document = {
         "ok": found.ok,
         "store": found.store or None,
@@ -34,7 +34,7 @@ def _doctor(args: Namespace, out: Output) -> int:
 
 
 def _folder(args: Namespace) -> Path | None:
-    """The store that was named; ``None`` if none was and there is none where one would be looked for."""
+    """Return the named store; None if none was named and the default does not exist."""
     if args.place is not None and args.store is not None:
         raise arguments.UsageError("The store was named twice", "Name it after the command, or with --store")
     if args.place is not None:

@@ -1,4 +1,4 @@
-"""``worlddb embed``, ``reembed`` and ``spaces``: vectors of texts, by one model and by another."""
+"""``worlddb embed``, ``reembed`` and ``spaces``: vectors and their embedding models."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _add_limit(parser: Parser) -> None:
 
 def _embed(args: Namespace, out: Output) -> int:
     with stores.existing(args, author=args.author) as db:
-        with out.progress("Embedding texts") as told:
-            counting = None if told is None else lambda done: told(done, None, "")
+        with out.progress("Embedding texts") as report:
+            counting = None if report is None else lambda done: report(done, None, "")
             done = db.embed(limit=args.limit, progress=counting)
         head = db.head()
     document = {**done._asdict(), "seq": head.seq, "root": head.root}
@@ -42,7 +42,7 @@ def _embed(args: Namespace, out: Output) -> int:
 
 
 def _reembed_arguments(parser: Parser) -> None:
-    listed = "; ".join(f"{name}: {told}" for name, told in EMBEDDERS.items())
+    listed = "; ".join(f"{name}: {description}" for name, description in EMBEDDERS.items())
     parser.add_argument("--to", "--model", metavar="NAME", dest="to", help=f"the embedding model to move to. {listed}")
     parser.add_argument(
         "--space",
@@ -93,8 +93,8 @@ def _reembed(args: Namespace, out: Output) -> int:
 
 def _moved(db: Database, args: Namespace, out: Output) -> Reembedding:
     to = embedder_named(args.to, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
-    with out.progress("Embedding texts") as told:
-        counting = None if told is None else lambda done: told(done, None, "")
+    with out.progress("Embedding texts") as report:
+        counting = None if report is None else lambda done: report(done, None, "")
         return db.reembed(to, space=args.space, limit=args.limit, progress=counting)
 
 

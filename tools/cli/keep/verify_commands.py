@@ -1,4 +1,4 @@
-"""``worlddb verify``, ``rebuild`` and ``replay``: is it intact, derive it again, make it as it was."""
+"""``worlddb verify``, ``rebuild`` and ``upgrade``: checking, deriving again, migrating."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _verify(args: Namespace, out: Output) -> int:
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = stores.given_keys(args.keys)
     try:
-        with stores.existing(args) as db, out.steps("Verifying commits") as told:
-            found = db.verify(deep=args.deep, head=head, keys=keys, progress=told)
+        with stores.existing(args) as db, out.steps("Verifying commits") as report:
+            found = db.verify(deep=args.deep, head=head, keys=keys, progress=report)
     except DamagedStore as error:
         # So damaged that it does not open, or cannot be read to its end: that too is an answer.
         return _write_unreadable(out, error)
@@ -81,7 +81,7 @@ def _verify(args: Namespace, out: Output) -> int:
 
 
 def _first_bad(found: Verified) -> int:
-    """The first commit that is damaged by itself; 0 if only a head, or something outside the log, does not hold."""
+    """Return the first damaged commit; 0 if only the head or something outside the log is wrong."""
     bad = [finding.seq for finding in found.findings if finding.seq]
     if found.head == "rewritten" and len(bad) == 1:
         return 0
@@ -111,8 +111,8 @@ def _rebuild_arguments(parser: Parser) -> None:
 
 
 def _rebuild(args: Namespace, out: Output) -> int:
-    with stores.existing(args) as db, out.steps("Rebuilding from the log") as told:
-        made = db.rebuild(*args.names, progress=told)
+    with stores.existing(args) as db, out.steps("Rebuilding from the log") as report:
+        made = db.rebuild(*args.names, progress=report)
     document = {"rebuilt": list(made.rebuilt), "seconds": round(made.seconds, 6), "root": made.root}
 
     def write(page: Page) -> None:
@@ -130,8 +130,8 @@ def _upgrade_arguments(parser: Parser) -> None:
 
 def _upgrade(args: Namespace, out: Output) -> int:
     folder = stores.there(stores.folder_of(args))
-    with out.steps("Backing up, then deriving the tables") as told:
-        made = worlddb.upgrade(folder, backup=args.backup, progress=told)
+    with out.steps("Backing up, then deriving the tables") as report:
+        made = worlddb.upgrade(folder, backup=args.backup, progress=report)
     document = {**made._asdict(), "backup": made.backup or None}
 
     def write(page: Page) -> None:

@@ -1,7 +1,4 @@
-"""``worlddb diff``: which worlds differ between two stores, or two moments, and which events made them differ.
-
-A difference as a person reads it in a terminal: a verdict, and a tree of what differs with its texts and events.
-"""
+"""``worlddb diff``: the worlds that differ between two stores or moments, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import worlddb
 from worlddb import HISTORY_RELATIONS, Change, Detail, Difference, InputError, UnknownReference, format_time
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 from worlddb.tools.cli.base.page import Branch
-from worlddb.tools.reports.event_lines import VECTORS, Event, own_events, told_events, versions_embedded
+from worlddb.tools.reports.event_lines import VECTORS, Event, commits_of, own_events, versions_embedded
 
 _STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
 _SIGNS: Final = {"added": "+ ", "removed": "- ", "altered": "! ", "members": "  "}
@@ -25,7 +22,7 @@ _TELLS: Final = ("revised", "altered")
 
 
 def write_difference(page: Page, found: Difference) -> None:
-    """The whole answer."""
+    """Write the verdict and a tree of the differing worlds with their texts and events."""
     if found.equal:
         page.line(("equal", "good"), f"  commits {found.seq_a} and {found.seq_b}, {_same(found)}")
     else:
@@ -51,12 +48,12 @@ def write_difference(page: Page, found: Difference) -> None:
 
 
 def parting(found: Difference) -> str:
-    """How the histories stand to each other, in words."""
-    told = HISTORY_RELATIONS[found.relation]
+    """Describe how the two histories relate."""
+    relation = HISTORY_RELATIONS[found.relation]
     if not found.parted or found.relation == "same":
-        return told
+        return relation
     when = f"commit {found.parted} of {wire.moment(found.parted_at)}"
-    return f"{told}; it was made at {when}" if found.relation == "bundle" else f"{told}, after {when}"
+    return f"{relation}; it was made at {when}" if found.relation == "bundle" else f"{relation}, after {when}"
 
 
 def _same(found: Difference) -> str:
@@ -69,7 +66,7 @@ def _write_side(page: Page, label: str, seq: int, time: int, what: str) -> None:
 
 
 def _forest(changes: Sequence[Change]) -> list[Branch]:
-    """Trees of what differs; each world hangs below the one through which it was reached."""
+    """Arrange changes in trees; each world hangs below the one through which it was reached."""
     listed = {change.ref: number for number, change in enumerate(changes)}
     roots: list[Branch] = []
     below: list[list[Branch]] = [[] for _ in changes]
@@ -94,7 +91,7 @@ def _name_line(name: str, change: Change) -> list[Span]:
 
 
 def _notes(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
-    """Below a world: what differs, and the events that its members do not account for."""
+    """List what differs in a world, and the events that its members do not account for."""
     lines: list[Sequence[Span]] = []
     for detail in change.changes:
         if detail.field not in VECTORS:
@@ -124,12 +121,12 @@ def _detail_lines(change: Change, detail: Detail) -> list[Sequence[Span]]:
 
 
 def _event_lines(change: Change, events: Iterable[Event]) -> list[Sequence[Span]]:
-    """One line a commit: which of its events, by whom, when and why."""
+    """Return one line per commit: its events, author, time and reason."""
     lines: list[Sequence[Span]] = []
-    for told in told_events(change, events):
-        why = f", because {wire.one_line(told.why, 120)}" if told.why else ""
-        by = f"by {told.author}, {format_time(told.ingested_at)}"
-        lines.append([(f"{told.side}: commit {told.seq}: {told.what}; {by}{why}", "dim")])
+    for commit in commits_of(change, events):
+        why = f", because {wire.one_line(commit.why, 120)}" if commit.why else ""
+        by = f"by {commit.author}, {format_time(commit.ingested_at)}"
+        lines.append([(f"{commit.side}: commit {commit.seq}: {commit.what}; {by}{why}", "dim")])
     return lines
 
 
@@ -186,7 +183,7 @@ def _diff(args: Namespace, out: Output) -> int:
 
 
 def _commit_of(folder: Path, moment: str | None) -> int | None:
-    """The last commit of a moment as people name it: a commit, a time or a bookmark."""
+    """Resolve a moment (commit, time or bookmark) to its last commit."""
     if moment is None:
         return None
     if folder.is_file():
@@ -201,7 +198,7 @@ def _commit_of(folder: Path, moment: str | None) -> int | None:
 
 
 def _world_of(folders: list[Path], text: str) -> str:
-    """The reference of a world that either store knows, by reference or name; a bundle is asked by reference alone."""
+    """Resolve a world that either store knows; a bundle is asked by reference alone."""
     folders = [folder for folder in dict.fromkeys(folders) if not folder.is_file()]
     if not folders:
         return text
@@ -216,7 +213,7 @@ def _world_of(folders: list[Path], text: str) -> str:
 
 
 def document(found: Difference) -> dict[str, Any]:
-    """The answer for programs."""
+    """Describe a difference as JSON."""
     return wire.record(found) | {
         "parted_at": wire.time(found.parted_at) if found.parted else None,
         "time_a": wire.time(found.time_a),

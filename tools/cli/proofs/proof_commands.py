@@ -1,4 +1,4 @@
-"""``worlddb head``, ``keygen``, ``cosign``, ``prove``, ``check-proof``: heads, who signs them, and proofs for them."""
+"""``worlddb head``, ``keygen``, ``cosign``, ``prove``, ``check-proof``: heads and proofs."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _check_proof(args: Namespace, out: Output) -> int:
 
 
 def _with_times(claim: dict[str, Any]) -> dict[str, Any]:
-    """A claim with its times as people and programs are given them everywhere."""
+    """Format the times of a claim as everywhere else."""
     times = {name: wire.time(claim[name]) for name in ("ingested_at", "created_at", "valid_from") if name in claim}
     return claim | times | ({"edge": _with_times(claim["edge"])} if "edge" in claim else {})
 
@@ -192,7 +192,7 @@ def _statement(found: ProofCheck) -> str:
 
 
 def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    """The rest of a claim, name by name."""
+    """Yield the remaining fields of a claim by name."""
     for name, value in (claim | claim.get("edge", {})).items():
         if name == "path":
             yield name, " / ".join(wire.short(ref) or "root" for ref in value)

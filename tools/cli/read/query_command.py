@@ -1,4 +1,4 @@
-"""``worlddb query``: a start, and operators in the order in which they were typed."""
+"""``worlddb query``: a start, then operators in the order in which they were typed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Named: TypeAlias = Callable[[str], str]
 
 
 class _Then(Action):
-    """An operator: it is kept with those before it, since their order is what the query is."""
+    """Appends an operator to those typed before it: their order is the query."""
 
     def __call__(self, parser: Any, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
         namespace.steps = [*namespace.steps, (self.dest, values)]
@@ -52,8 +52,8 @@ def _arguments(parser: Parser) -> None:
 def _add_operators(parser: Parser) -> None:
     chain = parser.add_argument_group("operators, in the order in which they are given")
 
-    def then(name: str, metavar: str | None, told: str, **settings: Any) -> None:
-        chain.add_argument(name, action=_Then, metavar=metavar, help=told, **settings)
+    def then(name: str, metavar: str | None, meaning: str, **settings: Any) -> None:
+        chain.add_argument(name, action=_Then, metavar=metavar, help=meaning, **settings)
 
     edges = "TYPES[:DEPTH[:WAY]]"
     then("--traverse", edges, "along edges, such as causes:2 or any:1:both; WAY is out, in or both", type=_walk)
@@ -73,7 +73,7 @@ def _add_operators(parser: Parser) -> None:
 
 
 def _walk(text: str) -> tuple[tuple[str, ...], int, str]:
-    """``TYPES[:DEPTH[:WAY]]``; types of edges are separated by commas."""
+    """Parse ``TYPES[:DEPTH[:WAY]]``; edge types are separated by commas."""
     types, depth, way = (text.split(":") + [""] * 2)[:3]
     if not types or text.count(":") > 2:
         raise ArgumentTypeError(f"{text[:60]!r} is no traversal; write it as causes:2 or causes,implies:2:in")
@@ -114,10 +114,10 @@ def _query(args: Namespace, out: Output) -> int:
 
 
 def _from_file(args: Namespace) -> Query:
-    """The query in a file.
+    """Read the query from a file.
 
     Raises:
-        UsageError: something was typed besides.
+        UsageError: other parts of a query were typed too.
         InputError: the file is too large, or holds no query.
     """
     if args.steps or args.seed or args.text is not None or args.world is not None or args.include_superseded:
@@ -127,17 +127,17 @@ def _from_file(args: Namespace) -> Query:
     if args.file == "-":
         if sys.stdin is None:
             raise InputError("Standard input is closed", "Name a file")
-        held = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        document = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     else:
         with open(args.file, "rb") as file:
-            held = file.read(MAX_FILE_BYTES + 1)
-    if len(held) > MAX_FILE_BYTES:
+            document = file.read(MAX_FILE_BYTES + 1)
+    if len(document) > MAX_FILE_BYTES:
         raise InputError(f"{os.fsdecode(args.file)!r:.200} is too large for a query", "Write one with --print")
-    return Query.from_json(held)
+    return Query.from_json(document)
 
 
 def _typed(args: Namespace, named: Named) -> Query:
-    """The query that was typed."""
+    """Build the query from the command line."""
     query = Query.of(
         seeds=None if args.seed is None else [named(text) for text in args.seed],
         text=args.text,
@@ -201,11 +201,11 @@ def _write(page: Page, view: View, answer: Subgraph, *, explain: bool) -> None:
 
 
 def _write_world(page: Page, world: World, answer: Subgraph) -> None:
-    told: list[Span] = [(wire.short(world.ref), "ref"), "  "]
-    told += [(wire.one_line(world.name, 80), "name"), "  "] if world.name else []
+    title: list[Span] = [(wire.short(world.ref), "ref"), "  "]
+    title += [(wire.one_line(world.name, 80), "name"), "  "] if world.name else []
     others = answer.identities.get(world.ref, ())
     same = f", one with {', '.join(map(wire.short, others))}" if others else ""
-    page.line(*told, (f"{world.type}, {wire.span(world.valid)}{same}", "dim"))
+    page.line(*title, (f"{world.type}, {wire.span(world.valid)}{same}", "dim"))
     if world.content:
         page.line(wire.one_line(world.content), indent=3)
 

@@ -1,4 +1,4 @@
-"""``worlddb recall``: what the memory answers to a text."""
+"""``worlddb recall``: the worlds that answer a text best."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _recall(args: Namespace, out: Output) -> int:
 
 
 def _left_out(view: View, refs: tuple[str, ...]) -> str:
-    """What was valid in a span for a part of it only."""
+    """Describe the worlds that were valid for only a part of the span."""
     names = [stores.name_of(view, ref) for ref in refs[:_NAMED]]
     more = [f"{len(refs) - _NAMED:,} more"] if len(refs) > _NAMED else []
     which = ", ".join([*names, *more])
@@ -124,7 +124,7 @@ def _left_out(view: View, refs: tuple[str, ...]) -> str:
 
 
 def _told(group: Group) -> dict[str, object]:
-    """A group as JSON; its hits are references, for they are among the hits of the answer."""
+    """Describe a group as JSON; its hits are references into the hits of the answer."""
     return wire.record(group) | {"hits": [hit.ref for hit in group.hits]}
 
 
@@ -132,9 +132,9 @@ def _write_group(page: Page, number: int, group: Group) -> None:
     title: list[Span] = [f"{number}. ", (wire.short(group.ref), "ref"), "  "]
     if group.name:
         title += [(wire.one_line(group.name, 80), "name"), "  "]
-    told = [group.type] if group.type else []
+    details = [group.type] if group.type else []
     shown = f"hits: {len(group.hits)} of {group.count}"
-    page.line(*title, (", ".join([*told, shown, f"score {group.score:g}"]), "dim"))
+    page.line(*title, (", ".join([*details, shown, f"score {group.score:g}"]), "dim"))
 
 
 def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, explain: bool) -> None:
@@ -151,8 +151,8 @@ def _write_hit(page: Page, view: View, lead: str, hit: Hit, *, indent: int, expl
         text = "(erased)" if other.erased else wire.one_line(other.content or other.name)
         page.line(("other version, ", "dim"), (f"{wire.span(other.valid)}: ", "title"), text, indent=indent + 3)
     if hit.others_left:
-        told = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
-        page.line((told, "dim"), indent=indent + 3)
+        more = f"and {hit.others_left:,} more versions: history {wire.short(hit.ref)}"
+        page.line((more, "dim"), indent=indent + 3)
     for ref in hit.conflicts:
         page.line(("contradicted by: ", "warn"), _said(view, ref), indent=indent + 3)
     if explain:

@@ -40,15 +40,15 @@ def _show(args: Namespace, out: Output) -> int:
     with stores.existing(args) as db:
         view = stores.view_of(db, args)
         world = _valid_world(db, view, args)
-        shown: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
+        selection: dict[str, Any] = {"include_superseded": args.include_superseded, **stores.spans_of(args)}
         registered = (known.name for known in view.edge_types(include_ended=True) if known.name != CONTAINS)
         edges = [
             edge
             for type_name in dict.fromkeys((*EDGE_TYPES, *registered))
-            for edge in view.edges(world.ref, type=type_name, **shown)
+            for edge in view.edges(world.ref, type=type_name, **selection)
         ]
         containers = view.containers(world.ref)
-        members = list(islice(view.children(world.ref, **shown), _SHOWN_MEMBERS + 1))
+        members = list(islice(view.children(world.ref, **selection), _SHOWN_MEMBERS + 1))
         same = [ref for ref in view.equivalence_class(world.ref) if ref != world.ref]
         world_hash = view.hash(world.ref)
         document = {
@@ -69,27 +69,27 @@ def _show(args: Namespace, out: Output) -> int:
             page.fields(_fields(view, world, world_hash, containers, same), indent=2)
             for ref in world.conflicts:
                 other = view.get(ref, include_superseded=True)
-                said = wire.one_line(other.content or other.name) if other else ""
-                page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {said}", indent=2)
+                text = wire.one_line(other.content or other.name) if other else ""
+                page.line(("contradicted by ", "warn"), (wire.short(ref), "ref"), f"  {text}", indent=2)
             _write_edges(page, view, world, edges)
             _write_members(page, world, members)
             if others:
-                told = "another version was" if others == 1 else f"{others:,} other versions were"
+                count = "another version was" if others == 1 else f"{others:,} other versions were"
                 span = "..".join(end or "" for end in args.overlaps)
                 line = f"{stores.repeated(args)} history {wire.short(world.ref)} --overlaps {span}"
-                out.hint(f"note: {told} valid in this span: {line}")
+                out.hint(f"note: {count} valid in this span: {line}")
 
         out.answer(document, write)
     return DONE
 
 
 def _others(view: View, world: World, args: Namespace) -> int:
-    """How many other versions of a world were valid in the span that was asked about."""
+    """Count the other versions of a world that were valid in the span asked about."""
     return 0 if args.overlaps is None else len(view.history(world.ref, overlaps=args.overlaps)) - 1
 
 
 def _valid_world(db: Database, view: View, args: Namespace) -> World:
-    """The world that was asked for; if no version of it is valid in the view, only when that was asked for too."""
+    """Return the named world; one that is not valid in the view only with --include-superseded."""
     ref = stores.world_of(view, args.ref)
     world = view.get(ref, include_superseded=args.include_superseded, **stores.spans_of(args))
     if world is None:
@@ -105,10 +105,10 @@ def _valid_world(db: Database, view: View, args: Namespace) -> World:
 
 
 def _asked(view: View, args: Namespace) -> str:
-    """Which times a person asked about."""
-    for told, span in (("throughout", args.during), ("at any time in", args.overlaps)):
+    """Describe the times asked about."""
+    for relation, span in (("throughout", args.during), ("at any time in", args.overlaps)):
         if span is not None:
-            return f"{told} {span[0] or ''}..{span[1] or ''}"
+            return f"{relation} {span[0] or ''}..{span[1] or ''}"
     return f"at {wire.moment(view.valid)}"
 
 
@@ -236,13 +236,13 @@ def _children(args: Namespace, out: Output) -> int:
         else:
             out.page.table(("ref", "type", "name", "valid"), _child_rows(chain((first,), listed)))
         if left_out := len(_left_out(view, ref, args)):
-            told = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
-            out.hint(f"note: {told} for a part of the span, or in several versions: --overlaps shows them")
+            count = "one more was a member" if left_out == 1 else f"{left_out:,} more were members"
+            out.hint(f"note: {count} for a part of the span, or in several versions: --overlaps shows them")
     return DONE
 
 
 def _left_out(view: View, ref: str, args: Namespace) -> list[str]:
-    """The members at some instant of a span, where those throughout it were asked for, that are not among those."""
+    """Return members valid for a part of a span when members throughout it were asked for."""
     if args.during is None:
         return []
     throughout = {member.ref for member in view.children(ref, during=args.during)}
@@ -257,7 +257,7 @@ def _child_rows(children: Iterable[World]) -> Iterator[tuple[Span, ...]]:
 
 
 def _called(world: World) -> str:
-    """What a list of members calls one."""
+    """Return how a list of members names one."""
     return (
         "(no text)" if world.erased and world.erasure is None else "(erased)" if world.erased else stores.label(world)
     )

@@ -1,4 +1,4 @@
-"""``worlddb demo``: the story of one conversation."""
+"""``worlddb demo``: the story of one conversation, on real stores."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _demo(args: Namespace, out: Output) -> int:
 
 @contextmanager
 def _place(keep: str | None) -> Iterator[Path]:
-    """Where the story plays: the directory to keep, or one that is gone afterwards."""
+    """Yield the directory of the story: the one to keep, or a temporary one."""
     if keep is None:
         with TemporaryDirectory(prefix="worlddb-demo-") as temporary:
             yield Path(temporary)
@@ -96,7 +96,7 @@ def _write_next(out: Output, folder: Path) -> None:
 
 
 def _program() -> str:
-    """What a person types to run the command line: as it was run, if it is not found by its name alone."""
+    """Return what a person types to run the command line, also where it is not on the PATH."""
     run = sys.argv[0]
     return "worlddb" if which("worlddb") or Path(run).name != "worlddb" else shlex.quote(run)
 

@@ -1,7 +1,4 @@
-"""``worlddb mcp``: the memory of a store as tools, for programs that speak the Model Context Protocol.
-
-``worlddb key``: who may reach a server over HTTP, in which world, and whether to write.
-"""
+"""``worlddb mcp`` and ``key``: the MCP server of a store, and its access keys."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import Final
 import worlddb
 from worlddb import Database, InputError, UnavailableError
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, arguments, stores, wire
-from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, beside
+from worlddb.tools.mcp.access_keys import PER_SECOND, Key, KeyFile, default_key_file
 from worlddb.tools.mcp.listening import DEFAULT_ADDRESS, PATH, Address, address_of, bound, listen
 
 _NEEDED = {
@@ -27,7 +24,7 @@ _NEEDED = {
 
 
 def add_key_file(parser: _ActionsContainer) -> None:
-    """``--keys``."""
+    """Add ``--keys``."""
     parser.add_argument(
         "--keys",
         metavar="FILE",
@@ -36,8 +33,8 @@ def add_key_file(parser: _ActionsContainer) -> None:
 
 
 def key_file(args: Namespace) -> KeyFile:
-    """The file of keys that was named, or the one beside the store."""
-    return KeyFile(beside(stores.folder_of(args)) if args.keys is None else Path(args.keys))
+    """Return the key file that was named, or the one beside the store."""
+    return KeyFile(default_key_file(stores.folder_of(args)) if args.keys is None else Path(args.keys))
 
 
 def _key_arguments(parser: Parser) -> None:
@@ -134,7 +131,7 @@ _WHY_KEYS: Final = (
 
 
 class MissingExtra(UnavailableError):
-    """A library that only some installations have is needed."""
+    """A library of an optional extra is needed and not installed."""
 
     code = "missing_extra"
 
@@ -194,7 +191,7 @@ def _serve_http(args: Namespace, out: Output) -> int:
     address = address_of(args.http)
     _check_openness(args, address)
     with _extra():
-        from worlddb.tools.mcp.http_server import Admitted, serve_http
+        from worlddb.tools.mcp.http_server import AccessRules, serve_http
     with _opened(args) as db, listen(address) as listener:
         at = bound(listener)
         url = f"http://{at.shown}:{at.port}{PATH}"
@@ -208,19 +205,19 @@ def _serve_http(args: Namespace, out: Output) -> int:
                 out.warn(_OPEN)
             out.warn(f"worlddb mcp: listening at {url}")
 
-        admitted = Admitted(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND)
+        admitted = AccessRules(keys, args.allow_host, args.allow_origin, args.rate or PER_SECOND)
         serve_http(db, _world(args, db), listener, admitted, ready)
     out.warn("worlddb mcp: stopped")
     return DONE
 
 
 def _world(args: Namespace, db: Database) -> str | None:
-    """The world that is served, if not all."""
+    """Return the world to serve; None for the whole store."""
     return None if args.world is None else stores.world_of(db.view(), args.world)
 
 
 def _check_openness(args: Namespace, address: Address) -> None:
-    """See that nobody opens a store to others without having said so."""
+    """Refuse to open a store to other machines without keys."""
     if args.no_keys and not address.is_loopback:
         raise arguments.UsageError(
             f"--no-keys at {address.shown}:{address.port} would let in everybody who can reach this machine",
@@ -231,7 +228,11 @@ def _check_openness(args: Namespace, address: Address) -> None:
 
 
 def _keys(args: Namespace, db: Database) -> KeyFile | None:
-    """The file of keys, which has to hold some now; ``None`` if none are wanted."""
+    """Return the key file, which must hold a key; None with --no-keys.
+
+    Raises:
+        UsageError: there are no keys.
+    """
     if args.no_keys:
         return None
     file = key_file(args)
@@ -243,10 +244,10 @@ def _keys(args: Namespace, db: Database) -> KeyFile | None:
 
 @contextmanager
 def _extra() -> Iterator[None]:
-    """Where libraries are imported that may not be installed, and are large.
+    """Import the libraries of an optional extra, which are large and may be missing.
 
-    What they make stays for as long as the server runs: the cycle collector, which would look through all of it again
-    and again, waits until they are there and then leaves it out.
+    What they create stays for as long as the server runs. So the garbage collector is off while they load and leaves
+    their objects out afterwards.
     """
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""``worlddb export`` and ``import``: a world in a file of its own, to be taken elsewhere."""
+"""``worlddb export`` and ``import``: a world in a file, to be taken to another store."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def _import(args: Namespace, out: Output) -> int:
         receipt.raise_if_refused()
         with out.progress("Indexing"):
             db.catch_up()
-        told = {"world_hash": db.view().hash(receipt.ref)}
-    document = {**stated, **wire.receipt(receipt), "ref": receipt.ref, **told}
+        hashes = {"world_hash": db.view().hash(receipt.ref)}
+    document = {**stated, **wire.receipt(receipt), "ref": receipt.ref, **hashes}
 
     def write(page: Page) -> None:
         _write_bundle(page, bundle, head is not None)
@@ -137,7 +137,7 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
 
 
 def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> None:
-    """What the check has not looked at."""
+    """Say what the check did not look at."""
     if head is not None and not keys:
         out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
     elif head is None and bundle.proof_size:
@@ -145,13 +145,13 @@ def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> N
 
 
 def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:
-    with out.steps("Writing worlds") as told:
+    with out.steps("Writing worlds") as report:
         if args.format == _JSONL:
-            lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=told)
+            lines = db.export_jsonl(ref, args.out, seq=seq, overwrite=args.overwrite, progress=report)
             return {"format": _JSONL, **lines}
         head = None if args.head is None else stores.head_given(args.head)
         proof = not args.no_proof
-        made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=told)
+        made = db.export(ref, args.out, seq=seq, overwrite=args.overwrite, proof=proof, head=head, progress=report)
     return {"format": _BUNDLE, **wire.bundle(made)}
 
 

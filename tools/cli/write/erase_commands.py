@@ -1,4 +1,4 @@
-"""``worlddb erase`` and ``check-receipt``: what was said about somebody is removed for good, and that can be shown."""
+"""``worlddb erase`` and ``check-receipt``: removing texts for good, with a receipt."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ def _erase(args: Namespace, out: Output) -> int:
                 )
                 receipt.raise_if_refused()
             finished = db.finish_erasures(wait_seconds=0.0)
-            told = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
-            if file is not None and told is not None:
-                file.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+            erasure = wire.erasure(db.erasure_receipt(receipt)) if receipt.events else None
+            if file is not None and erasure is not None:
+                file.write(json.dumps(erasure, indent=2, ensure_ascii=False) + "\n")
 
         def write(page: Page) -> None:
             for note in receipt.notes:
                 if note.code != "name_forbidden":  # Told below, by the names.
                     page.line((f"note: {note}", "dim"))
-            if told is not None:
-                _write_erased(page, told, len(plan.derived))
+            if erasure is not None:
+                _write_erased(page, erasure, len(plan.derived))
                 _hint(out, args, receipt.seq)
             _write_forbidden(page, plan)
             _write_others(page, db, others)
@@ -94,16 +94,17 @@ def _erase(args: Namespace, out: Output) -> int:
                 page.line(("the bytes are not out of the files yet: another process is in the way", "bad"))
                 out.hint("Opening the store, or writing to it, finishes this; verify says when it is done.")
 
-        document = {"receipt": told, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
+        document = {"receipt": erasure, "finished": finished, **_planned(plan, others), **wire.receipt(receipt)}
         out.answer(document, write)
     return DONE if finished else BUSY
 
 
 def _named(view: View, text: str, args: Namespace) -> list[str]:
-    """The worlds that a person named to be erased: one, or with ``--all`` as many as have the name.
+    """Return the worlds that a text names: one, or with ``--all`` every world of the name.
 
     Raises:
-        AmbiguousReference: several have it, and ``--all`` was not said; it says what to type for each and for all.
+        AmbiguousReference: several have the name and ``--all`` was not given; it says what to type for
+            each and for all.
     """
     found = stores.worlds_of(view, text)
     if len(found) == 1 or args.all:
@@ -120,21 +121,24 @@ def _named(view: View, text: str, args: Namespace) -> list[str]:
 
 
 def _roles(view: View, world: World) -> str:
-    """What an import made of a world: who speaks, and who is spoken of; of one name they are two worlds."""
-    told = Counter(
+    """Describe the role that an import gave a world: a speaker, or somebody mentioned.
+
+    One name can stand for two worlds, one of each role.
+    """
+    counts = Counter(
         str(edge.properties.get("role"))
         for edge in view.edges(world.ref, type="refers_to", direction="in", include_superseded=True)
     )
-    spoke = f", who spoke {wire.counted(told['speaker'], 'turn')}" if told["speaker"] else ""
-    return spoke + (f", mentioned in {wire.counted(told['mention'], 'turn')}" if told["mention"] else "")
+    spoken = f", who spoke {wire.counted(counts['speaker'], 'turn')}" if counts["speaker"] else ""
+    return spoken + (f", mentioned in {wire.counted(counts['mention'], 'turn')}" if counts["mention"] else "")
 
 
 @contextmanager
 def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
-    """A new file for the receipt, made before anything is erased, and taken away if nothing was.
+    """Create the receipt file before anything is erased; remove it if nothing was.
 
     Raises:
-        InputError: something is there under the name already.
+        InputError: the file exists already.
     """
     if name is None:
         yield None
@@ -149,17 +153,17 @@ def _receipt_file(name: str | None) -> Iterator[TextIO | None]:
                 path.unlink()
 
 
-def _write_erased(page: Page, told: dict[str, Any], derived: int) -> None:
-    texts = sum(len(world["texts"]) for world in told["worlds"])
-    of = f"{wire.counted(texts, 'text')} of {wire.counted(len(told['worlds']), 'world')}"
+def _write_erased(page: Page, erasure: dict[str, Any], derived: int) -> None:
+    texts = sum(len(world["texts"]) for world in erasure["worlds"])
+    of = f"{wire.counted(texts, 'text')} of {wire.counted(len(erasure['worlds']), 'world')}"
     also = f", {wire.counted(derived, 'world')} of these with what was made of the others' texts" if derived else ""
-    page.line(f"erased {of}{also}", (f"  commit {told['seq']}", "dim"))
-    for copy in told["not_reached"]:
+    page.line(f"erased {of}{also}", (f"  commit {erasure['seq']}", "dim"))
+    for copy in erasure["not_reached"]:
         page.line((f"not reached: {copy}", "dim"), indent=2)
 
 
 def _hint(out: Output, args: Namespace, seq: int) -> None:
-    """How to show later that it was done."""
+    """Say how the erasure can be shown later."""
     if args.receipt is None:
         out.hint(
             "With --receipt FILE it keeps a receipt, which `worlddb check-receipt` holds against the log;"
@@ -182,7 +186,7 @@ def _planned(plan: ErasurePlan, others: dict[str, str]) -> dict[str, Any]:
 
 
 def _others(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
-    """Worlds that are, or may be, one with those that are to be erased, and that stay: accepted or pending."""
+    """Return worlds that stay and are, or may be, the same as erased ones: accepted or pending."""
     found = {other: "accepted" for ref in refs for other in view.equivalence_class(ref)}
     for proposal in view.proposals():
         for one, other in ((proposal.source, proposal.target), (proposal.target, proposal.source)):
@@ -194,10 +198,10 @@ def _others(view: View, refs: list[str], plan: ErasurePlan) -> dict[str, str]:
 def _write_others(page: Page, db: Database, others: dict[str, str]) -> None:
     view = db.view()
     for ref, status in others.items():
-        told = "known to be the same" if status == "accepted" else "may be the same, as is proposed"
+        relation = "known to be the same" if status == "accepted" else "may be the same, as is proposed"
         name = wire.one_line(stores.name_of(view, ref))
         page.line(
-            (f"{told}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; name it too if it has to go"
+            (f"{relation}: ", "warn"), (wire.short(ref), "ref"), f"  {name}, which stays; name it too if it has to go"
         )
 
 
@@ -215,10 +219,10 @@ def _write_plan(page: Page, db: Database, plan: ErasurePlan, others: dict[str, s
 
 
 def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
-    """Contents may not come back, but names may; where there is no content, the name may not."""
+    """Say what may not be written again: contents, or names where there was no content."""
     if plan.contents_forbidden:
-        told = wire.counted(plan.contents_forbidden, "content")
-        page.line(("may not be written again: ", "warn"), f"{told}; the names of these worlds may")
+        contents = wire.counted(plan.contents_forbidden, "content")
+        page.line(("may not be written again: ", "warn"), f"{contents}; the names of these worlds may")
     if plan.names_forbidden:
         names = ", ".join(wire.one_line(name, 60) for name in plan.names_forbidden[:_SHOWN])
         more = f" and {len(plan.names_forbidden) - _SHOWN:,} more" if len(plan.names_forbidden) > _SHOWN else ""
@@ -229,7 +233,7 @@ def _write_forbidden(page: Page, plan: ErasurePlan) -> None:
 
 
 def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
-    """Where the name still occurs: that is other worlds' text, which is erased only if it is asked for."""
+    """List the worlds whose text still mentions the name; they are erased only if asked for."""
     if not plan.mentions:
         return
     page.line(
@@ -240,7 +244,7 @@ def _write_mentions(page: Page, db: Database, plan: ErasurePlan) -> None:
 
 
 def _write_list(page: Page, view: View, refs: Sequence[str]) -> None:
-    """Some worlds by reference and name, the first few of them."""
+    """List worlds by reference and name, the first few of them."""
     for ref in refs[:_SHOWN]:
         page.line((wire.short(ref), "ref"), f"  {wire.one_line(stores.name_of(view, ref))}", indent=2)
     if len(refs) > _SHOWN:
@@ -248,7 +252,7 @@ def _write_list(page: Page, view: View, refs: Sequence[str]) -> None:
 
 
 def _confirmed(args: Namespace, out: Output, db: Database, plan: ErasurePlan, others: dict[str, str]) -> bool:
-    """True if it was said beforehand, or somebody who is asked says yes.
+    """Return whether the erasure was confirmed beforehand, or a person says yes.
 
     Raises:
         UsageError: nobody is there to be asked.

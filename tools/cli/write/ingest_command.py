@@ -1,4 +1,4 @@
-"""``worlddb ingest``: files of conversations become worlds."""
+"""``worlddb ingest``: files of conversations and documents become worlds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOKED_AT: Final = 10_000
 
 
 class _MadeWhenWritten:
-    """The store, opened (and made, if it is not there) at the first write: a file that is refused makes none."""
+    """Opens the store at the first write, creating it if missing: a refused file makes none."""
 
     def __init__(self, args: Namespace) -> None:
         self._args = args
@@ -88,7 +88,7 @@ def _ingest(args: Namespace, out: Output) -> int:
         if args.into is not None:
             store.db = stores.existing(args, author=args.author)
             into = stores.world_of(store.db.view(), args.into)
-        with out.progress("Reading") as told, _named_files(args) as files:
+        with out.progress("Reading") as report, _named_files(args) as files:
             done = ingest_files(
                 store,
                 files,
@@ -98,7 +98,7 @@ def _ingest(args: Namespace, out: Output) -> int:
                 into=into,
                 restore_erased=args.restore_erased,
                 extractor=worlddb.EntityExtractor() if args.entities else None,
-                progress=told,
+                progress=report,
             )
         db = store.opened()
         with out.progress("Indexing"):
@@ -136,10 +136,10 @@ def _ingest(args: Namespace, out: Output) -> int:
 
 @contextmanager
 def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
-    """The files that were named, with standard input in a file of its own, since files are read twice.
+    """Yield the named files; standard input is copied to a file, since files are read twice.
 
     Raises:
-        UsageError: it is one of several, or has no name for its conversation.
+        UsageError: standard input is one of several, or its conversation has no name.
     """
     from worlddb.tools.importers.detect import format_of
 
@@ -167,7 +167,7 @@ def _named_files(args: Namespace) -> Iterator[list[str | Path]]:
 
 
 def _write_done(page: Page, out: Output, done: IngestSummary, *, restored: bool) -> None:
-    """What was read and written, what was changed by it, and what stayed out."""
+    """Report what was read and written, what was revised, and what was left out."""
     left_out = done.notes.get("not_restored", 0)
     read = f"{wire.counted(done.turns, 'turn')} in {wire.counted(done.worlds, 'world')}"
     if done.events:

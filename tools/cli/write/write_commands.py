@@ -1,4 +1,4 @@
-"""``worlddb create revise retire reassert move link unlink``: single writes, each one commit."""
+"""``worlddb create``, ``revise``, ``link`` and the other single writes, each one commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AN_OBJECT: Final = """For example: --properties '{"role": "lead"}'"""
 
 
 class _Times(TypedDict):
-    """Both ends of a validity, as the writes take them."""
+    """Both ends of a validity, as arguments of the writes."""
 
     valid_from: int | None
     valid_to: int | None
@@ -192,14 +192,14 @@ def _unlink(args: Namespace, out: Output) -> int:
 
 
 def _made_if_missing(args: Namespace) -> Database:
-    """The store; one is made for a first world, but not where another world was named, which then cannot be there."""
+    """Open the store; create it for a first world, unless another world was named."""
     if args.world is not None:
         return stores.existing(args, author=args.author)
     return worlddb.open(stores.folder_of(args), author=args.author, embedder=stores.embedder_of(args))
 
 
 def _times(args: Namespace) -> _Times:
-    """What was given of a validity; looked at before a store is opened, so that a mistyped one makes none."""
+    """Parse the validity before a store is opened, so that a mistyped time makes none."""
     begins, ends = args.valid_from, args.valid_to
     return {
         "valid_from": None if begins is None else worlddb.parse_time(begins, "valid_from"),
@@ -208,10 +208,10 @@ def _times(args: Namespace) -> _Times:
 
 
 def _content(args: Namespace, out: Output) -> str | None:
-    """What it says. A person whose standard input held nothing is told so.
+    """Return the content, read from standard input for ``-``; warn if that was empty.
 
     Raises:
-        InputError: standard input is no text, or was closed.
+        InputError: standard input is closed, or is not UTF-8.
     """
     if args.content != _FROM_STDIN:
         return str(args.content) if args.content is not None else None
@@ -237,7 +237,7 @@ def _properties(text: str | None) -> dict[str, Any] | None:
 
 
 def _written(args: Namespace, db: Database, out: Output, receipt: Receipt, *, has_text: bool = False) -> int:
-    """Tell what was written, or raise the refusal."""
+    """Print the receipt of a write, or raise its refusal."""
     receipt.raise_if_refused()
     if has_text and receipt.events:
         with out.progress("Indexing"):

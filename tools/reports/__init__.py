@@ -1,1 +1,0 @@
-"""Reports that stand on their own: pages that are read without a store and without this program."""
