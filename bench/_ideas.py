@@ -13,7 +13,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._retrieval import VARIANTS
-from worlddb.query.recall import ranking, recall, retrieve, second_stage
+from worlddb.query.recall import ranking, recall, retrieve
 
 
 def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
@@ -21,12 +21,12 @@ def _nothing_lent(*_: Any) -> dict[int, dict[int, float]]:
     return {}
 
 
-def _no_times(*_: Any) -> tuple[()]:
-    """No time is named."""
-    return ()
+def _near_no_time(*_: Any) -> float:
+    """Nothing is near the times that a question names."""
+    return 0.0
 
 
-def _as_they_are(snapshot: Any, question: str, first: list[Any], later: float) -> list[Any]:
+def _as_they_are(snapshot: Any, question: Any, first: list[Any], later: float) -> list[Any]:
     """The first hits, with nothing added."""
     return first
 
@@ -36,20 +36,20 @@ def _all_of_it(question: str, names: Any) -> str:
     return question
 
 
-def _by_cosine(lane: Any, text: str, propose: Callable[[Any], list[Any]]) -> tuple[Any, list[Any]]:
+def _by_cosine(lane: Any, question: Any, propose: Callable[[Any], list[Any]]) -> tuple[Any, list[Any]]:
     """What a lane proposes for a question, also for what is none."""
     return lane, propose(lane)
 
 
-def _as_ranked(sight: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[Any]:
+def _as_ranked(snapshot: Any, spec: Any, gate: Any, ranked: Any, k: int) -> list[Any]:
     """The hits, whichever are newer."""
     return list(ranked)
 
 
 _WITHOUT: Final[Mapping[str, Callable[[], AbstractContextManager[Any]]]] = {
     "without context": partial(patch.object, ranking, "followers", _nothing_lent),
-    "without times": partial(patch.object, ranking, "spans", _no_times),
-    "without the second look": partial(patch.object, second_stage, "_looked_at", _as_they_are),
+    "without times": partial(patch.object, ranking, "nearness", _near_no_time),
+    "without the second look": partial(patch.object, ranking, "_rescored", _as_they_are),
     "without leaving names out": partial(patch.object, recall, "without_names", _all_of_it),
     "without remarks": partial(patch.object, ranking, "proposed_by_meaning", _by_cosine),
     "without the newest first": partial(patch.object, retrieve, "newest_first", _as_ranked),

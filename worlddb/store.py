@@ -24,7 +24,7 @@ from worlddb.log.store.shared_environment import DATA_FILE
 from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.composed_vectors import ComposedFollower, KeptPlace
 from worlddb.projections.indexes.composition import POOLS
-from worlddb.projections.indexes.feed import text_documents, vector_rows
+from worlddb.projections.indexes.feed import text_documents, vector_rows, without_vector
 from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.text_index import locked, reset
 from worlddb.projections.indexes.text_snapshot import IndexUnwritable
@@ -36,12 +36,12 @@ from worlddb.projections.tables.apply.vector_spaces import OpenSpace, all_spaces
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
-from worlddb.query.lanes.vector_lane import PresentVectorLane, Space, VectorQuery
+from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.containment_cache import Interiors
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.embedding.models import Models
-from worlddb.reconciler.embedding.vectors_of_texts import given_vector, pending, query_vector
+from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector
 
 DEFAULT_TIMEOUT_SECONDS: Final = 10.0
 """How long a write waits for another process's."""
@@ -239,14 +239,10 @@ class VectorReader(StoreReader):
 
     # -- which space answers
 
-    def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:
-        """The question as a vector of the space that answers as of a commit, or in words why there is none (law 12).
-
-        Where the answer comes from present indexes anyway, the present space answers if that of the commit was dropped,
-        was not there yet, or its model is not here.
-        """
+    def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+        """The text as a vector of the first space whose model is here, or in words why there is none (law 12)."""
         why = NOTHING_EMBEDDED
-        for space in self._answering(seq, exact=exact):
+        for space in spaces:
             try:
                 embedder = self._models.to_ask(space)
                 self._models.see_that_it_is_the_same(self.env, space, embedder)
@@ -257,44 +253,34 @@ class VectorReader(StoreReader):
                 return VectorQuery(space.number, space.row.dimension, vector, space.name, space.model)
         return why
 
-    def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
-        """A vector that the caller made, of the space that answers as of a commit, or in words why there is none."""
-        for space in self._answering(seq, exact=exact)[:1]:
+    def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+        """A vector that the caller made, of the first of some spaces, or in words why there is none."""
+        for space in spaces[:1]:
             return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name, space.model)
         return NOTHING_EMBEDDED
 
-    def space_at(self, seq: int) -> Space | None:
-        """The embedding space that answers as of a commit, if there was one."""
-        found = self._answering(seq, exact=True)
-        return Space(found[0].number, found[0].row.dimension, found[0].model) if found else None
-
-    def _answering(self, seq: int, *, exact: bool) -> list[OpenSpace]:
-        with self.snapshot() as snapshot:
-            then = space_in_use(snapshot.log, snapshot.tables, seq)
-            is_present = seq >= snapshot.log.head().seq
-            now = None if exact else then if is_present else space_in_use(snapshot.log, snapshot.tables)
-        if exact or now is None:
-            return [] if then is None else [then]
-        return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]
-
-    def pending_vectors(self, space: int | None) -> int:
+    def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
         """How many texts have no vector in a space yet, or in the one that answers; all of them if there is none.
 
-        Counted up to :data:`MAX_PENDING`, and once for each head. Where nothing was compared by meaning, whoever embeds
-        is not told: that a question finds no model does not bring one.
+        Counted up to :data:`MAX_PENDING`, and once for each head.
         """
-        with self.snapshot() as snapshot:
-            log, tables = snapshot.log, snapshot.tables
-            head = log.head()
-            at, waiting = self._pending.get(space, (EMPTY_HEAD, 0))
-            if at != head:
-                spaces = (each for each in all_spaces(log, tables) if each.number == space)
-                found = space_in_use(log, tables) if space is None else next(spaces, None)
-                waiting = sum(1 for _ in islice(pending(log, tables, found), MAX_PENDING))
-                self._pending[space] = head, waiting
-        if waiting and space is not None:
-            self.told_of_pending()
+        log, tables = snapshot
+        head = log.head()
+        at, waiting = self._pending.get(space, (EMPTY_HEAD, 0))
+        if at != head:
+            spaces = (each for each in all_spaces(log, tables) if each.number == space)
+            found = space_in_use(log, tables) if space is None else next(spaces, None)
+            waiting = sum(1 for _ in islice(without_vector(log, tables, found, head.seq), MAX_PENDING))
+            self._pending[space] = head, waiting
         return waiting
+
+    def wake_embedding(self) -> None:
+        """Say that a read found texts without vectors.
+
+        Where nothing was compared by meaning, whoever embeds is not woken: that a question finds no model does not
+        bring one.
+        """
+        self.told_of_pending()
 
     # -- indexes
 

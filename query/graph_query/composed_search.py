@@ -31,12 +31,12 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         InputError: there is no such pool.
     """
     checked_pool(pool)
-    space = window.reader.space_at(window.place.moment.seq)
-    with window.sight() as sight:
+    with window.snapshot() as sight:
         node = named_node(sight, window.spec, ref)
+        space = next(iter(sight.answering_spaces(exact=True)), None)
         if space is None:
             return None
-        anchors = _anchors(sight, space.number, space.dimension)
+        anchors = _anchors(sight, space.number, space.row.dimension)
         made = Composition(POOLS[pool])
         inside = members_below(sight.tables, node, sight.place.moment) or set()
         made.fill(sight.tables, anchors, {node, *inside}, sight.place.moment)
@@ -62,7 +62,7 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
     anew of precisely what is seen; so either way the answer is the view's.
     """
     follower = window.reader.composed(query.space, query.dimension, pool)
-    with window.sight() as sight:
+    with window.snapshot() as sight:
         whole = sight.whole
         found = None if whole is None else follower.level(whole.log, whole.tables, sight.place.moment)
         if found is None:

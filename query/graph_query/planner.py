@@ -18,16 +18,17 @@ from worlddb.query.graph_query.query_value import At, Query, Start
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.graph_query.traversal import Ground
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
+from worlddb.query.question.question import Question
 from worlddb.query.reads import build
 from worlddb.query.reads.identity import Classes
 from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.answer import joined, rewrites_unseen
+from worlddb.query.recall.answer import joined, missing_handlers
 from worlddb.query.recall.candidates import Gate
-from worlddb.query.recall.fusion import CONVEX
 from worlddb.query.recall.ranking import WIDE_ALONE, by_meaning
 from worlddb.query.recall.recall import NO_VECTORS, recall
 from worlddb.query.recall.request import Request
+from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.snapshot.valid_period import Choice
 
 _CHOSEN: Final = {
@@ -97,17 +98,16 @@ def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
     answer = recall(
         window,
         Request(
-            text=start.text or "",
+            question=Question(start.text or "", window.place.moment.valid),
             world=start.world,
             k=start.k,
             exact=start.exact,
             choice=choice,
             lanes=start.lanes,
             fusion=CONVEX,
-            asked=window.place.moment.valid,
         ),
     )
-    with window.sight() as sight:
+    with window.snapshot() as sight:
         numbers = [(sight.tables.node_of(bytes.fromhex(hit.ref)), hit.score) for hit in answer.hits]
     missing = [f"{lane}: {reason}" for lane, reason in answer.unavailable.items()]
     notes = [answer.note, *missing]
@@ -117,12 +117,12 @@ def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
 
 def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
     """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
-    reader, seq = window.reader, window.place.moment.seq
-    by_text = start.chosen == "text"
-    if by_text:
-        query = reader.vector_query(start.text or "", seq, exact=True)
+    with window.snapshot() as snapshot:
+        spaces = snapshot.answering_spaces(exact=True)
+    if start.chosen == "text":
+        query = window.reader.vector_query(start.text or "", spaces)
     else:
-        query = reader.vector_given(start.vector or (), seq, exact=True)
+        query = window.reader.vector_given(start.vector or (), spaces)
     if isinstance(query, str):
         return Ranked({}, True, query)
     return Ranked(nearest_worlds(window, query, start.world, start.k, pool), True, "")
@@ -130,11 +130,12 @@ def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
 
 def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
     exact = start.exact or window.place.is_confined
-    query = window.reader.vector_given(start.vector or (), window.place.moment.seq, exact=exact)
-    if isinstance(query, str):
-        return Ranked({}, exact, query)
-    lane: VectorLane | None = None if exact else window.present_vectors(query, window.reader.head())
-    with window.sight() as sight:
+    head = 0 if exact else window.reader.head()
+    with window.snapshot() as sight:
+        query = window.reader.vector_given(start.vector or (), sight.answering_spaces(exact=exact))
+        if isinstance(query, str):
+            return Ranked({}, exact, query)
+        lane: VectorLane | None = None if exact else window.present_vectors(sight, query, head)
         top = sight.place.top
         inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
         if lane is None:
@@ -180,7 +181,7 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
     if query.at is not None:
         window = window.at(_moment(window, query.at))
     found = ranked(window, query.start, superseded=query.superseded)
-    with window.sight() as sight:
+    with window.snapshot() as sight:
         top = sight.place.top
         world = query.start.world
         inside = top if world is None else named_node(sight, window.spec, world, unify=window.unify)
@@ -213,7 +214,7 @@ def _answer(window: Window, selection: Selection, found: Ranked, watch: _Watch) 
         identities=_identities(selection),
         stages=tuple(watch.stages),
         exact=found.exact,
-        note=joined((*selection.unheard, found.note or rewrites_unseen(window.spec))),
+        note=joined((*selection.unheard, found.note or missing_handlers(window.spec))),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import VectorHit, VectorRow
@@ -13,18 +13,6 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 if TYPE_CHECKING:
     from worlddb.projections.indexes.vector_rows import Matrix
-
-
-class Space(NamedTuple):
-    """An embedding space: its number, how many numbers its vectors have, and the model that makes them."""
-
-    number: int
-    dimension: int
-    model: str
-
-
-NO_SPACE: Final = Space(0, 1, "")
-"""Where no text has been embedded: no vector is of it, and spaces are counted from 1."""
 
 
 class VectorQuery(NamedTuple):

@@ -1,26 +1,23 @@
-"""Whom a question is about, as far as its words tell: the one who asks, the one who is asked, or somebody by name.
+"""A question in English, parsed once: its times, participants, change intent and wanted answer form.
 
-"Where did I park?" is answered by what the asker said, "what did you recommend?" by what the other side said, and
-"what does Sarah play?" by what Sarah said or by what was said of her. Pure, and no more than English grammar.
-
-Whether a question asks for change: what was before, whether it still is, and who came before somebody.
-
-By forms of English alone. That something earlier is shown where nobody asked for it costs a reader a line; that it is
-not shown where it was asked for costs the answer. What only puts two things in order ("what did I eat before the
-concert?") asks for no change.
+Pure functions of the text, by forms of English alone; :class:`Question` keeps what each of them found.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
+from worlddb.log.model.errors import InputError
 from worlddb.log.model.times import DAYS, MONTHS
+from worlddb.projections.indexes.analysis import is_remark
+from worlddb.query.question.question_dates import Span, Times, parse_times
 
 ASKERS: Final = ("user", "human", "me")
 ASKED: Final = ("assistant", "ai", "agent", "bot")
-"""What the two sides of a conversation with a machine are called."""
+"""Names of the two participants of a conversation with a machine."""
 
 MAX_NAME_WORDS: Final = 4
 _MAX_WORDS: Final = 200
@@ -38,7 +35,8 @@ _WHAT_YOU_SAID: Final = re.compile(
 
 
 def sides(question: str) -> tuple[str, ...]:
-    """What the side is called that the question is about; empty if its words do not tell."""
+    """Names of the participant that a question is about: "Where did I park?" is about who asks, "what did you
+    recommend?" about who is asked. Empty if its words do not tell."""
     if _WHAT_YOU_SAID.search(question):
         return ASKED
     return ASKERS if _FIRST_PERSON.search(question) else ()
@@ -111,11 +109,119 @@ _TIMES: Final = frozenset(
 """What stands after "before" and is a time, or begins a sentence of its own."""
 
 
-def asks_for_change(text: Any) -> bool:
-    """True if a question, in English, asks what was before, or whether it changed."""
-    if not isinstance(text, str):
-        return False
+def asks_for_change(text: str) -> bool:
+    """True if a question asks what was before, who came before somebody, or whether something changed.
+
+    To show something earlier where nobody asked costs a reader a line; not to show it costs the answer. What only puts
+    two things in order ("what did I eat before the concert?") asks for no change.
+    """
     if _SAID.search(text) is not None or _BEFORE_WHOM.search(text) is not None:
         return True
     names = (found for form in (_BEFORE_SOMEBODY, _HELD_BEFORE) for found in form.finditer(text))
     return any(found["whom"].split()[0].casefold() not in _TIMES for found in names)
+
+
+_ASKS_NUMBER: Final = re.compile(
+    r"\bhow (?:many|much|old|long|often|far|tall|big|large)\b"
+    r"|\bwhat (?:percentage|amount|time|age|number|total|average|price)"
+    r"|\b(?:total|number of|percentage|age|cost|price)\b",
+    re.I,
+)
+_ASKS_TIME: Final = re.compile(
+    r"\b(?:when|how long|how many (?:days|weeks|months|years|hours)|ago|first|before|after|order|date|day|since|last"
+    r"|most recent)\b",
+    re.I,
+)
+_ASKS_AGE: Final = re.compile(
+    r"\bhow old\b|\bages?\b|\bolder\b|\byounger\b|\bhow many years (?:old|will|would|am|is|are|older|younger)\b"
+    r"|\bborn\b|\bbirthday\b",
+    re.I,
+)
+_ASKS_MONEY: Final = re.compile(
+    r"\bhow much (?:money|cash)\b|\b(?:price|costs?|budget|salary|worth)\b"
+    r"|\bhow much\b.*\b(?:pa(?:y|id)|spen[dt]|spending|saved?|raised?|earn(?:ed)?|ma(?:k|d)e|charged?|owed?|rent"
+    r"|donated?|sell|sold|cheaper|expensive|discount)\b",
+    re.I,
+)
+
+
+class AnswerForm(NamedTuple):
+    """What an answer must contain, as far as the words of a question say."""
+
+    number: bool = False
+    time: bool = False
+    age: bool = False
+    money: bool = False
+
+
+ANY_FORM: Final = AnswerForm()
+"""The form for a text that asks nothing."""
+
+
+def answer_form(question: str) -> AnswerForm:
+    """What an answer to a question must contain: a number, a time, an age or a price."""
+    return AnswerForm(
+        number=_ASKS_NUMBER.search(question) is not None,
+        time=_ASKS_TIME.search(question) is not None,
+        age=_ASKS_AGE.search(question) is not None,
+        money=_ASKS_MONEY.search(question) is not None,
+    )
+
+
+class Question:
+    """A question, and when it is asked. Each part of it is parsed when it is first needed, and then kept.
+
+    Raises:
+        InputError: the question is not text.
+    """
+
+    def __init__(self, text: str, asked: int) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"The query is {type(text).__name__}, not text", "Give it as str")
+        self.text = text
+        self.asked = asked
+        """When it is asked, in microseconds: "last week" is understood by it."""
+
+    @cached_property
+    def _times(self) -> Times:
+        return parse_times(self.text, self.asked)
+
+    @property
+    def times(self) -> tuple[Span, ...]:
+        """The times that it names."""
+        return self._times.spans
+
+    @property
+    def unresolved_times(self) -> tuple[str, ...]:
+        """The words that name a time which is not understood."""
+        return self._times.unresolved
+
+    @property
+    def without_times(self) -> str:
+        """Its text without the times that it names; all of it if only scaffolding would be left."""
+        return self._times.rest
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Every stretch of its words that might be a name, each once, longer ones first."""
+        return tuple(dict.fromkeys(possible_names(self.text)))
+
+    @cached_property
+    def sides(self) -> tuple[str, ...]:
+        """Names of the participant that it is about; see :func:`sides`."""
+        return sides(self.text)
+
+    @cached_property
+    def asks_for_change(self) -> bool:
+        """True if it asks what was before; see :func:`asks_for_change`."""
+        return asks_for_change(self.text)
+
+    @cached_property
+    def is_remark(self) -> bool:
+        """True if it says something of its speaker and asks nothing."""
+        return is_remark(self.text)
+
+    @cached_property
+    def answer_form(self) -> AnswerForm:
+        """What an answer must contain."""
+        return ANY_FORM if self.is_remark else answer_form(self.text)

@@ -1,12 +1,8 @@
 """Times that a question names, relative ("two weeks ago", "last spring") or absolute ("in March"), in English.
 
-Pure: the same question asked at the same time names the same times. What is recognised as a time without being
-understood is told as such (:func:`vague_times`). Seasons are those of the northern hemisphere, by whole months.
-
-Words that name a time which is not understood: it hangs on an event ("the week after Easter"), or it is vague.
-
-They are recognised so that an answer can say that it does not rest on them. What is not recognised is not told, so this
-is a help for a reader and no promise.
+Pure: the same question asked at the same time names the same times. Seasons are those of the northern hemisphere, by
+whole months. Times that hang on an event ("the week after Easter") or are vague ("recently") stay unresolved; those
+that are recognised are listed, so that an answer can say that it does not rest on them.
 """
 
 from __future__ import annotations
@@ -14,17 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
 from worlddb.log.model.times import DAY_FORMS, DAYS, MONTH_NAME, MONTHS, month_number
 from worlddb.projections.indexes.analysis import STOP_WORDS
 
-MAX_TOLD: Final = 5
-"""How many of them are told at most."""
+MAX_LISTED: Final = 5
+"""How many unresolved times are listed at most."""
 _LONGEST: Final = 80
-"""Characters of one of them that are told, and how far before "ago" its words are looked for."""
+"""Characters of one of them that are listed, and how far before "ago" its words are looked for."""
 
 _VAGUE_UNIT: Final = r"(?:minute|hour|day|night|morning|evening|weekend|week|fortnight|month|quarter|year|decade)s?"
 _BESIDE: Final = r"(?:before|after|following|preceding)"
@@ -68,33 +63,33 @@ class Piece(NamedTuple):
 
 
 class Covered:
-    """Which characters of a question are spoken for; as quick for a question of any length."""
+    """The characters of a question that belong to a time; as quick for a question of any length."""
 
     def __init__(self, question: str) -> None:
         self._characters = bytearray(len(question))
 
     def add(self, piece: Piece) -> None:
-        """Its characters are spoken for from now on."""
+        """Mark the characters of a stretch."""
         self._characters[piece.start : piece.end] = b"\1" * (piece.end - piece.start)
 
     def touches(self, piece: Piece) -> bool:
-        """True if one of its characters is."""
+        """True if a character of the stretch is marked."""
         return any(self._characters[piece.start : piece.end])
 
 
-def vague_times(question: str, understood: Covered, unread: Iterable[Piece]) -> Iterator[str]:
-    """The words of a question that name a time and are not understood, in their order, each once.
+def _unresolved(question: str, understood: Covered, impossible: Iterable[Piece]) -> Iterator[str]:
+    """The words of a question that name an unresolved time, in their order, each once.
 
-    ``understood`` are the characters that are, and what is told here is added to them; ``unread`` are stretches that
-    name no time of any calendar.
+    ``understood`` are the characters of the others, to which those of these are added; ``impossible`` are stretches
+    that name no time of any calendar.
     """
     pieces: list[Piece] = []
-    for piece in (*unread, *_recognised(question)):
+    for piece in (*impossible, *_recognised(question)):
         if not understood.touches(piece):
             pieces.append(piece)
             understood.add(piece)
-    told = dict.fromkeys(" ".join(question[piece.start : piece.end].split()) for piece in sorted(pieces))
-    yield from (text[:_LONGEST] for text in [*told][:MAX_TOLD])
+    listed = dict.fromkeys(" ".join(question[piece.start : piece.end].split()) for piece in sorted(pieces))
+    yield from (text[:_LONGEST] for text in [*listed][:MAX_LISTED])
 
 
 def _recognised(question: str) -> Iterator[Piece]:
@@ -189,29 +184,32 @@ class Span(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The times that a question names, and the words in it that name one which is not understood."""
+    """The times that a question names, the words of those that stay unresolved, and the question without either kind.
+
+    ``rest`` is all of the question if only scaffolding would be left.
+    """
 
     spans: tuple[Span, ...]
-    unread: tuple[str, ...]
+    unresolved: tuple[str, ...]
+    rest: str
 
 
-def spans(question: str, asked: int) -> tuple[Span, ...]:
-    """The times that a question names when it is asked at ``asked`` (microseconds since the epoch, UTC)."""
-    return times(question, asked).spans
+def parse_times(question: str, asked: int) -> Times:
+    """The times of a question that is asked at ``asked`` (microseconds since the epoch, UTC).
 
-
-@lru_cache(maxsize=64)
-def times(question: str, asked: int) -> Times:
-    """As :func:`spans`, and which times are named but not understood: days that no calendar has among them."""
+    A day that no calendar has is unresolved.
+    """
     now = _EPOCH + asked * _MICROSECOND
     found: list[tuple[Piece, Span]] = []
     understood, within, days = Covered(question), Covered(question), Covered(question)
     for match in (match for form in DAY_FORMS for match in form.finditer(question)):
         days.add(Piece(*match.span()))
-    unread: list[Piece] = []
+    unresolved: list[Piece] = []
+    letters = list(question)
     for forms, resolve in _FORMS:
         for match in (match for form in forms for match in form.finditer(question)):
             piece = Piece(*match.span())
+            letters[piece.start : piece.end] = " " * (piece.end - piece.start)
             if resolve in (_calendar, _year, _month) and within.touches(piece):
                 # The year of "in March of last year" is no time of its own.
                 continue
@@ -223,11 +221,13 @@ def times(question: str, asked: int) -> Times:
                 found.append((piece, Span((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND)))
                 understood.add(piece)
             except (OverflowError, ValueError):
-                unread.append(piece)
+                unresolved.append(piece)
             if resolve in (_month, _season, _months_between):
                 within.add(piece)
     joined = dict.fromkeys(_joined(question, found, asked))
-    return Times(tuple(joined), tuple(vague_times(question, understood, unread)))
+    rest = " ".join("".join(letters).split())
+    rest = rest if any(word not in STOP_WORDS for word in _WORD.findall(rest.lower())) else question
+    return Times(tuple(joined), tuple(_unresolved(question, understood, unresolved)), rest)
 
 
 def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Iterator[Span]:
@@ -253,16 +253,6 @@ def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Itera
         ):
             end = max(end, asked)
         yield Span(start, end)
-
-
-def without_times(question: str) -> str:
-    """The question without the times that it names; all of it if only scaffolding would be left."""
-    letters = list(question)
-    for match in (match for forms, _ in _FORMS for form in forms for match in form.finditer(question)):
-        start, end = match.span()
-        letters[start:end] = " " * (end - start)
-    rest = " ".join("".join(letters).split())
-    return rest if any(word not in STOP_WORDS for word in _WORD.findall(rest.lower())) else question
 
 
 def nearness(named: tuple[Span, ...], at: int) -> float:

@@ -39,7 +39,7 @@ def members(window: Window, ref: Any, include_superseded: bool, period: Period |
 
 def _one_with(window: Window, ref: Any) -> list[str]:
     """References of the worlds that are one with a world that is seen, in log order."""
-    with window.sight() as sight:
+    with window.snapshot() as sight:
         node = named_node(sight, window.spec, ref, unify=True)
         one = Classes(sight, window.spec).members(node)
         return [sight.tables.node(member).lineage.hex() for member in one]
@@ -58,7 +58,7 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
     after, more = 0, True
     while more:
         page: list[records.World] = []
-        with window.sight() as sight:
+        with window.snapshot() as sight:
             node = sight.place.top if ref is None else named_node(sight, window.spec, ref, unify=window.unify)
             more = False
             for read, (place, row) in enumerate(_memberships(sight, node, after), 1):

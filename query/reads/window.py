@@ -1,4 +1,4 @@
-"""What stands behind a view: the store, the place that it is looked at from, and how edges are seen."""
+"""The window of a view: its place, its edge rules, and the short transactions and indexes that it reads through."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from worlddb.projections.indexes.composed_vectors import ComposedFollower
-from worlddb.projections.tables.reads.asof import Moment, nodes_known
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace
+from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
-from worlddb.query.lanes.vector_lane import SeenVectors, Space, VectorLane, VectorQuery
+from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
 from worlddb.query.snapshot.containment_cache import Interiors
 from worlddb.query.snapshot.edge_rules import Spec, spec_of
-from worlddb.query.snapshot.snapshot import SnapshotSource
+from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import Place, VisibleSnapshot
 
@@ -32,22 +33,16 @@ class Reader(SnapshotSource, Protocol):
     def text_lane(self) -> PresentTextLane:
         """The text index, up to the store's head."""
 
-    def vector_query(self, text: str, seq: int, *, exact: bool) -> VectorQuery | str:
-        """The query as a vector of the space that answers as of a commit, or in words why there is none.
+    def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+        """The text as a vector of the first of some spaces whose model is here, or in words why there is none."""
 
-        Unless ``exact``, the present space may answer in its place.
-        """
-
-    def vector_given(self, values: Sequence[float], seq: int, *, exact: bool) -> VectorQuery | str:
-        """A vector that the caller made, as it is compared with those of a space, or in words why there is none; which
-        space is as in :meth:`vector_query`.
+    def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
+        """A vector that the caller made, as it is compared with those of the first of some spaces, or in words why
+        there is none.
 
         Raises:
             InputError: it has another number of numbers than they have.
         """
-
-    def space_at(self, seq: int) -> Space | None:
-        """The embedding space that answers as of a commit, if there was one."""
 
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
         """The composed embeddings of the store's present in a space."""
@@ -56,8 +51,11 @@ class Reader(SnapshotSource, Protocol):
         """The vector index of the query's space, up to the store's ``head``; with ``before``, of the worlds that have
         lower numbers."""
 
-    def pending_vectors(self, space: int | None) -> int:
+    def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
         """How many texts have no vector in a space yet, or in the one that answers; counted up to a bound."""
+
+    def wake_embedding(self) -> None:
+        """Say that texts without a vector were found, which another process may have written."""
 
 
 class Window:
@@ -78,20 +76,20 @@ class Window:
     def narrowed(self, top: int) -> Window:
         """The same moment, from inside a world."""
         inner = Window(self.reader, self.place._replace(top=top), self._built_in, self.spec, unify=self.unify)
-        with inner.sight() as sight:
-            inner.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        with inner.snapshot() as snapshot:
+            inner.spec = spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return inner
 
     def at(self, moment: Moment) -> Window:
         """The same window at an earlier moment. Of a confined one, as much of it as is seen at both."""
         earlier = Window(self.reader, self.place._replace(moment=moment), self._built_in, self.spec, unify=self.unify)
         earlier._also_at = self.place.moment
-        with earlier.sight() as sight:
-            earlier.spec = spec_of(self._built_in, sight.registered(), self.spec.codes)
+        with earlier.snapshot() as snapshot:
+            earlier.spec = spec_of(self._built_in, snapshot.registered(), self.spec.codes)
         return earlier
 
     @contextmanager
-    def sight(self) -> Iterator[VisibleSnapshot]:
+    def snapshot(self) -> Iterator[VisibleSnapshot]:
         """One short read transaction, as far as the place may see."""
         if len(self._inside) > MAX_KEPT:
             self._inside = {}
@@ -103,13 +101,10 @@ class Window:
         """The text index of the whole store, up to its head."""
         return self.reader.text_lane()
 
-    def present_vectors(self, query: VectorQuery, head: int) -> VectorLane:
+    def present_vectors(self, snapshot: VisibleSnapshot, query: VectorQuery, head: int) -> VectorLane:
         """The vector index of the whole store up to its head, of worlds that the moment's commit knew: the nearest
         vectors of all times would be those of later worlds, and more of them the earlier the moment is."""
-        seq, before = self.place.moment.seq, None
-        if seq < head:
-            with self.reader.snapshot() as snapshot:
-                before = nodes_known(snapshot.tables, snapshot.tables.progress().next_node, seq)
+        before = None if self.place.moment.seq >= head else snapshot.worlds_known()
         return self.reader.vector_lane(query, before, head)
 
     def exact_lane(self, snapshot: VisibleSnapshot, choice: Choice) -> ExactTextLane:

@@ -1,10 +1,7 @@
-"""What a recall shows: hits and groups of them as records, each hit with the reason that it was found.
+"""The answer of a recall: hits and groups as records, the notes for a reader, and the confidence in the hits.
 
-What a reader of an answer should know about how it was made: as notes in words, and as fields.
-
-Whether an answer rests on anything: recall always gives the nearest there is, however far away that may be.
-
-Figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
+Recall always gives the nearest there is, however far away that may be, so an answer says if it rests on nothing. The
+figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
 """
 
 from __future__ import annotations
@@ -12,18 +9,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, sqrt
-from typing import Final
-
-import msgspec
+from typing import Final, TypedDict
 
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.query.lanes.text_lane import matched
-from worlddb.query.question.question_dates import times
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.fusion import COMBMAX, RRF, TEXT_WEIGHT, WHEN_WEIGHT
-from worlddb.query.recall.ranking import EDGE, ENTITY, TEXT, VECTOR, Ranked
+from worlddb.query.recall.ranking import EDGE, Ranked
+from worlddb.query.recall.request import ENTITY, TEXT, VECTOR, Request
 from worlddb.query.recall.retrieve import NEWER, SUPERSEDED, Grouped
+from worlddb.query.recall.scoring import COMBMAX, RRF, TEXT_WEIGHT, WHEN_WEIGHT
 from worlddb.query.records import records
 from worlddb.query.records.records import Hit, Recall, Valid
 from worlddb.query.snapshot.containment import Scope
@@ -33,15 +28,15 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 MAX_OTHERS: Final = 20
 """How many other versions of a world a hit shows."""
-_TOLD_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
-"""What these have to add to a score to be told as a reason: the cosines of unrelated texts scatter by 0.1, and every
+_REASON_FROM: Final = {VECTOR: 0.1, "when": 0.1 * WHEN_WEIGHT}
+"""What these have to add to a score to be named as a reason: the cosines of unrelated texts scatter by 0.1, and every
 text is a little near every time."""
 
 
 def hit_of(
     window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Ranked
 ) -> records.Hit:
-    """A candidate that was ranked, as a record. Of the worlds that contain it, the first that is searched is told."""
+    """A candidate that was ranked, as a record. Of the worlds that contain it, it names the first that is searched."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = [place.source for place in snapshot.placings(node)]
@@ -90,7 +85,7 @@ def group_of(
 def _reason(text: str, world: records.World, found: Ranked) -> str:
     """In words why a hit was found: the words that it shares, and what else spoke for it."""
     words = matched(text, world.name, world.content) if TEXT in found.parts else []
-    told = {
+    reasons = {
         TEXT: f"text: {', '.join(words)}" if words else "text",
         VECTOR: "close in meaning",
         ENTITY: "by or about whom the question is about",
@@ -101,8 +96,8 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
         "told": "tells a number, a time, an age or a price, which fits the question",
         EDGE: "joined by an edge to a hit",
     }
-    speaking = {lane for lane, part in found.parts.items() if part >= _TOLD_FROM.get(lane, part)}
-    return "; ".join(said for lane, said in told.items() if lane in speaking) or "among the nearest"
+    speaking = {lane for lane, part in found.parts.items() if part >= _REASON_FROM.get(lane, part)}
+    return "; ".join(said for lane, said in reasons.items() if lane in speaking) or "among the nearest"
 
 
 _NOTHING: Final = "nothing was asked: there is no word in the question"
@@ -136,16 +131,36 @@ def nothing_asked(seq: int) -> Recall:
     )
 
 
-def noted(spec: Spec, choice: Choice, *, then: bool, at_present: bool) -> str:
-    """What is to be known of an answer: of what it is shown, what it leaves out that held ``then``, by which statistics
-    it was ranked, and which rewrites are missing."""
-    told = (
+class Notes(TypedDict):
+    """The fields of an answer that tell a reader how it was made."""
+
+    note: str
+    times: tuple[Valid, ...]
+    unread: tuple[str, ...]
+
+
+def notes_of(
+    spec: Spec, request: Request, lanes: tuple[str, ...], *, weak: bool, then: bool, at_present: bool
+) -> Notes:
+    """The times in the question that counted, those that were not understood, and the notes in words.
+
+    ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
+    present index.
+    """
+    choice, named, unresolved = request.choice, request.question.times, request.question.unresolved_times
+    without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
+    uncounted = _UNCOUNTED.format(without) if named and without else ""
+    parts = (
+        _WEAK if weak else "",
         _EARLIER if choice.earlier and not choice.include_superseded else "",
         _THEN if then else "",
         _STATISTICS if at_present else "",
-        rewrites_unseen(spec),
+        missing_handlers(spec),
+        uncounted,
+        _UNREAD.format(", ".join(f'"{words}"' for words in unresolved)) if unresolved else "",
     )
-    return joined(told)
+    times = () if uncounted else tuple(Valid(*span) for span in named)
+    return Notes(note=joined(parts), times=times, unread=unresolved)
 
 
 def joined(notes: Iterable[str]) -> str:
@@ -153,30 +168,15 @@ def joined(notes: Iterable[str]) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def rewrites_unseen(spec: Spec) -> str:
-    """In words which registered types change what is shown without their handlers being here; empty if none does."""
-    unseen = [name for name in spec.missing_types if name in spec.rewriting_types]
-    return _REWRITES.format(", ".join(unseen)) if unseen else ""
-
-
-def with_times(answer: Recall, question: str, asked: int, fusion: str) -> Recall:
-    """The answer with the times that the question names, those that counted, and the notes that hang on the question:
-    of times that did not count, and that nothing seems to answer it."""
-    named, unread = times(question, asked)
-    without = _BY_LANE.get(answer.lanes) or _BY_FUSION.get(fusion)
-    uncounted = _UNCOUNTED.format(without) if named and without else ""
-    told = _UNREAD.format(", ".join(f'"{words}"' for words in unread)) if unread else ""
-    return msgspec.structs.replace(
-        answer,
-        times=() if uncounted else tuple(Valid(*span) for span in named),
-        unread=unread,
-        note=joined((_WEAK if answer.weak else "", answer.note, uncounted, told)),
-    )
+def missing_handlers(spec: Spec) -> str:
+    """A note of the registered edge types that change what is shown and whose handlers are not here; else empty."""
+    missing = [name for name in spec.missing_types if name in spec.rewriting_types]
+    return _REWRITES.format(", ".join(missing)) if missing else ""
 
 
 SCATTER: Final[Mapping[str, float]] = {"wordllama/l2_supercat_256": 0.1}
-"""By the model of an embedding space, how much the cosines of questions with unrelated texts scatter. It was measured;
-models that nobody measured have none, and their answers are never weak."""
+"""By the model of an embedding space, how much the cosines of questions with unrelated texts scatter, as measured.
+The answers of models that nobody measured never have low confidence."""
 _MOST: Final = 10**9
 LEAST_WORDS: Final = 0.2
 """The share of the most that the words of a question could score, below which those that occur say nothing."""
@@ -184,10 +184,10 @@ LEAST_WORDS: Final = 0.2
 
 def asks_something(question: str) -> bool:
     """True if there is a letter, a digit or a pictogram in a question."""
-    return any(_is_said(unicodedata.category(character)) for character in question)
+    return any(_is_meaningful(unicodedata.category(character)) for character in question)
 
 
-def _is_said(category: str) -> bool:
+def _is_meaningful(category: str) -> bool:
     return category[0] in "LN" or category == "So"
 
 

@@ -1,9 +1,8 @@
 """Candidates of a recall: what lanes propose and the view lets through (laws 7 and 9).
 
-What the turns of a conversation lend each other: a reply is found by what it replies to.
-
-"Yes, the blue one" shares no word with the question that it answers, but the turn before it does. So the two turns that
-follow a good hit in its session are candidates too, and have a share of what speaks for that hit.
+Beside what lanes find there are the worlds that refer to whom the question names, the turns that follow a good hit in
+its session ("Yes, the blue one" shares no word with the question that it answers, but the turn before it does), and
+what an edge joins to a good hit (Hydra DB §2.6.4): a note about a meeting finds the decision that was derived from it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Final, NamedTuple, Protocol
 from worlddb.projections.indexes.node_set import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
-from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES
-from worlddb.query.question.question import possible_names, sides
+from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
+from worlddb.query.question.question import Question
 from worlddb.query.snapshot.containment import Inhabitants, Scope
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
@@ -196,20 +195,23 @@ class Named(NamedTuple):
     names: tuple[str, ...]
 
 
-def entities_named(snapshot: VisibleSnapshot, text: str, identity_types: Collection[str]) -> Named:
-    """Whom a question is about: by name or alias, by side of the conversation (``sides``), or one with such a world by
-    an accepted identity. Only worlds that something refers to count."""
+NOBODY: Final = Named(frozenset(), frozenset(), ())
+
+
+def entities_named(snapshot: VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
+    """The entities that a question is about: by name or alias, by side of the conversation, or by an accepted identity
+    with such a world. Only worlds that something refers to count."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: set[int] = set()
     names: list[str] = []
-    for name in dict.fromkeys(possible_names(text)):
+    for name in question.names:
         called = _called(snapshot, name)
         if called:
             found |= called
             names.append(name)
         if len(found) > MAX_ENTITIES:
             break
-    asked = {node for side in sides(text) for node in _called(snapshot, side)}
+    asked = {node for side in question.sides for node in _called(snapshot, side)}
     codes = [code for code in map(tables.type_code, sorted(identity_types)) if code is not None]
     pending = list(found)
     while pending and codes:
@@ -337,3 +339,42 @@ def _after(snapshot: VisibleSnapshot, node: int) -> Iterator[int]:
     for place in snapshot.placings(node):
         ahead = islice(tables.outgoing(place.source, CONTAINS_CODE, place.edge), _LOOK_AHEAD)
         yield from (each.target for at, each in ahead if edge_seen(tables, at, each, moment))
+
+
+LENT_BY_EDGE: Final = 0.5
+"""What share of its evidence a hit lends what an edge joins to it."""
+MAX_EDGES: Final = 64
+"""Of each type and direction the first so many edges of a hit are followed; what more have in common tells little."""
+
+
+def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
+    """What edges of any type but ``contains`` join to the leaders, either way, with the shares lent, by leader.
+
+    Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out.
+    """
+    codes = _codes(snapshot)
+    found: dict[int, dict[int, float]] = {}
+    for leader in leaders:
+        for node in _joined(snapshot, leader.node, codes):
+            if node != leader.node and gate.seen(node) is not None:
+                found.setdefault(node, {})[leader.node] = LENT_BY_EDGE
+    return found
+
+
+def _codes(snapshot: VisibleSnapshot) -> list[int]:
+    """The edge types that there may be here."""
+    registered = (snapshot.tables.type_code(one.type) for one in snapshot.registered(ended=True))
+    codes = {*EDGE_TYPE_CODES.values(), *(code for code in registered if code is not None)}
+    return sorted(codes - {CONTAINS_CODE})
+
+
+def _joined(snapshot: VisibleSnapshot, node: int, codes: Iterable[int]) -> Iterator[int]:
+    """The other ends of the edges of a world."""
+    tables, moment = snapshot.tables, snapshot.place.moment
+
+    def in_force(edges: Iterable[tuple[EdgePlace, EdgeRow]]) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+        return islice((each for each in edges if edge_seen(tables, *each, moment)), MAX_EDGES)
+
+    for code in codes:
+        yield from (row.target for _, row in in_force(tables.outgoing(node, code, known_by=moment.seq)))
+        yield from (place.source for place, _ in in_force(tables.incoming(node, code, known_by=moment.seq)))

@@ -1,4 +1,4 @@
-"""What is asked of a recall, and whether it can be."""
+"""A request for a recall: the question, the lanes and the bounds, and whether it can be asked so."""
 
 from __future__ import annotations
 
@@ -6,45 +6,55 @@ from typing import Any, Final, NamedTuple
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.query.recall.fusion import FUSIONS
-from worlddb.query.recall.ranking import LANES
+from worlddb.query.question.question import Question
+from worlddb.query.recall.scoring import CONVEX, FUSIONS
 from worlddb.query.snapshot.valid_period import Choice
 
 MAX_K: Final = 10_000
 
+TEXT: Final = "text"
+VECTOR: Final = "vector"
+ENTITY: Final = "entity"
+LANES: Final = (TEXT, VECTOR, ENTITY)
+
 
 class Request(NamedTuple):
-    """What is asked of a view; see :meth:`worlddb.query.view.view.View.recall`."""
+    """A recall as it is asked of a view; see :meth:`worlddb.query.view.view.View.recall`."""
 
-    text: str
+    question: Question
     world: Any
     k: int
     exact: bool
     choice: Choice
     lanes: tuple[str, ...]
     fusion: str
-    asked: int
     group: int | None = None
     neighbours: int = 0
 
+    @property
+    def compared_text(self) -> str:
+        """The text that is compared by words and by meaning.
 
-def check(request: Request) -> None:
-    """See that a recall can be asked so.
+        Where evidence is added up, for groups all but the times that the question names, which are evidence of their
+        own. Among turns, "three weeks ago" also brings near the one that tells a time.
+        """
+        by_several = len(set(self.lanes)) > 1 and self.fusion == CONVEX
+        return self.question.without_times if self.group is not None and by_several else self.question.text
 
-    Raises:
-        InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, ``text`` is no text, or there is no such lane
-            or fusion.
-    """
-    if not isinstance(request.text, str):
-        raise InputError(f"The query is {type(request.text).__name__}, not text", "Give it as str")
-    checked_number(request.k, "k", 1, MAX_K)
-    if request.group is not None:
-        checked_number(request.group, "group", 1, MAX_K)
-    checked_number(request.neighbours, "neighbours", 0, MAX_K)
-    for lane in request.lanes:
-        if lane not in LANES:
-            raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
-    if not request.lanes:
-        raise InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
-    if request.fusion not in FUSIONS:
-        raise InputError(f"There is no fusion {request.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")
+    def check(self) -> None:
+        """Refuse a request that cannot be answered.
+
+        Raises:
+            InputError: ``k``, ``group`` or ``neighbours`` is out of bounds, or there is no such lane or fusion.
+        """
+        checked_number(self.k, "k", 1, MAX_K)
+        if self.group is not None:
+            checked_number(self.group, "group", 1, MAX_K)
+        checked_number(self.neighbours, "neighbours", 0, MAX_K)
+        for lane in self.lanes:
+            if lane not in LANES:
+                raise InputError(f"There is no lane {lane!r:.80}", f"Name some of: {', '.join(LANES)}")
+        if not self.lanes:
+            raise InputError("No lane was named", f"Name some of: {', '.join(LANES)}")
+        if self.fusion not in FUSIONS:
+            raise InputError(f"There is no fusion {self.fusion!r:.80}", f"Name one of: {', '.join(FUSIONS)}")

@@ -1,12 +1,10 @@
-"""The best candidates of a recall: of all worlds, of each identity the best, or in groups by what contains them.
+"""Retrieval: the best candidates of a recall, of each identity the best, or in groups by what contains them.
 
-Facts that compete: the newest comes first, with what it took the place of where a question asks for change.
-
-Groups of a recall: the worlds that contain the hits, ranked by what all of their hits say together.
-
-Which session answers a question is another question than which turn does. A session in which two turns are near may be
-a better answer than one in which one turn is a little nearer, so a group has a score of its own: the soft maximum of
-its hits' scores. It is the best of them where one stands out, and more where others come close.
+Of facts that contradict each other the newest comes first, followed by what it superseded where a question asks for
+change. A group is a world with the hits that it contains. Which session answers a question is another question than
+which turn does: a session in which two turns are near may be a better answer than one in which one turn is a little
+nearer. So a group has a score of its own, the soft maximum of its hits' scores: the best of them where one stands out,
+and more where others come close.
 """
 
 from __future__ import annotations
@@ -21,29 +19,25 @@ from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
-from worlddb.query.question.question import asks_for_change
 from worlddb.query.reads.build import conflicts_of
 from worlddb.query.reads.identity import Classes
 from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.candidates import Gate, Passed
-from worlddb.query.recall.fusion import CONVEX
+from worlddb.query.recall.candidates import Gate, Named, Passed
 from worlddb.query.recall.ranking import (
     DEPTH,
-    LANES,
-    TEXT,
-    VECTOR,
     WIDE_ALONE,
     Lanes,
-    Question,
     Ranked,
     by_meaning,
     by_words,
     depth_for,
     fused,
+    rescore,
+    rescore_all,
 )
-from worlddb.query.recall.request import MAX_K, Request
-from worlddb.query.recall.second_stage import all_looked_at_again, rescore
+from worlddb.query.recall.request import LANES, MAX_K, TEXT, VECTOR, Request
+from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.records.records import Hit
 from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec
@@ -249,22 +243,22 @@ class Found(NamedTuple):
         return iter(self.ranked) if self.groups is None else (hit for group in self.groups for hit in group.hits)
 
 
-def begin(window: Window, request: Request, about: str, text: TextLane) -> None:
-    """Begin what the text lane is going to be asked first, if that is known before anything was looked at."""
+def begin(window: Window, request: Request, text: TextLane) -> None:
+    """Begin the first search of the text lane, if it is known before anything was read."""
     if request.world is None and not window.unify and TEXT in request.lanes and VECTOR in request.lanes:
-        text.begin(about, limit=depth_for(request.k), through=window.place.moment.seq)
+        text.begin(request.compared_text, limit=depth_for(request.k), through=window.place.moment.seq)
 
 
-def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes) -> Found:
+def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
     """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
     if request.group is not None:
-        return _find_groups(window, snapshot, request, question, lanes)
+        return _find_groups(window, snapshot, request, about, lanes)
     if not window.unify:
-        return _find(window, snapshot, request, question, lanes)
+        return _find(window, snapshot, request, about, lanes)
     asked = request.k
     while True:
         asked = min(MAX_K, _MORE * asked)
-        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
+        found = _find(window, snapshot, request._replace(k=asked), about, lanes)
         classes = Classes(snapshot, window.spec)
         best = [ranked for ranked in found.ranked if classes.is_new(ranked.passed.node)][: request.k]
         if len(best) == request.k or len(found.ranked) < asked or asked == MAX_K:
@@ -277,14 +271,12 @@ def searched_world(window: Window, snapshot: VisibleSnapshot, request: Request) 
     return top if request.world is None else named_node(snapshot, window.spec, request.world, unify=window.unify)
 
 
-def _find_groups(
-    window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes
-) -> Found:
+def _find_groups(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
     """The best groups of all candidates, of which more are asked for while there are too few groups."""
     asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
     inside, before = searched_world(window, snapshot, request), -1
     while True:
-        found = _find(window, snapshot, request._replace(k=asked), question, lanes)
+        found = _find(window, snapshot, request._replace(k=asked), about, lanes)
         classes = Classes(snapshot, window.spec) if window.unify else None
         groups = grouped(snapshot, inside, found.ranked, classes)[: request.k]
         if len(groups) == request.k or len(found.ranked) == before or asked == most:
@@ -292,36 +284,36 @@ def _find_groups(
         asked, before = min(most, _MORE * max(asked, DEPTH // 2)), len(found.ranked)
 
 
-def _find(window: Window, snapshot: VisibleSnapshot, request: Request, question: Question, lanes: Lanes) -> Found:
+def _find(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
     """The best candidates of the lanes, the newest of those that compete first; all that were looked at where groups of
     them are wanted."""
     gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
-    found = _ranked(snapshot, gate, request, question, lanes)
+    found = _ranked(snapshot, gate, request, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)
-    if request.choice.earlier and asks_for_change(request.text):
+    if request.choice.earlier and request.question.asks_for_change:
         before = Gate(snapshot, gate.inside, Choice(include_superseded=True))
         ranked = with_superseded(snapshot, before, ranked, request.k)
     return found._replace(ranked=ranked if request.group is not None else ranked[: request.k])
 
 
-def _ranked(snapshot: VisibleSnapshot, gate: Gate, request: Request, question: Question, lanes: Lanes) -> Found:
+def _ranked(snapshot: VisibleSnapshot, gate: Gate, request: Request, about: Named, lanes: Lanes) -> Found:
     """The best candidates as the lanes rank them. A lane alone is ranked by its own scores."""
     seq, k = snapshot.place.moment.seq, request.k
     of_one = k if request.group is None else depth_for(k)
     text, vector, entity = lanes
     if text is not None and vector is None and not entity and not request.neighbours:
-        worded = partial(by_words, text, request.text, seq)
+        worded = partial(by_words, text, request.question.text, seq)
         return Found(_as_ranked(TEXT, islice(gate.passing(worded, of_one), of_one)), (TEXT,))
     if vector is not None and request.lanes == (VECTOR,) and not request.neighbours:
         near = partial(by_meaning, vector, wide=WIDE_ALONE)
         return Found(_as_ranked(VECTOR, islice(gate.passing(near, of_one), of_one)), (VECTOR,))
     names = tuple(lane for lane, asked in zip(LANES, (text, vector, entity), strict=True) if asked)
-    best = fused(snapshot, gate, lanes, question, k, request.fusion)
+    best = fused(snapshot, gate, lanes, request, about)
     if request.fusion != CONVEX:
         return Found(list(best if request.group is not None else islice(best, k)), names)
     if request.group is not None:
-        return Found(all_looked_at_again(snapshot, request.text, best, k), names)
-    return Found(rescore(snapshot, request.text, best, k)[:k], names)
+        return Found(rescore_all(snapshot, request.question, best, k), names)
+    return Found(rescore(snapshot, request.question, best, k)[:k], names)
 
 
 def _as_ranked(lane: str, passing: Iterator[Passed]) -> list[Ranked]:

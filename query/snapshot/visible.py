@@ -34,7 +34,7 @@ from worlddb.projections.tables.apply.settings import (
     tunings_holding,
     tunings_known,
 )
-from worlddb.projections.tables.apply.vector_spaces import vector_place
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace, answering_spaces, vector_place
 from worlddb.projections.tables.reads.asof import Moment, edge_seen, nodes_known
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
 from worlddb.projections.tables.storage.proposal_rows import Staged
@@ -305,6 +305,11 @@ class VisibleSnapshot:
             return None
         return VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
 
+    def answering_spaces(self, *, exact: bool) -> list[OpenSpace]:
+        """The embedding spaces that a question may be compared in, the preferred one first; ``exact``: as of the
+        moment's commit alone."""
+        return answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
+
     def header(self, seq: int) -> Header:
         """When a commit was made, and by whom."""
         return self._snapshot.log.header(seq)
@@ -380,6 +385,10 @@ class VisibleSnapshot:
         """How many worlds are inside at the moment; of a whole store how many it knew, which nobody has to count."""
         if self.place.is_confined:
             return sum(1 for _ in self.inhabitants())
+        return self.worlds_known()
+
+    def worlds_known(self) -> int:
+        """How many worlds the whole store had at the moment's commit."""
         tables = self._snapshot.tables
         return nodes_known(tables, tables.progress().next_node, self.place.moment.seq)
 

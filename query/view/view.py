@@ -28,7 +28,7 @@ from worlddb.query.history import lineage
 from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.history.lineage import Blame, blame
-from worlddb.query.question.question import asks_for_change
+from worlddb.query.question.question import Question
 from worlddb.query.reads import build, identity, store_facts
 from worlddb.query.reads.adjacency import EdgeFilter, edges_of, members
 from worlddb.query.reads.build import conflicts_of
@@ -36,10 +36,9 @@ from worlddb.query.reads.find import Wanted, find
 from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
-from worlddb.query.recall.fusion import CONVEX
-from worlddb.query.recall.ranking import LANES, TEXT
 from worlddb.query.recall.recall import recall
-from worlddb.query.recall.request import Request
+from worlddb.query.recall.request import LANES, TEXT, Request
+from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.records import records
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of
@@ -106,7 +105,7 @@ class View:
         Raises:
             UnknownReference: this view sees no such world.
         """
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             top = self._named(snapshot, to)
             world = None if top == ROOT_NODE else snapshot.tables.node(top).lineage.hex()
         return View(self._window.narrowed(top), self.ingested, world)
@@ -131,7 +130,7 @@ class View:
             AmbiguousReference: a prefix or a name fits several worlds.
         """
         period = period_of(during, overlaps, include_superseded=include_superseded)
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return build.world(
                 snapshot, node, self.moment, self.spec, include_superseded=include_superseded, period=period
@@ -160,7 +159,7 @@ class View:
         if limit is not None:
             checked_number(limit, "limit", 0, LARGEST)
         period = period_of(during, overlaps, include_superseded=include_superseded)
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             wanted = Wanted(name, type, self._node(snapshot, world))
             how = {"include_superseded": include_superseded, "unify": self.unify}
             return list(islice(find(snapshot, self.spec, wanted, period=period, **how), limit))
@@ -201,7 +200,7 @@ class View:
         period = period_of(during, overlaps, include_superseded=include_superseded)
         wanted = EdgeFilter(type, direction, include_superseded, period)
         wanted.check()
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             one = identity.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
             found = edges_of(snapshot, one, wanted)
@@ -209,7 +208,7 @@ class View:
 
     def edge(self, ref: Any) -> records.Edge:
         """One edge by its reference; unlinked ones are unknown to views after the unlink."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             identifier = find_edge(snapshot.tables, as_ref(ref), self.seq)
             place = snapshot.tables.place_of(identifier)
             row = None if place is None else snapshot.tables.edge(place)
@@ -226,12 +225,12 @@ class View:
             UnknownReference: nothing that the view knows is called so.
             AmbiguousReference: several worlds are; ``details["candidates"]`` has their references.
         """
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
     def hash(self, ref: Any = None) -> str:
         """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
             if found is None:
@@ -246,7 +245,7 @@ class View:
         two sides.
         """
         period = period_of(during, overlaps)
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             found = conflicts_of(snapshot, node, self.moment, self.spec, period)
             return [build.edge(snapshot, place, row, self.moment) for place, row in found]
@@ -265,13 +264,13 @@ class View:
         """
         learned = None if between is None else span_of(between, "between")
         period = period_of(during, overlaps)
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return lineage.history(snapshot, node, between=learned, period=period)
 
     def timeline(self, ref: Any) -> list[records.Learned]:
         """What was learned about when the versions of a world are valid, step by step in log order."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             return lineage.timeline(snapshot, self._named(snapshot, ref))
 
     def blame(self, ref: Any) -> Blame:
@@ -282,7 +281,7 @@ class View:
         Raises:
             UnknownReference: the view sees no such world.
         """
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             return blame(snapshot, self._named(snapshot, ref), self.moment)
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
@@ -295,7 +294,7 @@ class View:
             checked_number(last, "last", 0, LARGEST)
         wanted = None
         if ref is not None:
-            with self._sight() as snapshot:
+            with self._snapshot() as snapshot:
                 wanted = snapshot.tables.node(self._node(snapshot, ref)).lineage.hex()
         through = self.seq if last is None else min(last, self.seq)
         return journal(self._window.reader, first, through, wanted, place=self._window.place)
@@ -304,14 +303,14 @@ class View:
         """Proposals in the order they were staged; ``status=None`` for all of them."""
         if status is not None and status not in STATUS_NAMES:
             raise InputError(f"There is no status {status!r:.80}", f"Give one of: {', '.join(STATUS_NAMES)}, or None")
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             known = build.staged_until(snapshot, self.seq)
             made = [build.proposal(snapshot, found, row, self.seq) for found, row in known]
         return [record for record in made if status in (None, record.status)]
 
     def proposal(self, ref: Any) -> records.Proposal:
         """One proposal, whatever was decided about it, by its full reference."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             identifier = as_ref(ref)
             row = snapshot.tables.proposal(identifier) if isinstance(identifier, bytes) else None
             if row is None or row.seq > self.seq or not isinstance(identifier, bytes):
@@ -323,14 +322,14 @@ class View:
 
         Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
         """
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             start = self._named(snapshot, ref)
             one = identity.class_of(snapshot, start, self.seq, self.spec)
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:
         """All that the view knows of a world and those that are one with it, as one document for an access request."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return identity_document(snapshot, self.spec, node, unify=self.unify)
 
@@ -339,7 +338,7 @@ class View:
 
         They are the whole store's, so a confined view has none.
         """
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
@@ -350,7 +349,7 @@ class View:
         the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._sight() as sight:
+        with self._snapshot() as sight:
             node = None if world is None else self._named(sight, world)
             return edge_types(sight, self.spec, node, ended=include_ended)
 
@@ -367,7 +366,7 @@ class View:
         so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._sight() as sight:
+        with self._snapshot() as sight:
             return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
 
     def recall(
@@ -411,9 +410,11 @@ class View:
             )
         when = self.valid if asked is None else parse_time(asked, "asked")
         period = period_of(during, overlaps, include_superseded=bool(include_superseded))
-        earlier = asks_for_change(text) if include_superseded is None and period is None else bool(include_superseded)
+        question = Question(text, when)
+        by_default = include_superseded is None and period is None
+        earlier = question.asks_for_change if by_default else bool(include_superseded)
         choice = Choice(bool(include_superseded), period, earlier)
-        request = Request(text, world, k, exact, choice, tuple(lanes), fusion, when, group, neighbours)
+        request = Request(question, world, k, exact, choice, tuple(lanes), fusion, group, neighbours)
         return recall(self._window, request)
 
     def query(
@@ -468,12 +469,12 @@ class View:
 
     def counts(self) -> dict[str, int]:
         """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
-        with self._sight() as snapshot:
+        with self._snapshot() as snapshot:
             return store_facts.counts_at(snapshot)
 
-    def _sight(self) -> AbstractContextManager[VisibleSnapshot]:
+    def _snapshot(self) -> AbstractContextManager[VisibleSnapshot]:
         """The transaction of one read; it ends with it."""
-        return self._window.sight()
+        return self._window.snapshot()
 
     def _node(self, snapshot: VisibleSnapshot, ref: Any) -> int:
         """The node that a reference stands for; by default the outermost world that the view sees."""

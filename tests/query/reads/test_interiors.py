@@ -30,7 +30,7 @@ class Unlisted(Inhabitants):
 
 def known_and_right(view: View, node: int) -> bool:
     """True if the members of a world were known, which they must be rightly; they are listed and kept if not."""
-    with view._sight() as sight:
+    with view._snapshot() as sight:
         known = sight.members_known(node)
         exact = members_below(sight.tables, node, view.moment)
         assert exact is not None
@@ -77,7 +77,7 @@ def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_s
             views = [db.view(valid=valid) for valid in TIMES]
             views.append(db.view(valid=TIMES[0], seq=random.randint(4, views[0].seq)))
             for ref in worlds[:3]:
-                with views[0]._sight() as sight:
+                with views[0]._snapshot() as sight:
                     node = sight.tables.node_of(bytes.fromhex(ref))
                 assert node is not None
                 known += sum(known_and_right(view, node) for view in views)
@@ -114,12 +114,12 @@ def test_a_part_of_the_store_shares_nothing_of_what_the_whole_knows(tmp_path: Pa
         outside = db.create("Note", "outside").ref
         db.link(inner, "contains", outside)
         whole = db.view()
-        with whole._sight() as sight:
+        with whole._snapshot() as sight:
             node = sight.tables.node_of(bytes.fromhex(inner))
         assert node is not None
         assert not known_and_right(whole, node)
         assert known_and_right(whole, node)
-        with db.view(world=outer)._sight() as sight:
+        with db.view(world=outer)._snapshot() as sight:
             assert sight.members_known(node) is None
 
 
@@ -128,7 +128,7 @@ def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(containment_cache, "MAX_COMMITS", 1)
     with worlddb.open(tmp_path / "store") as db:
         refs = [db.create("World", f"world {number}").ref for number in range(3)]
-        with db.view()._sight() as sight:
+        with db.view()._snapshot() as sight:
             nodes = [sight.tables.node_of(bytes.fromhex(ref)) for ref in refs]
         first, second, third = (node for node in nodes if node is not None)
         view = db.view()
@@ -150,7 +150,7 @@ def test_after_many_events_a_world_is_listed_rather_than_all_of_them_read(
     with worlddb.open(tmp_path / "store") as db:
         garden, other = (db.create("World", name).ref for name in ("Garden", "Other"))
         db.create("Note", "bed", world=garden)
-        with db.view()._sight() as sight:
+        with db.view()._snapshot() as sight:
             node = sight.tables.node_of(bytes.fromhex(garden))
         assert node is not None
         assert not known_and_right(db.view(), node)

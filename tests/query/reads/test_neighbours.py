@@ -10,8 +10,8 @@ import pytest
 import worlddb
 from tests.support.running import Here
 from worlddb import Database, InputError
-from worlddb.query.recall.fusion import RRF_CONSTANT
-from worlddb.query.recall.ranking import LENT_BY_EDGE, MAX_EDGES
+from worlddb.query.recall.candidates import LENT_BY_EDGE, MAX_EDGES
+from worlddb.query.recall.scoring import RRF_CONSTANT
 
 ASKED = "the meeting about the harbour crane"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.model.stores import new_store
 from worlddb import Database, ManualClock, Turn
+from worlddb.log.store.environment import Environment
 from worlddb.query.question.question import ASKED, ASKERS, possible_names, sides, without_names
-from worlddb.query.recall.fusion import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
+from worlddb.query.question.question_dates import parse_times
+from worlddb.query.recall.scoring import TEXT_WEIGHT, VECTOR_CALIBRATION, Evidence, reciprocal, weighted
 
 SAID = [
     Turn(speaker="user", text="My dog Rex is ill since the weekend", at="2024-03-02"),
@@ -313,3 +316,35 @@ def test_a_name_in_a_question_does_not_bring_near_all_that_it_stands_in(tmp_path
         db.embed()
         found = db.view().recall("Did Caroline hear about the sick dog?", lanes=["vector"], k=1)
         assert contents(found) == [said[2].text]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"exact": True},
+        {"group": 2},
+        {"lanes": ["text"]},
+        {"fusion": "rrf", "neighbours": 2},
+        {"during": ("2024-03-01", "2024-04-01")},
+    ],
+)
+def test_a_recall_parses_its_question_once_and_opens_three_transactions_at_most(
+    db: Database, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = db.view()
+    view.recall("my sick dog")  # what a handle does once: compare its model with what is stored
+    calls = Counter[str]()
+
+    def counted(name: str, function: Any) -> Any:
+        def called(*given: Any) -> Any:
+            calls[name] += 1
+            return function(*given)
+
+        return called
+
+    monkeypatch.setattr(Environment, "read", counted("read", Environment.read))
+    monkeypatch.setattr("worlddb.query.question.question.parse_times", counted("parse", parse_times))
+    assert view.recall("Who was ill two weeks ago?", **how).lanes
+    assert 1 <= calls["read"] <= 3
+    assert calls["parse"] == 1

@@ -97,7 +97,7 @@ def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_a
 
 def test_members_are_listed_further_where_listing_stopped(db: Database) -> None:
     view = db.view()
-    with view._sight() as sight:
+    with view._snapshot() as sight:
         world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
         assert world is not None
         every = members_below(sight.tables, world, view.moment)
@@ -117,7 +117,7 @@ def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
     monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
     forget(db)
     view, asked = db.view(), list[int]()
-    with view._sight() as sight:
+    with view._snapshot() as sight:
         world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
         assert world is not None
         inside = sorted(members_below(sight.tables, world, view.moment) or ())

@@ -11,6 +11,7 @@ import worlddb
 from worlddb import Database, Turn
 from worlddb.projections.indexes.analysis import is_remark
 from worlddb.projections.tables.reads.asof import SeenVersion
+from worlddb.query.question.question import Question
 from worlddb.query.recall.candidates import Passed
 from worlddb.query.recall.ranking import NEAREST, OUTSTANDING, STATING, STATING_ALONE, proposed_by_meaning
 
@@ -54,7 +55,7 @@ class Recording:
 
 def asked_how(text: str, scores: list[float]) -> list[float]:
     lane: Any = Recording(scores)
-    proposed_by_meaning(lane, text, lane.propose)
+    proposed_by_meaning(lane, Question(text, 0), lane.propose)
     return list(lane.asked)
 
 

@@ -11,20 +11,17 @@ from hypothesis import strategies as st
 
 import worlddb
 from worlddb import Database, ManualClock, Turn
-from worlddb.query.question.question_dates import spans, without_times
+from worlddb.query.question.question import ANY_FORM, AnswerForm, Question, answer_form
 from worlddb.query.recall.candidates import FIRST_PLACES
-from worlddb.query.recall.second_stage import (
+from worlddb.query.recall.scoring import (
     AGE_WEIGHT,
     ASKS_WEIGHT,
     LATER_IN_GROUPS,
     LATER_WEIGHT,
     MONEY_WEIGHT,
-    NOTHING,
     NUMBER_WEIGHT,
     TIME_WEIGHT,
-    Wanted,
     by_form,
-    wanted,
 )
 
 NOON = worlddb.parse_time("2024-06-01T12:00:00Z")
@@ -39,20 +36,20 @@ def db(tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
-        ("How many lamps did I buy?", Wanted(number=True)),
-        ("How much did the lamp cost?", Wanted(number=True, money=True)),
-        ("How much water do the ferns get?", Wanted(number=True)),
-        ("How much did we pay for the ferry?", Wanted(number=True, money=True)),
-        ("When did I buy the lamp?", Wanted(time=True)),
-        ("How many days ago did I buy it?", Wanted(number=True, time=True)),
-        ("How old is my sister?", Wanted(number=True, age=True)),
-        ("Who is the older of my cousins?", Wanted(age=True)),
-        ("Which lamp did I buy?", NOTHING),
-        ("", NOTHING),
+        ("How many lamps did I buy?", AnswerForm(number=True)),
+        ("How much did the lamp cost?", AnswerForm(number=True, money=True)),
+        ("How much water do the ferns get?", AnswerForm(number=True)),
+        ("How much did we pay for the ferry?", AnswerForm(number=True, money=True)),
+        ("When did I buy the lamp?", AnswerForm(time=True)),
+        ("How many days ago did I buy it?", AnswerForm(number=True, time=True)),
+        ("How old is my sister?", AnswerForm(number=True, age=True)),
+        ("Who is the older of my cousins?", AnswerForm(age=True)),
+        ("Which lamp did I buy?", ANY_FORM),
+        ("", ANY_FORM),
     ],
 )
-def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, asked: Wanted) -> None:
-    assert wanted(question) == asked
+def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, asked: AnswerForm) -> None:
+    assert answer_form(question) == asked
 
 
 @pytest.mark.parametrize(
@@ -75,17 +72,17 @@ def test_the_words_of_a_question_say_what_an_answer_has_to_tell(question: str, a
     ],
 )
 def test_a_text_tells_a_number_a_time_an_age_or_a_price_by_its_words(text: str, told: float) -> None:
-    assert by_form(text, 0, Wanted(number=True, time=True, age=True, money=True)).get("told", 0.0) == pytest.approx(
+    assert by_form(text, 0, AnswerForm(number=True, time=True, age=True, money=True)).get("told", 0.0) == pytest.approx(
         told
     )
-    assert "told" not in by_form(text, 0, NOTHING)
+    assert "told" not in by_form(text, 0, ANY_FORM)
 
 
 @given(st.text(max_size=200), st.integers(0, FIRST_PLACES), st.booleans(), st.booleans(), st.booleans(), st.booleans())
 def test_form_decides_little_and_each_of_its_reasons_has_one_sign(
     text: str, place: int, number: bool, time: bool, age: bool, money: bool
 ) -> None:
-    parts = by_form(text, place, Wanted(number, time, age, money))
+    parts = by_form(text, place, AnswerForm(number, time, age, money))
     assert 0 < parts.get("told", 0.01) <= NUMBER_WEIGHT + TIME_WEIGHT + AGE_WEIGHT + MONEY_WEIGHT
     assert parts.get("asks", -ASKS_WEIGHT) == -ASKS_WEIGHT
     assert parts.get("later", 0.0) == pytest.approx(-LATER_WEIGHT * place)
@@ -179,16 +176,16 @@ def test_ranks_take_no_second_look(db: Database) -> None:
     ],
 )
 def test_a_question_without_its_times_keeps_what_it_is_about(question: str, rest: str) -> None:
-    assert without_times(question) == rest
+    assert Question(question, NOON).without_times == rest
 
 
 @given(st.text(max_size=80), st.sampled_from(["two weeks ago", "last month", "in March 2023", "yesterday"]))
 def test_a_question_that_names_a_time_names_none_without_it(words: str, time: str) -> None:
     question = f"Which lamp {words} did I buy {time} ?"
-    rest = without_times(question)
+    rest = Question(question, NOON).without_times
     assert "lamp" in rest
     assert time not in rest
-    assert spans(question, NOON)
+    assert Question(question, NOON).times
 
 
 def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Database) -> None:
@@ -213,6 +210,6 @@ def test_sessions_are_asked_for_without_the_times_that_the_question_names(db: Da
 
 @given(before=st.text(max_size=40), after=st.text(max_size=40))
 def test_a_number_that_is_a_word_is_told_whatever_letters_are_around(before: str, after: str) -> None:
-    asked = Wanted(number=True)
+    asked = AnswerForm(number=True)
     assert by_form(f"{before} Three\u00a0{after}", 0, asked)["told"] == NUMBER_WEIGHT
     assert "told" not in by_form("thréee threes", 0, asked)

@@ -11,6 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, SeededEntropy
+from worlddb.projections.tables.apply.vector_spaces import answering_spaces
 from worlddb.projections.tables.storage.rows import Tables
 
 STEPS = 30
@@ -66,10 +67,11 @@ class History:
 
     def exact(self, seq: int) -> list[tuple[str, float]]:
         """What an exact read as of a commit finds by meaning, by whichever model its space is of."""
-        space = self.db._reader.space_at(seq)
-        if space is None:
+        with self.db._reader.snapshot() as snapshot:
+            spaces = answering_spaces(snapshot.log, snapshot.tables, seq, exact=True)
+        if not spaces:
             return []
-        vector = [float(place + 1) for place in range(space.dimension)]
+        vector = [float(place + 1) for place in range(spaces[0].row.dimension)]
         found = self.db.view(seq=seq).query(vector=vector, exact=True, k=50).run()
         return [(ref, found.scores[ref]) for ref in found.refs]
 
