@@ -1,7 +1,7 @@
 # WorldDB. Needs Python 3.11 or newer and make, nothing else: every target makes its own .venv when there is none.
 #
 #   make demo                 the story of one conversation; installs only what running needs
-#   make test                 the tests; installs what developing needs
+#   make test                 the tests, in parallel; installs what developing needs    (TESTS=FILE…, in one process)
 #   make check                formatting, lint and types
 #   make bench                the benchmark programs in turn       (SEED=N, BENCHES="load replay")
 #   make house                the size and shape of the code: modules, imports, circles, files that a call enters
@@ -19,8 +19,9 @@ SEED ?=
 SEEDS ?=
 TESTS ?=
 
-# The environment is the project's own, whatever else is active in the caller's shell; an optimised Python asserts nothing.
-unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONOPTIMIZE
+# The environment is the project's own, whatever else is active in the caller's shell: an optimised Python asserts
+# nothing, and one that writes no bytecode compiles every module again at each of the hundreds of starts of a test run.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONOPTIMIZE PYTHONDONTWRITEBYTECODE
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -51,7 +52,7 @@ demo: $(STAMP)
 	@$(BIN)/worlddb demo
 
 test: $(DEV_STAMP)
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(if $(TESTS),$(TESTS),-n auto --maxprocesses 4 --dist worksteal)
 
 soak: $(DEV_STAMP)
 	@$(PY) -m pytest -m soak $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \

@@ -3,6 +3,9 @@
 A plain run is repeatable: its root seed is fixed and Hypothesis derives its examples from the tests' own
 text. With ``--seed N`` both follow N. A soak run (``-m soak``) draws a fresh seed unless one is given. The
 seed stands in the header and under every failure.
+
+A plain run keeps its temporary files in memory where the machine has a file system there with room, unless TMPDIR
+names another place. A soak run keeps them on the disk.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import hashlib
 import os
 import random
 import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -18,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.faults import forge
-from tests.support.faults.memory import folder_in_memory
+from tests.support.faults.memory import folder_in_memory, memory_with_room
 from tests.support.faults.script import Run
 from tests.support.running import Here, Small, small_store
 
@@ -68,6 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         root = random.SystemRandom().randrange(2**32) if soak else PLAIN_SEED
     config.stash[ROOT_SEED] = root
+    if not soak and "TMPDIR" not in os.environ and (memory := memory_with_room()):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
     # Hypothesis reads its seed from its own option. A derandomised profile ignores it.
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(root)
@@ -156,6 +162,7 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """The test's own seed, made of the root seed and the test's name, so that no test disturbs another."""
-    material = f"{request.config.stash[ROOT_SEED]}:{request.node.nodeid}"
+    """The test's own seed, made of the root seed and the names of file and test: a file may move between folders."""
+    name = request.node.nodeid.rpartition("/")[2] if "/" not in request.node.name else request.node.nodeid
+    material = f"{request.config.stash[ROOT_SEED]}:tests/{name}"
     return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "big")
