@@ -1,55 +1,172 @@
-"""The façade: one object for a store, which hands every call to the room that does it."""
+"""The façade: an open store, whose every call is handed to the room that does it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from worlddb.embedding import AUTO, Embeds, models_of
-from worlddb.erasing import Erasing
-from worlddb.interchange import Interchange
-from worlddb.keeping import Keeping
-from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
-from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, UnavailableError
+from worlddb.log.model.checkpoint import OwnCheckpoint, anchor_of, checkpoint_text, origin_of
+from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy, monotonic
+from worlddb.log.model.errors import InputError, ModelUnavailable, NotAStore, PlaceTaken, UnavailableError
 from worlddb.log.model.ids import as_ref
-from worlddb.log.model.limits import MAX_AUTHOR_BYTES, checked_amount, checked_text
+from worlddb.log.model.limits import (
+    HIGHEST_SEQ,
+    MAX_AUTHOR_BYTES,
+    MAX_NAME_BYTES,
+    checked_amount,
+    checked_flag,
+    checked_number,
+    checked_text,
+)
+from worlddb.log.model.proof import proof_text
+from worlddb.log.model.signed_note import SignedNote, note_text, parse_signing_key, sign
 from worlddb.log.model.times import TimeLike, parse_time
+from worlddb.log.store.bundle_contents import Bundle, check_frames, read_contents, write_bundle, write_lines
+from worlddb.log.store.copies import Copy, note_copy, noted_copies, refuse_inside
 from worlddb.log.store.group_commit import Group
+from worlddb.log.store.log import LmdbLog
+from worlddb.log.store.verify import Finding
+from worlddb.projections.check import verify_store
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import CommitCache
+from worlddb.query.export.bundle_export import bundle_frames
+from worlddb.query.export.json_lines import lines_of
+from worlddb.query.history.journal import Entry, commit_entries, followed, journal
+from worlddb.query.proofs.proofs import (
+    bundle_proof,
+    checkpoint_at,
+    goal_of,
+    prove_consistency,
+    prove_inclusion,
+    size_of_head,
+)
+from worlddb.query.reads.store_facts import counts
+from worlddb.query.records.records import Bookmark, Proposal
+from worlddb.query.snapshot import erasure_notes
 from worlddb.query.snapshot.edge_rules import rewritten
-from worlddb.reclustering import Reclusters
+from worlddb.query.snapshot.erasure_notes import ErasureCheck, ErasureReceipt
+from worlddb.query.view.view import View
+from worlddb.query.view.view_factory import Known, ViewFactory
+from worlddb.reconciler.background.embedding_backfill import (
+    Embedding,
+    Reembedding,
+    embed_behind,
+    embed_pending,
+    reembed,
+)
+from worlddb.reconciler.background.reclustering import Reclustering, recluster
 from worlddb.reconciler.background.worker import Background
+from worlddb.reconciler.backup import snapshots
+from worlddb.reconciler.backup.backups import BackedUp
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import Note, Receipt
+from worlddb.reconciler.commands.validation import check
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
-from worlddb.reconciler.edge_types.registry import Ontology, given_handlers
+from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
-from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn
+from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
+from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
+from worlddb.reconciler.erasure.preview import ErasurePlan, preview
+from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn, given_turns
 from worlddb.reconciler.pipeline import Progress, Task, Writer, create_store, execute
+from worlddb.reconciler.replay.decide_again import Deciding
+from worlddb.reconciler.replay.history import left_out
+from worlddb.reconciler.replay.redecide import Redecided, redecide
+from worlddb.reconciler.replay.replay import Replayed, replay
+from worlddb.reconciler.replay.what_if import first_left_out, suppose
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
-from worlddb.replaying import Replaying
-from worlddb.store import DEFAULT_TIMEOUT_SECONDS, VectorReader, folder_of, has_begun, open_environment
-from worlddb.writing import Batch, Writing
+from worlddb.reconciler.similarity.verdict import Tiebreaker
+from worlddb.reconciler.transaction.inputs import Arrival
+from worlddb.reconciler.transaction.receipts import decided, secret_of
+from worlddb.store import (
+    DEFAULT_TIMEOUT_SECONDS,
+    PROJECTIONS,
+    TABLES_NAME,
+    TEXT_NAME,
+    StoreReader,
+    backup_into,
+    folder_of,
+    has_begun,
+    open_environment,
+)
+from worlddb.writing import Batch, WriteCalls
 
-DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
-_DAY: Final = 86_400_000_000
+
+class Verified(NamedTuple):
+    """What a verification found; ``first_bad_seq`` is ``None`` if everything holds, and 0 if it is in no commit.
+
+    ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
+    "rewritten" or "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes.
+    """
+
+    ok: bool
+    commits: int
+    events: int
+    blobs: int
+    first_bad_seq: int | None
+    findings: tuple[Finding, ...]
+    head: str = ""
+    supposes: str = ""
+
+
+class Rebuilt(NamedTuple):
+    """What was rebuilt, in how many seconds, and the root hash that came out."""
+
+    rebuilt: tuple[str, ...]
+    seconds: float
+    root: str
+
+
+class Step(NamedTuple):
+    """What one commit decided: its receipt, who asked for which commands, and the events in their order.
+
+    ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
+    """
+
+    receipt: Receipt
+    author: str
+    commands: tuple[str, ...]
+    events: tuple[Entry, ...]
+
+
+class Head(NamedTuple):
+    """Where a store stands: its last commit, the hashes that stand for all of it, and when it was made.
+
+    ``tree`` is the root of the Merkle tree over the commits, which proofs lead to. ``supposes`` says what a
+    hypothetical store supposes, and is empty of every other.
+    """
+
+    seq: int
+    chain: str
+    root: str
+    ingested_at: int
+    store_id: str
+    tree: str
+    supposes: str = ""
+
 
 Durability = Literal["commit", "group"]
 
+_NOT_EXPORTED: Final = "what is in it cannot be taken for what is known"
+_NOTHING_TO_SIGN: Final = "there is no checkpoint of it to be kept or signed"
+_NOTHING_TO_PROVE: Final = "there is nothing that it proves"
 
-class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interchange):
+
+class Database(WriteCalls):
     """An open store. Writes are commands that return receipts; reads go through views.
 
     Use :func:`open`. Handles are cheap, may be shared between threads, and any number of processes may open one
     directory.
     """
+
+    # -- opening and closing
 
     def __init__(
         self,
@@ -72,14 +189,14 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         resolving = Resolving(resolver)
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
-        self._clock = clock
         self._ontology = ontology
         self._background = Background(self._keep_up_behind) if background else None
+        self._looked_at = 0
         self._writer = Writer(
             self._env,
             clock,
             entropy,
-            self._ontology,
+            ontology,
             self.author,
             int(max_clock_jump_days * _DAY),
             resolving,
@@ -92,28 +209,17 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
                     raise NotAStore(f"There is no store at {folder}", "Check the path, or write to it first")
                 create_store(self._writer)
             finish_erasures(self._env, wait_seconds=0.0)
-            self._reader = VectorReader(self._env, self._models)
+            self._reader = StoreReader(self._env, self._models)
             if self._background is not None:
                 self._reader.told_of_pending = self._background.nudge
         except BaseException:
             self._env.close()
             raise
-        self._spec = rewritten(
+        rules = rewritten(
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
-
-    # -- writing
-
-    def _execute(
-        self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
-    ) -> Receipt:
-        receipt = execute(self._writer, commands, idempotency_key, progress)
-        if any(isinstance(command, cmd.DropSpace) for command in commands):
-            self._reader.vector_indexes()
-        if self._background is not None and receipt.events:
-            self._background.nudge()
-        return receipt
+        self._views = ViewFactory(self._reader, clock, rules, ontology.codes)
 
     def signed(self, author: str) -> Database:
         """The same open store, with another author for what is written through it.
@@ -126,6 +232,42 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         group = None if self._writer.group is None else Group[Task, Receipt](self._writer.group.timeout_seconds)
         other._writer = self._writer._replace(author=other.author, group=group)
         return other
+
+    def close(self) -> None:
+        """Let go of the store. Committed writes are durable whether or not it is called; work in the background is
+        waited for, half a minute at most."""
+        if self._background is not None:
+            self._background.finish()
+        self._reader.end()
+        self._env.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<worlddb.Database {str(self.path)!r}>"
+
+    # -- writing; the single commands are in `WriteCalls`
+
+    def _execute(
+        self, commands: Sequence[cmd.Command], idempotency_key: str | None, progress: Progress | None = None
+    ) -> Receipt:
+        return self._nudged(execute(self._writer, commands, idempotency_key, progress))
+
+    def _nudged(self, receipt: Receipt) -> Receipt:
+        """Wake the background thread, if there is one and the commit changed something."""
+        if self._background is not None and receipt.events:
+            self._background.nudge()
+        return receipt
+
+    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """As in a batch; the index is deleted at once."""
+        receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
+        self._reader.vector_indexes()
+        return receipt
 
     def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
         """Many commands, one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
@@ -173,12 +315,8 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
             InputError: an argument or a turn is wrong; nothing was written.
             ModelUnavailable: ``embed`` is asked of a store that was opened without an embedder; nothing was written.
         """
-        if not isinstance(turns, list | tuple):
-            raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
-        if extractor is not None and not callable(extractor):
-            raise InputError(f"extractor is {type(extractor).__name__}, which cannot be called", "Give a function")
         request = Ingest(
-            tuple(turn if isinstance(turn, Turn) else _turn(turn, position) for position, turn in enumerate(turns)),
+            given_turns(turns),
             conversation,
             session,
             None if at is None else parse_time(at, "at"),
@@ -189,16 +327,197 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
             revive,
             resolve,
         )
-        if not isinstance(embed, bool):
-            raise InputError(f"embed is {type(embed).__name__}, not a boolean", "Give True or False")
-        if embed and not self._models.any:
+        if checked_flag(embed, "embed") and not self._models.any:
             raise ModelUnavailable("The store was opened without an embedder", "Open it with embedder=...")
         receipt = execute(self._writer, request, idempotency_key)
-        if embed and receipt:
-            return self._kept_up(receipt)
-        if self._background is not None and receipt.events:
-            self._background.nudge()
-        return receipt
+        return self._kept_up(receipt) if embed and receipt else self._nudged(receipt)
+
+    # -- reading
+
+    def view(
+        self,
+        *,
+        valid: TimeLike | None = None,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        world: Any = None,
+        unify: bool = False,
+    ) -> View:
+        """A pinned view: ``ingested`` (or the commit ``seq``, or a bookmark) is what was known, ``valid`` what should
+        have been true.
+
+        ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now. With
+        ``world`` the view is confined: it sees that world and what it contains at the view's moment, and nothing else.
+        With ``unify`` it sees worlds that accepted proposals make one as one: ``find``, ``children`` and ``recall``
+        give each identity once, and the edges and members of a world are those of all that are one with it.
+
+        Raises:
+            InputError: several moments were given, there is no such commit, or ``unify`` is no boolean.
+            UnknownReference: there is no such bookmark, or no such world at that moment.
+        """
+        view = self._views.view(Known(ingested, seq, bookmark), valid, unify=checked_flag(unify, "unify"))
+        return view if world is None else view.confined(world)
+
+    def full_ref(self, ref: Any) -> str:
+        """The full hex id of the world that a reference or prefix stands for."""
+        found = self.view().get(ref, include_superseded=True)
+        assert found is not None, "a known world has a newest version"
+        return found.ref
+
+    def bookmarks(self) -> list[Bookmark]:
+        """The named moments, in the order in which they were set."""
+        return self.view().bookmarks()
+
+    def proposals(self, *, status: str | None = "pending") -> list[Proposal]:
+        """Staged identities; ``status=None`` for decided ones too."""
+        return self.view().proposals(status=status)
+
+    def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
+        """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
+        begin, end = self._commits(first, last)
+        return journal(self._reader, begin, end, None if ref is None else self.full_ref(ref))
+
+    def steps(self, first: int = 1, last: int | None = None) -> Iterator[Step]:
+        """What each commit from ``first`` to ``last`` (default: the head) decided, one after another."""
+        begin, end = self._commits(first, last)
+        for seq in range(max(1, begin), end + 1):
+            with self._reader.snapshot() as snapshot:
+                step = Step(*decided(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
+            yield step
+
+    def _commits(self, first: int, last: int | None) -> tuple[int, int]:
+        """The commits from one to another, or to the head if that comes first."""
+        checked_number(first, "first", 0, HIGHEST_SEQ)
+        if last is not None:
+            checked_number(last, "last", 0, HIGHEST_SEQ)
+        head = self._reader.head()
+        return first, head if last is None else min(last, head)
+
+    def follow(
+        self, first: int | None = None, *, ref: Any = None, patience_seconds: float | None = None
+    ) -> Iterator[Entry]:
+        """The events from commit ``first`` on (default: the next one), as this and other processes commit them.
+
+        It goes on for as long as it is iterated, or until nothing was committed for ``patience_seconds``. To go on
+        later, begin at the ``seq`` of the last entry that was dealt with, plus one: nothing is missed or told twice.
+        """
+        if first is not None:
+            checked_number(first, "first", 0, HIGHEST_SEQ)
+        if patience_seconds is not None:
+            checked_amount(patience_seconds, "patience_seconds")
+        wanted = None if ref is None else self.full_ref(ref)
+        begin = self._reader.head() + 1 if first is None else max(1, first)
+        return followed(self._reader, begin, wanted, patience_seconds)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, bytes, how far each projection is, and what a hypothetical store supposes."""
+        with self._reader.snapshot() as snapshot:
+            found = counts(snapshot)
+        index = self._reader.text.status()
+        index_bytes = sum(file.stat().st_size for file in self.path.glob("indexes/**/*") if file.is_file())
+        return {
+            "counts": found,
+            "bytes": {"data": self._env.size_bytes(), "indexes": index_bytes},
+            "checkpoints": {TABLES_NAME: found["commits"], TEXT_NAME: index.checkpoint},
+            "supposes": self._reader.supposes,
+        }
+
+    # -- work that is due after writes: vectors for new texts, and another look at who is who
+
+    def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> Embedding:
+        """Give vectors to the texts that have none yet, at most about ``limit`` of them, in commits of their own.
+
+        They go into the embedding space in use. Texts are found by their words at once and by their meaning from here
+        on. ``ingest`` of the command line calls this at its end; a program calls it when it has time, from any thread
+        or process.
+
+        Raises:
+            InputError: the space in use was made by another model than the one that the store was opened with, or the
+                model changed under its name, or gave what is no vector.
+            ModelUnavailable: the store was opened without an embedder, or its model is not there.
+        """
+        done = embed_pending(self._writer, self._models, _limit(limit), progress)
+        # Also where nothing was pending: an erasure, or whoever deleted the folder, leaves vectors without an index.
+        self._reader.index_vectors()
+        return done
+
+    def reembed(
+        self,
+        to: Embedder | str,
+        *,
+        space: str | None = None,
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Reembedding:
+        """Move to another embedding model: fill a space of its own, and let that answer once no text lacks a vector.
+
+        Nothing else is touched. The space in use goes on answering until then, and is kept afterwards: see
+        :meth:`drop_space`. What was embedded is committed batch by batch, so the same call goes on where it was
+        stopped, or where ``limit`` texts were done. ``to`` is an embedder, or the name of one as ``open`` takes it.
+        ``space`` names the space; by default it is called after the model, or is the newest one of that model. A space
+        that was left can be returned to in the same way.
+
+        Raises:
+            InputError: the space of that name was made by another model, the model changed under its name, or gave what
+                is no vector.
+            ModelUnavailable: the model is not there, or failed; what was embedded before stays.
+        """
+        name = None if space is None else checked_text(space, "space", MAX_NAME_BYTES, empty=False)
+        done = reembed(self._writer, self._models, given_embedder(to), name, _limit(limit), progress)
+        self._reader.index_vectors()
+        return done
+
+    def spaces(self) -> tuple[EmbeddingSpace, ...]:
+        """The embedding spaces, those that were dropped too, in the order in which they were opened."""
+        with self._reader.snapshot() as snapshot:
+            return tuple(described(snapshot.log, snapshot.tables))
+
+    def recluster(self, *, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
+        """Resolve again what lies within two hops of what is new since the last time, and propose what is found.
+
+        All tiers run, that of meaning too as far as there are vectors. Proposals are staged in commits of their own,
+        whose author is ``worlddb.recluster``; where nothing is found nothing is written. One process at a time does
+        it: another gets an answer that is ``busy``. At most about ``limit`` worlds are looked at.
+
+        ``tiebreaker`` chooses between the contenders for one world: a program, a person, a model. It is called while
+        the store is not locked, its answer is in the evidence, and nothing asks it again.
+
+        Raises:
+            InputError: ``limit`` is no number from 1 on, or the tiebreaker cannot be called or chose a stranger.
+        """
+        if limit is not None:
+            checked_number(limit, "limit", 1, HIGHEST_SEQ)
+        if tiebreaker is not None and not callable(tiebreaker):
+            raise InputError(f"tiebreaker is {type(tiebreaker).__name__}, which cannot be called", "Give a function")
+        return self._recluster(limit, tiebreaker)
+
+    def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
+        """See to it that new texts get their vectors and is looked again at who is who; true if it is done.
+
+        A handle that was opened with ``background=True`` does it by itself after each write: this waits for that, so
+        many seconds at most. Another one does it now.
+
+        Raises:
+            InputError, ModelUnavailable: as :meth:`embed`, of a handle without a thread for it. With one, see
+                :attr:`background_error`.
+        """
+        checked_amount(wait_seconds, "wait_seconds")
+        if self._background is None:
+            self._keep_up()
+            return True
+        self._background.nudge()
+        return self._background.wait(wait_seconds)
+
+    @property
+    def background(self) -> bool:
+        """True if the handle has a thread that gives new texts their vectors and looks again at who is who."""
+        return self._background is not None
+
+    @property
+    def background_error(self) -> Exception | None:
+        """What went wrong in the background last, if anything did since it last went well; see ``open``."""
+        return None if self._background is None else self._background.error
 
     def _kept_up(self, receipt: Receipt) -> Receipt:
         """What is due after a commit, done at once; the commit stands whatever becomes of it."""
@@ -219,22 +538,470 @@ class Database(Writing, Embeds, Reclusters, Keeping, Replaying, Erasing, Interch
         done = self._embed_behind() if self._models.any else True
         return not self._recluster().busy and done
 
-    def close(self) -> None:
-        """Let go of the store. Committed writes are durable whether or not it is called; work in the background is
-        waited for, half a minute at most."""
-        if self._background is not None:
-            self._background.finish()
-        self._reader.end()
-        self._env.close()
+    def _embed_behind(self) -> bool:
+        """Embed what is pending, unless another process is at it."""
+        assert self._background is not None, "nobody else asks for it"
+        done = embed_behind(self._writer, self._models, self._background.stopped)
+        if done is not None:
+            # As in `embed`, also where nothing was pending.
+            self._reader.index_vectors()
+        return done is not None
 
-    def __enter__(self) -> Database:
-        return self
+    def _recluster(self, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
+        stopped = (lambda: False) if self._background is None else self._background.stopped
+        done = recluster(
+            self._writer,
+            self._reader.meaning(),
+            after=self._looked_at,
+            limit=limit,
+            tiebreaker=tiebreaker,
+            stopped=stopped,
+        )
+        self._looked_at = max(self._looked_at, done.through)
+        return done
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    # -- maintenance
 
-    def __repr__(self) -> str:
-        return f"<worlddb.Database {str(self.path)!r}>"
+    def verify(
+        self,
+        *,
+        deep: bool = False,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Verified:
+        """Check the file's structure, chain, events, blobs and the tables' root; ``deep`` also replays and compares
+        every table.
+
+        ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
+        that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
+        signed it.
+
+        Never raises for damage: what does not hold is listed, with the first bad commit (0: outside the log).
+
+        Raises:
+            MalformedFile: ``head`` is no checkpoint.
+            InputError: a key is no verifier key, or keys were given without a head.
+        """
+        anchor = None if head is None and not keys else anchor_of(head, keys)
+        totals, findings, verdict = verify_store(
+            self._env, deep=deep, progress=progress, origin=origin_of(self._reader.store_id), anchor=anchor
+        )
+        return Verified(
+            not findings,
+            *totals,
+            findings[0].seq if findings else None,
+            tuple(findings),
+            verdict,
+            self._reader.supposes,
+        )
+
+    def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
+        """Throw projections away (all of them if none is named) and derive them from the log again."""
+        unknown = [name for name in names if name not in PROJECTIONS]
+        if unknown:
+            raise InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
+        wanted = tuple(name for name in PROJECTIONS if not names or name in names)
+        began = monotonic()
+        self._reader.rebuild(wanted, progress)
+        return Rebuilt(wanted, monotonic() - began, self.view().hash())
+
+    def catch_up(self) -> bool:
+        """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""
+        return self._reader.catch_up()
+
+    def backup(self, into: str | Path, *, progress: Progress | None = None) -> BackedUp:
+        """Bring a backup in a directory up to the last commit, or begin one there; others may write meanwhile.
+
+        A backup is a store directory that can be read and not written to. What it has is not copied again, what was
+        erased here is erased there, and what breaks off is gone on with by the next call. Make a store of it with
+        :func:`restore`.
+
+        Raises:
+            BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
+            DamagedStore: a commit is not what was written; the backup ends before it.
+        """
+        self._reader.refuse_supposed("a backup of it could be taken for one of the original")
+        return backup_into(self._env, folder_of(into), self.author, progress)
+
+    # -- history
+
+    def snapshot(
+        self,
+        *,
+        until: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        progress: Progress | None = None,
+    ) -> snapshots.Snapshot:
+        """Keep the store as it is, or was, beside the log, so that a replay to a later moment starts from there.
+
+        It is as large as the store was then and may be deleted at any time. An erasure deletes all of them.
+
+        Raises:
+            InputError: nothing had been committed by then.
+            DamagedStore: a commit is not what was written.
+        """
+        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
+        if not end:
+            raise InputError("Nothing had been committed by then", "Take a snapshot of a later time")
+        return snapshots.take(self._env, end, progress)
+
+    def replay(
+        self,
+        into: str | Path,
+        *,
+        until: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        without: Iterable[int] = (),
+        without_author: str | Iterable[str] = (),
+        progress: Progress | None = None,
+    ) -> Replayed:
+        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone.
+
+        With ``without``, numbers of commits, or ``without_author``, make it as it would have been without them: later
+        commits are decided again, by this handle's handlers and thresholds, and what comes of each that does not come
+        out the same is told. Such a store says what it supposes, has an id of its own, cannot be written to and
+        exports, signs and proves nothing.
+
+        Raises:
+            InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
+            PlaceTaken: the directory holds a store already; ``NotAStore``: it holds something else.
+            HypotheticalStore: commits are to be left out of a store that is hypothetical itself.
+            DamagedStore: a commit is not what was written.
+        """
+        omitted = left_out(without, without_author)
+        end = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
+        if not end:
+            raise InputError("Nothing had been committed by then", "Replay to a later time")
+        if omitted is not None:
+            first_left_out(self._env, end, omitted)
+        folder = folder_of(into)
+        refuse_inside(self.path, folder)
+        target = open_environment(folder, author=self.author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        try:
+            if has_begun(target):
+                raise PlaceTaken(f"{folder} already holds a store", "Name a new directory")
+            head = self._reader.head()
+            if omitted is None:
+                made = replay(self._env, target, end, progress)
+            else:
+                made = suppose(self._env, target, end, omitted, self._deciding((), None), progress)
+            note_copy(self.path, Copy("replay", str(folder.resolve()), end, head))
+            return made
+        finally:
+            target.close()
+
+    def redecide(
+        self,
+        *,
+        edge_types: Iterable[EdgeHandler] = (),
+        resolver: Thresholds | ByType | None = None,
+        first: int = 1,
+        until: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        progress: Progress | None = None,
+    ) -> Redecided:
+        """Decide the commits from ``first`` to a moment (default: the last) again, and say which come out differently.
+
+        Each is decided on the state that it was decided on then, from the commands that were kept beside its events.
+        The handlers in ``edge_types`` decide in the place of those that are registered for their types; ``resolver``
+        in the place of this handle's thresholds, and of those that are set for worlds. Nothing is written to the store:
+        scratch tables lie in the system's temporary directory meanwhile.
+
+        Raises:
+            InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
+            DamagedStore: a commit is not what was written.
+        """
+        checked_number(first, "first", 0, HIGHEST_SEQ)
+        last = self.view(ingested=until, seq=seq, bookmark=bookmark).seq
+        self._reader.refuse_supposed("its commits were decided again already")
+        return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
+
+    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Deciding:
+        """This handle's handlers and thresholds, with others in the place of some."""
+        with self._env.read() as txn:
+            secret = secret_of(LmdbLog(txn))
+        resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
+        return Deciding(self._ontology.deciding_with(edge_types), resolving, secret)
+
+    # -- proofs
+
+    def head(self, *, ingested: TimeLike | None = None, seq: int | None = None, bookmark: str | None = None) -> Head:
+        """Where the store stands, or stood at an ingest time, commit or bookmark."""
+        found = self._checkpoint(ingested, seq, bookmark)
+        chain, root, ingest_time = found.standing
+        return Head(
+            found.size,
+            chain.hex(),
+            root.hex(),
+            ingest_time,
+            self._reader.store_id.hex(),
+            found.tree.hex(),
+            self._reader.supposes,
+        )
+
+    def checkpoint(
+        self,
+        *,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        sign_with: Sequence[str] = (),
+    ) -> str:
+        """The store as it is, or was at an ingest time, commit or bookmark, in a few lines to be kept elsewhere.
+
+        The text is a checkpoint as transparency logs have them: origin, number of commits, root of the Merkle tree
+        over them, then chain hash, root world hash and ingest time. Each signing key in ``sign_with`` signs it.
+
+        Raises:
+            InputError: a key is no signing key, or there is no such commit.
+        """
+        self._reader.refuse_supposed(_NOTHING_TO_SIGN)
+        if isinstance(sign_with, str | bytes):
+            raise InputError("sign_with is a text", "Give a list of keys")
+        holders = [parse_signing_key(key) for key in sign_with]
+        note = SignedNote(checkpoint_text(self._checkpoint(ingested, seq, bookmark)), ())
+        for key in holders:
+            note = sign(note, key)
+        return note_text(note)
+
+    def prove(
+        self,
+        ref: Any,
+        *,
+        world: Any = None,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        bookmark: str | None = None,
+        head: str | bytes | int | None = None,
+        with_text: bool = False,
+    ) -> str:
+        """A proof that a world in its newest version then, or an edge, was inside ``world`` at a moment.
+
+        ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or its
+        number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store. With
+        ``with_text`` it shows the stored text, so that the reader need not take the identifier for it; an erased text
+        is not shown, and the proof holds all the same.
+
+        Raises:
+            UnknownReference: it, or the world, was not there then, or not inside that world.
+            InputError: a ``contains`` edge was named, or the head is of another store, of fewer commits than the
+                moment, or of more than there are.
+            MalformedFile: ``head`` is a text and no checkpoint.
+        """
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
+        view = self.view(ingested=ingested, seq=seq, bookmark=bookmark)
+        at, within = view.seq, None if world is None else bytes.fromhex(view.reference_of(world))
+        with self._reader.snapshot() as snapshot:
+            size = size_of_head(head, self._reader.store_id, snapshot.log.head().seq)
+            goal = goal_of(snapshot, as_ref(ref), within, at, size)
+            return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
+
+    def prove_consistency(self, old: int, new: int | None = None) -> str:
+        """A proof that the log of ``old`` commits is how the log of ``new`` commits (default: the present log) begins.
+
+        Raises:
+            InputError: there is no such commit, or the later one was given first.
+        """
+        self._reader.refuse_supposed(_NOTHING_TO_PROVE)
+        with self._reader.snapshot() as snapshot:
+            end = checked_number(snapshot.log.head().seq if new is None else new, "new", 1, snapshot.log.head().seq)
+            begin = checked_number(old, "old", 1, end)
+            return proof_text(prove_consistency(snapshot, self._reader.store_id, begin, end))
+
+    def _checkpoint(self, ingested: TimeLike | None, seq: int | None, bookmark: str | None) -> OwnCheckpoint:
+        at = self.view(ingested=ingested, seq=seq, bookmark=bookmark).seq
+        with self._reader.snapshot() as snapshot:
+            return checkpoint_at(snapshot, self._reader.store_id, at)
+
+    # -- interchange
+
+    def export(
+        self,
+        ref: Any,
+        path: str | Path,
+        *,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        overwrite: bool = False,
+        proof: bool = True,
+        head: str | bytes | int | None = None,
+        progress: Progress | None = None,
+    ) -> Bundle:
+        """Write a world (``None``: the root world, which is everything) and all inside it as a bundle.
+
+        It is as of an ingest time or commit (default: now). A path that ends in ``.zst`` is compressed. The file is
+        there whole or not at all.
+
+        With ``proof`` it holds a proof of the world's hash for whoever has a ``head``: its text or number of commits,
+        by default that of the moment itself. The proof names the worlds on the way down from the root, and some beside
+        it, by their ids and hashes.
+
+        Raises:
+            InputError: something is there under the path already, and ``overwrite`` is false; or the head is of another
+                store, of fewer commits than the moment, or of more than there are.
+            LimitExceeded: the bundle would be larger than a bundle may be.
+        """
+        self._reader.refuse_supposed(_NOT_EXPORTED)
+        if head is not None and not proof:
+            raise InputError("A head was given, and no proof is wanted", "Leave one of the two out")
+        refuse_inside(self.path, folder_of(path))
+        view = self._moment(ingested, seq)
+        store_id, given = self._reader.store_id, self._given(view, ref)
+        frames = bundle_frames(self._reader, given, view.seq, store_id, progress)
+        if proof:
+            frame = bundle_proof(self._reader, store_id, given, view.seq, view.seq if head is None else head)
+            frames = chain(frames, (frame,))
+        made = write_bundle(folder_of(path), frames, overwrite=overwrite)
+        self._note("bundle", path, view)
+        return made
+
+    def export_lines(
+        self,
+        ref: Any = None,
+        *,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """A world (default: the root world) and all inside it as plain objects, one for a line of JSON."""
+        self._reader.refuse_supposed(_NOT_EXPORTED)
+        view = self._moment(ingested, seq)
+        return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
+
+    def export_jsonl(
+        self,
+        ref: Any,
+        path: str | Path,
+        *,
+        ingested: TimeLike | None = None,
+        seq: int | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Write the objects of :meth:`export_lines` to a file as JSON Lines; what the first and last of them say.
+
+        The file is there whole or not at all; raises as :meth:`export`.
+        """
+        refuse_inside(self.path, folder_of(path))
+        lines = self.export_lines(ref, ingested=ingested, seq=seq, progress=progress)
+        made = write_lines(folder_of(path), lines, overwrite=overwrite)
+        self._note("JSON Lines", path, self._moment(ingested, seq))
+        return made
+
+    def check_world(self, ref: Any, *, ingested: TimeLike | None = None, seq: int | None = None) -> int:
+        """See that a world and all inside it are what was written, texts and hashes up to the world's own; how many
+        worlds were looked at.
+
+        What is wrong elsewhere in the store does not matter; its edges and proposals are passed over. That the world's
+        own hash is the one that was committed is what :meth:`verify` and proofs show.
+
+        Raises:
+            DamagedStore: something is not what was written.
+        """
+        view = self._moment(ingested, seq)
+        return check_frames(bundle_frames(self._reader, self._given(view, ref), view.seq, self._reader.store_id))
+
+    def import_bundle(
+        self,
+        path: str | Path,
+        *,
+        into: Any = None,
+        why: str = "",
+        idempotency_key: str | None = None,
+        head: str | bytes | None = None,
+        keys: Sequence[str] = (),
+    ) -> Receipt:
+        """Take in a bundle as one commit; ``ref`` of the receipt is its world.
+
+        Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
+        added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
+        is given. A bundle that contradicts what is here is refused as ``bundle_conflict``, with the list.
+
+        ``head`` and ``keys`` are as in :func:`check_bundle`. Which head it was held against is said in the source of
+        the ``imported`` event; nothing else is kept of the proof.
+
+        Raises:
+            InvalidBundle: it does not hold; which frame, and why. Nothing was written.
+            UnprovedBundle: the head does not stand for it. Nothing was written.
+            NewerFormat: it was made by a newer release.
+        """
+        anchor = None if head is None and not keys else anchor_of(head, keys)
+        bundle, contents = read_contents(folder_of(path), anchor)
+        command = cmd.Import(bundle=bytes.fromhex(bundle.hash), into=None if into is None else as_ref(into), why=why)
+        proved_by = None if anchor is None else anchor.checkpoint
+        return execute(self._writer, Arrival(command, contents, proved_by), idempotency_key)
+
+    def _note(self, kind: str, path: str | Path, view: View) -> None:
+        """Remember where texts went, so that the receipt of an erasure can say that it did not reach them."""
+        note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
+
+    def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
+        view = self.view(ingested=ingested, seq=seq)
+        if not view.seq:
+            raise InputError("Nothing had been committed by then", "Export a later moment")
+        return view
+
+    def _given(self, view: View, ref: Any) -> bytes:
+        """The id of the world that was named; the root world's if none was."""
+        return self._reader.root if ref is None else bytes.fromhex(view.reference_of(ref))
+
+    # -- erasure; `erase` itself is in `WriteCalls`
+
+    def erasure_plan(
+        self,
+        refs: Any,
+        *,
+        turns: bool = False,
+        everywhere: bool = False,
+        forbid: bool = False,
+        derived: bool = True,
+    ) -> ErasurePlan:
+        """What ``erase`` with these arguments would reach, and where the names would still occur. Writes nothing."""
+        several = refs if isinstance(refs, list | tuple) else [refs]
+        commands = [
+            cmd.Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
+            for ref in several
+        ]
+        check(commands)
+        with self._reader.snapshot() as snapshot:
+            return preview(snapshot.log, snapshot.tables, commands)
+
+    def erasure_receipt(self, erasure: Receipt | int) -> ErasureReceipt:
+        """The receipt of an erasure, to be kept: what ``erase`` returned, or the number of its commit.
+
+        Raises:
+            InputError: that commit erased nothing.
+        """
+        self._reader.refuse_supposed("it has no receipts of erasures")
+        seq = erasure.seq if isinstance(erasure, Receipt) else erasure
+        checked_number(seq, "erasure", 1, HIGHEST_SEQ)
+        with self._reader.snapshot() as snapshot:
+            return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, noted_copies(self.path))
+
+    def check_erasure(self, receipt: ErasureReceipt | Mapping[str, Any]) -> ErasureCheck:
+        """Whether the log says what a receipt says and the texts are gone. Takes a receipt, or its JSON as a mapping.
+
+        Raises:
+            InputError: it is no receipt of an erasure.
+        """
+        read = receipt if isinstance(receipt, ErasureReceipt) else erasure_notes.read_receipt(receipt)
+        with self._reader.snapshot() as snapshot:
+            return erasure_notes.check(snapshot, self._reader.store_id, read)
+
+    def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
+        """Remove from the files what earlier erasures left there; false if another process is in the way.
+
+        Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
+        """
+        return finish_erasures(self._env, wait_seconds=wait_seconds)
+
+
+DEFAULT_CLOCK_JUMP_DAYS: Final = 3653
+_DAY: Final = 86_400_000_000
 
 
 def open(
@@ -284,17 +1051,11 @@ def open(
         durability=_durability(durability),
         embedder=embedder,
         resolver=resolver,
-        background=_flag(background),
+        background=checked_flag(background, "background"),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
-        ontology=_ontology(edge_types),
+        ontology=Ontology(DEFAULT_ONTOLOGY, edge_types),
     )
-
-
-def _flag(background: object) -> bool:
-    if not isinstance(background, bool):
-        raise InputError(f"background is {type(background).__name__}, not a boolean", "Give True or False")
-    return background
 
 
 def _durability(given: Durability) -> Durability:
@@ -303,17 +1064,5 @@ def _durability(given: Durability) -> Durability:
     return given
 
 
-def _ontology(edge_types: object) -> Ontology:
-    ontology = Ontology(DEFAULT_ONTOLOGY)
-    for handler in given_handlers(edge_types):
-        ontology.add(handler)
-    return ontology
-
-
-def _turn(given: dict[str, Any], position: int) -> Turn:
-    try:
-        return Turn(**given)
-    except TypeError as error:
-        raise InputError(
-            f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
-        ) from None
+def _limit(limit: int | None) -> int | None:
+    return None if limit is None else checked_number(limit, "limit", 1, HIGHEST_SEQ)

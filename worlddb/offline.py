@@ -1,27 +1,22 @@
-"""Stores and bundles compared with each other, and stores with themselves at another moment; nothing is written.
-
-What is wrong with a store or an installation, and what to do about it.
-
-Making a store again of a backup.
-
-Bringing a store that an older release wrote up to date, in its place.
-"""
+"""Calls that need no open store: compare, diagnose, restore and upgrade directories; check bundles and proofs; keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from worlddb.database import Database, open
-from worlddb.keeping import backup_into
-from worlddb.log.model.clock import Clock, SystemClock
+from worlddb.log.model.checkpoint import anchor_of, read_checkpoint
+from worlddb.log.model.clock import Clock, Entropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import InputError, NotAStore, PlaceTaken, UnknownReference
 from worlddb.log.model.ids import as_ref
+from worlddb.log.model.proof import ProofCheck, check, read_proof
+from worlddb.log.model.signed_note import SEED_BYTES, SigningKey, checked_key_name, note_text, parse_signing_key, sign
 from worlddb.log.model.times import TimeLike
-from worlddb.log.store.bundle_contents import Contents, read_contents
+from worlddb.log.store.bundle_contents import Bundle, Contents, read_contents, reading
 from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.storage.schema import LAYOUT
@@ -32,8 +27,8 @@ from worlddb.reconciler.diagnostics.examination import examine, examine_installa
 from worlddb.reconciler.diagnostics.symptom import Diagnosis
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.reconciler.edge_types.handler import EdgeHandler
-from worlddb.reconciler.edge_types.registry import Ontology, given_handlers
-from worlddb.store import DEFAULT_TIMEOUT_SECONDS, folder_of, has_begun, is_regular_file, open_environment
+from worlddb.reconciler.edge_types.registry import Ontology
+from worlddb.store import DEFAULT_TIMEOUT_SECONDS, backup_into, folder_of, has_begun, is_regular_file, open_environment
 
 
 def diff(
@@ -140,10 +135,7 @@ def diagnose(
     if path is None:
         return examine_installation()
     folder = folder_of(path)
-    ontology = Ontology(DEFAULT_ONTOLOGY)
-    for handler in given_handlers(edge_types):
-        ontology.add(handler)
-    return examine(folder, ontology, clock or SystemClock(), deep=deep, progress=progress)
+    return examine(folder, Ontology(DEFAULT_ONTOLOGY, edge_types), clock or SystemClock(), deep=deep, progress=progress)
 
 
 _RESTORER = "restore"
@@ -213,3 +205,73 @@ def upgrade(
         if not has_begun(env):
             raise NotAStore(f"There is no store at {folder}", "Check the path")
         return backups.upgrade(env, partial(backup_into, env, into, _UPGRADER, progress), str(into), progress)
+
+
+def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()) -> Bundle:
+    """Check a whole bundle without any store: every id, every hash of a world, and that nothing is missing.
+
+    With the text of a ``head``, the bundle's proof must lead from it to the world hash, so that the world is what the
+    exporting store had. Each verifier key in ``keys`` must have signed the head.
+
+    Raises:
+        InvalidBundle: it does not hold; which frame, and why.
+        UnprovedBundle: the head does not stand for it: no proof, or one for another head.
+        NewerFormat: it was made by a newer release.
+        MalformedFile: the head is no checkpoint.
+    """
+    anchor = None if head is None and not keys else anchor_of(head, keys)
+    with reading(folder_of(path)) as frames:
+        bundle = frames.bundle()
+        if anchor is not None:
+            frames.hold_against(anchor)
+        return bundle
+
+
+class KeyPair(NamedTuple):
+    """A new Ed25519 key as two lines of text: ``signing`` is secret, ``verifier`` is for everybody.
+
+    Their forms are those of signed notes, so that other programs for transparency logs read them.
+    """
+
+    signing: str
+    verifier: str
+
+    def __repr__(self) -> str:
+        return f"<worlddb.KeyPair {self.verifier}>"
+
+
+def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
+    """A new Ed25519 key to sign checkpoints with, under the name of its holder.
+
+    Raises:
+        InputError: the name is empty, too long, or holds white space or a plus.
+    """
+    key = SigningKey(checked_key_name(name), (entropy or SystemEntropy()).bytes(SEED_BYTES))
+    return KeyPair(str(key), str(key.verifier))
+
+
+def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
+    """A checkpoint with one more signature below those that it has. What it says is not looked into: a witness first
+    sees that it goes on from the checkpoint that it signed before.
+
+    Raises:
+        MalformedFile: it is no checkpoint.
+        InputError: the key is no signing key.
+    """
+    _, note = read_checkpoint(checkpoint, "the checkpoint")
+    return note_text(sign(note, parse_signing_key(signing_key)))
+
+
+def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = ()) -> ProofCheck:
+    """Hold a proof against a head; no store is needed. Never raises because a proof does not hold.
+
+    A proof of inclusion is held against the one head that it was made for, a proof of consistency against the old
+    head, the new one, or both in that order. Each verifier key in ``keys`` must have signed every head that is given.
+
+    Raises:
+        MalformedFile, LimitExceeded: the proof is no proof, or a head is no checkpoint.
+        InputError: there is no head, or a key is no verifier key.
+    """
+    if not heads:
+        raise InputError("There is no head to hold the proof against", "Give the text of a checkpoint")
+    return check(read_proof(proof), [anchor_of(head, keys) for head in heads])

@@ -1,8 +1,6 @@
 """Everything public, each name from the room that has it; users import it from :mod:`worlddb`."""
 
-from worlddb.database import Database, open
-from worlddb.interchange import check_bundle
-from worlddb.keeping import Rebuilt, Step, Verified
+from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy
 from worlddb.log.model.errors import (
     AmbiguousReference,
@@ -47,9 +45,18 @@ from worlddb.log.model.limits import (
 from worlddb.log.model.proof import ProofCheck
 from worlddb.log.model.times import FOREVER, TimeLike, format_time, parse_time
 from worlddb.log.store.bundle_contents import Bundle
-from worlddb.offline import diagnose, diff, restore, upgrade
+from worlddb.offline import (
+    KeyPair,
+    check_bundle,
+    check_proof,
+    diagnose,
+    diff,
+    new_key,
+    restore,
+    sign_checkpoint,
+    upgrade,
+)
 from worlddb.projections.indexes.composition import POOLS
-from worlddb.proving import Head, KeyPair, check_proof, new_key, sign_checkpoint
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
 from worlddb.query.graph_query.bound_query import BoundQuery
 from worlddb.query.graph_query.query_value import Query

@@ -1,21 +1,19 @@
-"""Opening a directory: what is there, what may be made of it, and the read transactions on it.
-
-Reading by meaning: which embedding space answers, a question as a vector of it, and the indexes of the spaces.
-"""
+"""Open a store's directory, and read it: read transactions, its indexes, and which embedding space answers."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from worlddb.log.model.errors import DamagedStore, InputError, ModelUnavailable, NotAStore, UnavailableError
 from worlddb.log.model.events import StoreCreated
+from worlddb.log.store.copies import BACKUP, Copy, note_copy, refuse_inside
 from worlddb.log.store.durable import NEW_PREFIX, make_folder
 from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.lock import HOLDER_FILE
@@ -25,21 +23,22 @@ from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.composed_vectors import ComposedFollower, KeptPlace
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.projections.indexes.feed import text_documents, vector_rows, without_vector
-from worlddb.projections.indexes.fields import TextDocument
 from worlddb.projections.indexes.text_index import locked, reset
 from worlddb.projections.indexes.text_snapshot import IndexUnwritable
 from worlddb.projections.indexes.vector_index import VectorFollower
-from worlddb.projections.indexes.vector_rows import VectorRow
-from worlddb.projections.runner import rebuild_unless_level
+from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
+from worlddb.projections.runner import rebuild, rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace, all_spaces, space_in_use
+from worlddb.projections.tables.apply.vector_spaces import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.containment_cache import Interiors
 from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.reconciler.background.reclustering import Meaning
 from worlddb.reconciler.background.worker import LEASE_FILE
+from worlddb.reconciler.backup.backups import BackedUp, backup
 from worlddb.reconciler.embedding.models import Models
 from worlddb.reconciler.embedding.vectors_of_texts import given_vector, query_vector
 
@@ -133,17 +132,57 @@ def _threads() -> Executor | None:
     return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
 
 
+def backup_into(env: Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
+    """Bring a backup in a directory up to the last commit, or begin one there, and remember where it is."""
+    refuse_inside(env.folder, folder)
+    with env.read() as txn:
+        place, head = str(folder.resolve()), LmdbLog(txn).head().seq
+    target = open_environment(folder, author=author, create=True, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+    try:
+        if not has_begun(target):
+            note_copy(env.folder, Copy(BACKUP, place, head, head))
+        made = backup(env, target, progress)
+        if made.scrubbed:
+            note_copy(env.folder, Copy(BACKUP, place, made.seq, made.head))
+        return made
+    finally:
+        target.close()
+
+
 def has_begun(env: Environment) -> bool:
     """True if a store is there; raises ``NotAStore`` if something else is."""
     with env.read() as txn:
         return LmdbLog(txn).check_format()
 
 
-class StoreReader:
-    """Read transactions on one environment, and its text index."""
+MAX_PENDING: Final = 1_000
+"""How far texts without a vector are counted."""
+NOTHING_EMBEDDED: Final = "no text has been embedded yet"
+_COMPOSED: Final = "composed-"
 
-    def __init__(self, env: Environment) -> None:
+TABLES_NAME: Final = "tables"
+TEXT_NAME: Final = "text"
+VECTORS_NAME: Final = "vectors"
+PROJECTIONS: Final = (TABLES_NAME, TEXT_NAME, VECTORS_NAME)
+
+Progress = Callable[[int, int], None]
+
+
+Row = TypeVar("Row")
+RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
+
+
+class StoreReader:
+    """Read one store: transactions on it, its indexes, and the models that embed questions to it."""
+
+    def __init__(self, env: Environment, models: Models) -> None:
         self.env = env
+        self._models = models
+        self._vectors: dict[int, VectorFollower] = {}
+        self._composed: dict[tuple[int, str], ComposedFollower] = {}
+        self._pending: dict[int | None, tuple[Head, int]] = {}
+        self.told_of_pending: Callable[[], None] = _nobody
+        """Called by a read that finds texts without vectors, which another process may have written."""
         self._generation = env.generation
         with self.snapshot() as snapshot:
             first = snapshot.log.events(1).events[0]
@@ -154,7 +193,9 @@ class StoreReader:
         self.root = first.root
         self.interiors = Interiors()
         self._threads = _threads()
-        self.text = TextFollower(env.folder / INDEX_FOLDER / "text", self.store_id, self._feed, self.chain_at)
+        self.text = TextFollower(
+            env.folder / INDEX_FOLDER / "text", self.store_id, partial(self._feed, text_documents), self.chain_at
+        )
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -198,6 +239,10 @@ class StoreReader:
     def close(self) -> None:
         """Let go of the indexes' files."""
         self.text.close()
+        for follower in self._vectors.values():
+            follower.close()
+        for composed in self._composed.values():
+            composed.forget()
 
     def end(self) -> None:
         """Let go of the indexes and of the threads, for good. A search that goes on elsewhere ends by itself."""
@@ -205,37 +250,18 @@ class StoreReader:
         if self._threads is not None:
             self._threads.shutdown(wait=False)
 
-    def _feed(self, after: int, through: int) -> Iterator[TextDocument]:
+    def _feed(self, read: RowsOfCommits[Row], after: int, through: int) -> Iterator[Row]:
+        """What an index takes of the commits behind one, a transaction for every few of them."""
         for first in range(after, through, FEED_COMMITS):
             with self.snapshot() as snapshot:
-                last = min(first + FEED_COMMITS, through)
-                documents = list(text_documents(snapshot.log, snapshot.tables, first, last))
-            yield from documents
+                rows = list(read(snapshot.log, snapshot.tables, first, min(first + FEED_COMMITS, through)))
+            yield from rows
 
     def chain_at(self, seq: int) -> bytes | None:
         """The chain hash of a commit, if there is such a commit."""
         with self.env.read() as txn:
             log = LmdbLog(txn)
             return log.chain(seq) if seq <= log.head().seq else None
-
-
-MAX_PENDING: Final = 1_000
-"""How far texts without a vector are counted."""
-_COMPOSED: Final = "composed-"
-NOTHING_EMBEDDED: Final = "no text has been embedded yet"
-
-
-class VectorReader(StoreReader):
-    """As a :class:`StoreReader`, with the models that embed questions and the indexes of vectors."""
-
-    def __init__(self, env: Environment, models: Models) -> None:
-        self._models = models
-        self._vectors: dict[int, VectorFollower] = {}
-        self._composed: dict[tuple[int, str], ComposedFollower] = {}
-        self._pending: dict[int | None, tuple[Head, int]] = {}
-        self.told_of_pending: Callable[[], None] = _nobody
-        """Called by a read that finds texts without vectors, which another process may have written."""
-        super().__init__(env)
 
     # -- which space answers
 
@@ -262,7 +288,7 @@ class VectorReader(StoreReader):
     def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
         """How many texts have no vector in a space yet, or in the one that answers; all of them if there is none.
 
-        Counted up to :data:`MAX_PENDING`, and once for each head.
+        Counted up to :data:`MAX_PENDING`, and once for each head. Indexes of spaces dropped since are let go of then.
         """
         log, tables = snapshot
         head = log.head()
@@ -272,6 +298,8 @@ class VectorReader(StoreReader):
             found = space_in_use(log, tables) if space is None else next(spaces, None)
             waiting = sum(1 for _ in islice(without_vector(log, tables, found, head.seq), MAX_PENDING))
             self._pending[space] = head, waiting
+            for number in [number for number in self._vectors if dropped_at(tables, number) is not None]:
+                self._forget(number)
         return waiting
 
     def wake_embedding(self) -> None:
@@ -282,7 +310,47 @@ class VectorReader(StoreReader):
         """
         self.told_of_pending()
 
+    def meaning(self) -> Meaning | None:
+        """The embedding space that answers and its index, if texts have been embedded."""
+        with self.snapshot() as snapshot:
+            space = space_in_use(snapshot.log, snapshot.tables)
+        if space is None:
+            return None
+        index = self.vectors(space.number, space.row.dimension)
+        head = self.head()
+        # What somebody says of themselves is not who they are: whole texts are compared.
+        return Meaning(
+            space.number,
+            space.row.dimension,
+            space.name,
+            space.model,
+            lambda vector, most: index.find(vector, head=head, limit=most, bonus=NO_STATEMENTS),
+        )
+
     # -- indexes
+
+    def catch_up(self) -> bool:
+        """Bring the indexes to the head; false if another process is at it."""
+        level = self.text.catch_up(self.head())
+        return self.index_vectors() and level
+
+    def index_vectors(self) -> bool:
+        """Bring the indexes of the embedding spaces to the head; false if another process is at it."""
+        head = self.head()
+        return all([index.catch_up(head) for index in self.vector_indexes()])
+
+    def rebuild(self, names: Collection[str], progress: Progress | None) -> None:
+        """Throw projections away and derive them from the log again."""
+        if TABLES_NAME in names:
+            self.env.refuse_damaged_pages()
+            self.env.write(lambda txn: rebuild(LmdbLog(txn), Tables(txn), progress))
+        if TEXT_NAME in names:
+            head = self.head()
+            self.text.rebuild(head, progress=None if progress is None else lambda seq: progress(seq, head))
+        if VECTORS_NAME in names:
+            for index in self.vector_indexes():
+                index.rebuild(self.head())
+            self.forget_composed()
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
         """The index of the query's space up to ``head``; with ``before``, of the worlds that have lower numbers."""
@@ -292,7 +360,7 @@ class VectorReader(StoreReader):
         """The index of an embedding space."""
         found = self._vectors.get(space)
         if found is None:
-            feed = partial(self._vector_feed, space)
+            feed = partial(self._feed, partial(_vector_rows, space))
             found = VectorFollower(self._folder(space), self.store_id, dimension, feed, self.chain_at)
             self._vectors[space] = found
         return found
@@ -316,14 +384,6 @@ class VectorReader(StoreReader):
             found = self._composed.setdefault((space, pool), ComposedFollower(space, dimension, POOLS[pool], place))
         return found
 
-    def close(self) -> None:
-        """Let go of the indexes' files."""
-        super().close()
-        for follower in self._vectors.values():
-            follower.close()
-        for composed in self._composed.values():
-            composed.forget()
-
     def _forget(self, space: int) -> None:
         """Delete the index of a dropped space; the next call tries again if another process is at it."""
         follower = self._vectors.pop(space, None)
@@ -344,16 +404,13 @@ class VectorReader(StoreReader):
     def _folder(self, space: int) -> Path:
         return self.env.folder / INDEX_FOLDER / f"vectors-{space}"
 
-    def _vector_feed(self, space: int, after: int, through: int) -> Iterator[VectorRow]:
-        for first in range(after, through, FEED_COMMITS):
-            with self.snapshot() as snapshot:
-                last = min(first + FEED_COMMITS, through)
-                rows = list(vector_rows(snapshot.log, snapshot.tables, space, first, last))
-            yield from rows
-
 
 def _nobody() -> None:
     """Where nobody works in the background."""
+
+
+def _vector_rows(space: int, log: LmdbLog, tables: Tables, after: int, through: int) -> Iterable[VectorRow]:
+    return vector_rows(log, tables, space, after, through)
 
 
 def _delete(folder: Path) -> None:

@@ -1,14 +1,8 @@
-"""The write calls about worlds, edges, identities and moments: for an open store, and for a batch.
-
-What every write call needs: references as commands have them, and somebody who executes the command.
-
-The write calls that say what holds from now on: edge types, the resolver's thresholds, and which space answers.
-
-Many commands as one commit.
-"""
+"""The write calls, as an open store and a batch share them, and batches: many commands as one commit."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,114 +23,24 @@ class Pending(NamedTuple):
     position: int
 
 
-class CommandTarget:
-    """Takes commands; what comes of them depends on whether it is an open store or a batch."""
+class WriteCalls(ABC):
+    """Every command as a method. References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
 
+    Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
+    """
+
+    _ontology: Ontology
+
+    @abstractmethod
     def _execute(self, commands: Sequence[cmd.Command], idempotency_key: str | None) -> Any:
-        raise InputError("This object takes no commands", "Use worlddb.open(path)")
+        """Take commands: an open store decides them at once, a batch when its block ends."""
 
     def _ref(self, ref: Any) -> cmd.Ref:
         if isinstance(ref, Pending):
             raise InputError("A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards")
         return as_ref(ref)
 
-
-class Setting(CommandTarget):
-    """Settings as commands: single ones, or of a batch."""
-
-    _ontology: Ontology
-
-    def register(
-        self,
-        edge_type: EdgeHandler | str,
-        *,
-        world: Any = None,
-        functional: bool = False,
-        why: str = "",
-        idempotency_key: str | None = None,
-    ) -> Any:
-        """Let an edge type hold for a world (default: the whole store) and all that it contains, from now on.
-
-        Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
-        of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
-        Of several registrations the one nearest to an edge's home holds. What is registered already is no event; other
-        code takes the place of what was registered for the same world. The reference of the receipt is the world's.
-        """
-        told = self._ontology.described(edge_type)
-        command = cmd.Register(
-            type=told.type,
-            handler_version=told.handler_version,
-            digest=told.digest,
-            digest_of=told.digest_of,
-            rewrites=told.rewrites,
-            functional=functional,
-            world=None if world is None else self._ref(world),
-            why=why,
-        )
-        return self._execute([command], idempotency_key)
-
-    def unregister(
-        self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
-    ) -> Any:
-        """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
-        where = None if world is None else self._ref(world)
-        return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
-
-    def tune(
-        self,
-        thresholds: Thresholds,
-        *,
-        world: Any = None,
-        type: str = "",
-        why: str = "",
-        idempotency_key: str | None = None,
-    ) -> Any:
-        """Set the resolver's thresholds for a world (default: the whole store) and all that it contains, from now on.
-
-        They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
-        one world those of the candidate's type; where none are set, those that the store was opened with. What is set
-        already is no event. The reference of the receipt is the world's.
-        """
-        if not isinstance(thresholds, Thresholds):
-            raise InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
-        command = cmd.Tune(
-            fuzzy=thresholds.fuzzy,
-            phonetic=thresholds.phonetic,
-            embedding=thresholds.embedding,
-            margin=thresholds.margin,
-            most=thresholds.most,
-            type=type,
-            world=None if world is None else self._ref(world),
-            why=why,
-        )
-        return self._execute([command], idempotency_key)
-
-    def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take back what was set for a type (default: for every type) in a world (default: the whole store)."""
-        where = None if world is None else self._ref(world)
-        return self._execute([cmd.Untune(type=type, world=where, why=why)], idempotency_key)
-
-    def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Let another embedding space answer: one that has vectors for all that the present one has them for.
-
-        ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
-        receipt's ``ref`` is the chain hash of the commit that opened the space.
-        """
-        return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
-
-    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Give an embedding space up that does not answer any more: its index is deleted, and it takes no vectors.
-
-        Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
-        """
-        return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
-
-
-class Writing(Setting):
-    """Every command as a method. References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
-
-    Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
-    """
+    # -- worlds, edges, identities and moments
 
     def create(
         self,
@@ -367,6 +271,93 @@ class Writing(Setting):
         command = cmd.Bookmark(name=name, at=_time(at, "at"), seq=seq, move=move, why=why)
         return self._execute([command], idempotency_key)
 
+    # -- what holds from now on: edge types, the resolver's thresholds, the embedding space in use
+
+    def register(
+        self,
+        edge_type: EdgeHandler | str,
+        *,
+        world: Any = None,
+        functional: bool = False,
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Let an edge type hold for a world (default: the whole store) and all that it contains, from now on.
+
+        Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
+        of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
+        Of several registrations the one nearest to an edge's home holds. What is registered already is no event; other
+        code takes the place of what was registered for the same world. The reference of the receipt is the world's.
+        """
+        told = self._ontology.described(edge_type)
+        command = cmd.Register(
+            type=told.type,
+            handler_version=told.handler_version,
+            digest=told.digest,
+            digest_of=told.digest_of,
+            rewrites=told.rewrites,
+            functional=functional,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def unregister(
+        self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
+    ) -> Any:
+        """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
+
+    def tune(
+        self,
+        thresholds: Thresholds,
+        *,
+        world: Any = None,
+        type: str = "",
+        why: str = "",
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Set the resolver's thresholds for a world (default: the whole store) and all that it contains, from now on.
+
+        They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
+        one world those of the candidate's type; where none are set, those that the store was opened with. What is set
+        already is no event. The reference of the receipt is the world's.
+        """
+        if not isinstance(thresholds, Thresholds):
+            raise InputError(f"thresholds is {thresholds.__class__.__name__}", "Give Thresholds(...)")
+        command = cmd.Tune(
+            fuzzy=thresholds.fuzzy,
+            phonetic=thresholds.phonetic,
+            embedding=thresholds.embedding,
+            margin=thresholds.margin,
+            most=thresholds.most,
+            type=type,
+            world=None if world is None else self._ref(world),
+            why=why,
+        )
+        return self._execute([command], idempotency_key)
+
+    def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
+        """Take back what was set for a type (default: for every type) in a world (default: the whole store)."""
+        where = None if world is None else self._ref(world)
+        return self._execute([cmd.Untune(type=type, world=where, why=why)], idempotency_key)
+
+    def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Let another embedding space answer: one that has vectors for all that the present one has them for.
+
+        ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
+        receipt's ``ref`` is the chain hash of the commit that opened the space.
+        """
+        return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
+
+    def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
+        """Give an embedding space up that does not answer any more: its index is deleted, and it takes no vectors.
+
+        Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
+        """
+        return self._execute([cmd.DropSpace(name=name, why=why)], idempotency_key)
+
 
 def _time(value: TimeLike | None, what: str) -> int | None:
     return None if value is None else parse_time(value, what)
@@ -383,7 +374,7 @@ def _texts(values: Sequence[str], what: str) -> tuple[str, ...]:
 Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
 
 
-class Batch(Writing):
+class Batch(WriteCalls):
     """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
 
     def __init__(self, execute: Execute, ontology: Ontology, idempotency_key: str | None) -> None:

@@ -66,6 +66,17 @@ def _between(lowest: int, highest: int) -> str:
     return f"{kind}, of no more than 18 digits"
 
 
+def checked_flag(value: object, what: str) -> bool:
+    """The boolean itself.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is {type(value).__name__}, not a boolean", "Give True or False")
+    return value
+
+
 def checked_amount(value: object, what: str) -> float:
     """The number itself if it is finite and not negative.
 

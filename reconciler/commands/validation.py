@@ -21,6 +21,7 @@ from worlddb.log.model.limits import (
     MAX_NAME_BYTES,
     MAX_REASON_BYTES,
     MAX_TYPE_BYTES,
+    checked_flag,
     checked_number,
     checked_record,
     checked_text,
@@ -69,8 +70,8 @@ def _create(command: cmd.Create) -> None:
     checked_resolve(command.resolve)
     if command.scope is not None:
         _ref(command.scope, "scope")
-    _flag(command.revive, "revive")
-    _flag(command.anew, "anew")
+    checked_flag(command.revive, "revive")
+    checked_flag(command.anew, "anew")
 
 
 def checked_resolve(value: object) -> None:
@@ -154,12 +155,7 @@ def _erase(command: cmd.Erase) -> None:
         raise InputError("A pending reference was given to erase", "Nothing made in the same batch can be erased in it")
     checked_text(command.why, "reason", MAX_REASON_BYTES, empty=False)
     for what in ("turns", "everywhere", "forbid", "derived"):
-        _flag(getattr(command, what), what)
-
-
-def _flag(value: object, what: str) -> None:
-    if not isinstance(value, bool):
-        raise InputError(f"{what} is {type(value).__name__}, not a boolean", "Give True or False")
+        checked_flag(getattr(command, what), what)
 
 
 def _decision(command: cmd.Accept | cmd.Reject | cmd.Undo) -> None:
@@ -184,8 +180,7 @@ def _bookmark(command: cmd.Bookmark) -> None:
         checked_number(command.seq, "seq", 1, HIGHEST_SEQ)
     if command.seq is not None and command.at is not None:
         raise InputError("Both at and seq were given", "Give one of them")
-    if not isinstance(command.move, bool):
-        raise InputError(f"move is {type(command.move).__name__}, not a boolean", "Give True or False")
+    checked_flag(command.move, "move")
 
 
 def _import(command: cmd.Import) -> None:
@@ -197,8 +192,7 @@ def _import(command: cmd.Import) -> None:
 
 def _register(command: cmd.Register) -> None:
     _scoped(command)
-    if not isinstance(command.functional, bool):
-        raise InputError(f"functional is {type(command.functional).__name__}, not a boolean", "Give True or False")
+    checked_flag(command.functional, "functional")
 
 
 def _scoped(command: cmd.Register | cmd.Unregister) -> None:

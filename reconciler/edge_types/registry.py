@@ -31,20 +31,27 @@ class Described(NamedTuple):
 class Ontology:
     """The handlers that a process has: the built-in ones, and those that it was given."""
 
-    def __init__(self, built_in: Iterable[EdgeHandler]) -> None:
+    def __init__(self, built_in: Iterable[EdgeHandler], given: object = ()) -> None:
+        """``given`` is a list of handlers as a caller gave it.
+
+        Raises:
+            InputError, HandlerFailed: it is no list, or as :meth:`add`.
+        """
         self.built_in: Final = {handler.name: handler for handler in built_in}
         self._given: dict[tuple[str, int, bytes], EdgeHandler] = {}
         self._instead: dict[str, EdgeHandler] = {}
+        for handler in given_handlers(given):
+            self.add(handler)
 
-    def deciding_with(self, handlers: Iterable[object]) -> Ontology:
-        """The same with some handlers in the place of whatever is registered for their types.
+    def deciding_with(self, given: object) -> Ontology:
+        """The same with a caller's handlers in the place of whatever is registered for their types.
 
         Raises:
-            InputError, HandlerFailed: as :meth:`add`.
+            InputError, HandlerFailed: it is no list, or as :meth:`add`.
         """
         other = Ontology(self.built_in.values())
         other._given.update(self._given)
-        for handler in handlers:
+        for handler in given_handlers(given):
             other._instead[other.add(handler).type] = handler  # type: ignore[assignment]
         return other
 

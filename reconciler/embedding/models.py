@@ -13,7 +13,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.apply.vector_spaces import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.embedding.embedder import Embedder
+from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.minilm import MiniLMEmbedder
@@ -108,6 +108,30 @@ class Models:
             )
         check_model(space, found)
         return found
+
+
+AUTO: Final = "auto"
+"""As an embedder: the one that belongs to the space in use, among those that this release ships."""
+
+
+def models_of(embedder: Embedder | str | None) -> Models:
+    """The models of a handle that was opened with an embedder.
+
+    Raises:
+        InputError: it is no embedder.
+    """
+    if embedder is None or embedder == AUTO:
+        return Models(None, shipped=embedder is not None)
+    return Models(given_embedder(embedder), shipped=True)
+
+
+def given_embedder(given: Embedder | str) -> Embedder:
+    """The embedder that a caller gave, itself or by its name.
+
+    Raises:
+        InputError: it is none.
+    """
+    return checked_embedder(embedder_named(given) if isinstance(given, str) else given)
 
 
 NAMES: Final = {

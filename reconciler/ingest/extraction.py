@@ -23,6 +23,7 @@ from worlddb.log.model.limits import (
     MAX_KEY_BYTES,
     MAX_NAME_BYTES,
     MAX_TYPE_BYTES,
+    checked_flag,
     checked_number,
     checked_text,
 )
@@ -45,6 +46,26 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     name: str = ""
     source: dict[str, Any] = {}
+
+
+def given_turns(turns: object) -> tuple[Turn, ...]:
+    """The turns that a caller gave; a mapping of a turn's fields is one too.
+
+    Raises:
+        InputError: it is no list, or one of them cannot be made a turn.
+    """
+    if not isinstance(turns, list | tuple):
+        raise InputError(f"turns is {type(turns).__name__}, not a list of turns", "Give a list of Turn or dict")
+    return tuple(turn if isinstance(turn, Turn) else _given_turn(turn, place) for place, turn in enumerate(turns))
+
+
+def _given_turn(given: Any, position: int) -> Turn:
+    try:
+        return Turn(**given)
+    except TypeError as error:
+        raise InputError(
+            f"turns[{position}] cannot be made of {given!r:.80}: {error}", "Give text, speaker, at, session"
+        ) from None
 
 
 DEFAULT_SESSION = "session"
@@ -136,8 +157,9 @@ def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]
     """
     checked_number(request.start, "start", 0, 2**63)
     checked_resolve(request.resolve)
-    if not isinstance(request.revive, bool):
-        raise InputError(f"revive is {type(request.revive).__name__}, not a boolean", "Give True or False")
+    checked_flag(request.revive, "revive")
+    if request.extractor is not None and not callable(request.extractor):
+        raise InputError(f"extractor is {type(request.extractor).__name__}, which cannot be called", "Give a function")
     for what in ("format", "conversation", "session"):
         if getattr(request, what) is not None or what != "session":
             checked_text(getattr(request, what), what, MAX_KEY_BYTES)

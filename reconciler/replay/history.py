@@ -15,9 +15,10 @@ import msgspec
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.codec import Events, Header
-from worlddb.log.model.errors import UnknownReference
+from worlddb.log.model.errors import InputError, UnknownReference
 from worlddb.log.model.hashing import SUPPOSED, keyed
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES
+from worlddb.log.model.limits import HIGHEST_SEQ, MAX_AUTHOR_BYTES, checked_number, checked_text
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
@@ -84,6 +85,22 @@ class Without(NamedTuple):
         said = [f"commit{'s' * (len(numbers) > 1)} {', '.join(numbers[:_LISTED] + more)}"] if numbers else []
         said += [f"author {author!r}" for author in sorted(self.authors)]
         return "without " + " and without ".join(said)
+
+
+def left_out(commits: object, authors: object) -> Without | None:
+    """What a caller wants left out: numbers of commits, and one name or several; ``None`` for nothing.
+
+    Raises:
+        InputError: one of them is something else.
+    """
+    if isinstance(commits, str | bytes) or not isinstance(commits, Iterable):
+        raise InputError(f"without is {type(commits).__name__}", "Give the numbers of commits: without=[7, 9]")
+    named = [authors] if isinstance(authors, str) else authors
+    if not isinstance(named, Iterable) or isinstance(named, bytes):
+        raise InputError(f"without_author is {type(named).__name__}", "Give a name, or a list of them")
+    numbers = frozenset(checked_number(seq, "without", 1, HIGHEST_SEQ) for seq in commits)
+    names = frozenset(checked_text(name, "without_author", MAX_AUTHOR_BYTES, empty=False) for name in named)
+    return Without(numbers, names) if numbers or names else None
 
 
 class History:

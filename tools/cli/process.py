@@ -73,7 +73,7 @@ def report_installation(error: ImportError, arguments: Sequence[str]) -> int:
     Raises:
         ImportError: the installation is complete, so the error is a defect of WorldDB.
     """
-    from worlddb.installation import installation_symptoms
+    from worlddb.import_failure import installation_symptoms
 
     found = [symptom for symptom in installation_symptoms() if symptom.wrong]
     if not found:

@@ -1,4 +1,4 @@
-"""What is wrong with the installation. Importing this needs no library, so that a missing one can be told."""
+"""Explain why WorldDB cannot be imported. This module needs no library, so that it can name a missing one."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+../../worlddb/import_failure.py

@@ -1,1 +1,0 @@
-../../worlddb/proving.py
