@@ -111,7 +111,7 @@ def recall(
         InputError: an argument is not what it should be.
     """
     found = db.view(valid=at, world=world).recall(query, k=2 * limit + _MARGIN)
-    # Whom statements are about is found by its name, and says nothing itself.
+    # Entities are found by name too, but state nothing: only hits with content are statements.
     said = islice((hit for hit in found if hit.content), limit)
     notes = recall_notes([found], in_one_world=world is not None)
     return ResultList((msgspec.to_builtins(tool_results.hit(hit)) for hit in said), notes)

@@ -35,12 +35,12 @@ NAMESPACE: Final = "Namespace"
 ITEM: Final = "Item"
 _ROOT: Final = "langgraph"
 _MOST: Final = 10_000
-"""How many items one search looks at."""
+"""Items that one search reads at most."""
 _MARGIN: Final = 32
 _SEEN: Final = "LNPS"
-"""Unicode's categories of characters that show something, letters, numbers, punctuation and symbols, ..."""
+"""First letters of Unicode's categories of visible characters: letters, numbers, punctuation, symbols."""
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
-"""... but for these letters, which are blank."""
+"""Letters that are blank all the same."""
 _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 Namespace = tuple[str, ...]
@@ -148,7 +148,7 @@ class WorldDBStore(BaseStore):
                     yield world, hit.score
             if len(hits) < k or k == _MOST:
                 return
-            # A filter lets few through, so more are asked for.
+            # A filter passes few hits, so ask for more.
             k = min(_MOST, 8 * k)
 
     def _namespace_of(self, view: View, ref: str) -> Namespace:
@@ -205,12 +205,12 @@ class WorldDBStore(BaseStore):
                 tx.revise(present.ref, content=content)
             return None
         inside = self._made(tx, op.namespace)
-        # What was deleted has ended for good; the same key begins a new item.
+        # A deleted item has ended for good, so its key begins a new one.
         known = self._inside(view, op.namespace)
         ended = 0 if known is None else len(_named(view, op.key, ITEM, known, ended=True))
         key = _keyed(self._world, *op.namespace, op.key, str(ended + skipped))
         source = {"channel": _ROOT}
-        # What was erased comes back only as what the program says now.
+        # An erased item comes back only with the value that the program writes now.
         return tx.create(
             ITEM, op.key, content=content, key=key, world=inside, resolve=False, source=source, revive=True
         )

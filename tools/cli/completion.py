@@ -15,13 +15,13 @@ from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 SHELLS: Final = ("bash", "zsh", "fish")
 _FOLDERS: Final = frozenset({"DIR", "NEW", "STORE"})
 _FILES: Final = frozenset({"A", "B", "FILE", "FILE_OR_SEQ", "KEYFILE", "VERIFIER"})
-"""What help calls an argument that is a folder, or a file."""
+"""Metavars of arguments that are folders, or files."""
 _WORDS: Final[Mapping[tuple[str, str], Sequence[str]]] = {
     ("ingest", "format"): ("auto", "locomo", "longmemeval", "jsonl", "markdown", "text"),
     ("rebuild", "names"): ("tables", "text", "vectors"),
     ("link", "type"): ("contains", *EDGE_TYPES),
 }
-"""Words that an argument is likely to be, where it may be others, too."""
+"""Likely words for arguments that accept others, too."""
 
 
 def completion(commands: Callable[[], Sequence[Command]]) -> Command:

@@ -50,7 +50,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     *mcp_command.KEY_COMMANDS,
     completion.completion(lambda: COMMANDS),
 )
-"""Every command, in the order in which help lists them."""
+"""Every command, in the order of the help."""
 
 
 class SystemTrouble(UnavailableError):
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _ended(arguments: list[str]) -> int:
     """Run the command and print its errors."""
-    # What a parser rejects it has not understood, so the wish for JSON is looked for in the words themselves.
+    # The parser may reject the line before it sees --json, so look for it in the words themselves.
     out = Output(json="--json" in arguments, quiet="--quiet" in arguments)
     try:
         parser = parser_of(COMMANDS)
@@ -97,7 +97,7 @@ def _ended(arguments: list[str]) -> int:
             return _without_command(parser, out)
         return _flushed(args.run, args, out)
     except SystemExit as finished:
-        # Help and the version end the parser so.
+        # Help and the version end the parser with an exit.
         sys.stdout.flush()
         return int(finished.code or 0)
     except BrokenPipeError:
@@ -134,7 +134,7 @@ def _failed(out: Output, error: WorldDBError) -> int:
     except BrokenPipeError:
         raise
     except OSError:
-        # Standard output is what failed, and the person has been told.
+        # Standard output itself failed; the error is on standard error already.
         process.silence_stdout()
     return error.exit_code
 

@@ -14,10 +14,10 @@ from types import FrameType
 from typing import Final, NoReturn
 
 INTERRUPTED: Final = 130
-"""What a shell reports for a program that SIGINT has ended."""
+"""Exit code that a shell reports for a program ended by SIGINT."""
 INTERRUPTED_WORDS: Final = "interrupted; what was committed stays\n"
 PIPE_CLOSED: Final = 141
-"""What a shell reports for a program that SIGPIPE has ended."""
+"""Exit code that a shell reports for a program ended by SIGPIPE."""
 UNAVAILABLE: Final = 5
 
 

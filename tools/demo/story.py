@@ -20,7 +20,7 @@ class Shown(NamedTuple):
     answer: str = ""
     remark: str = ""
     style: str = "title"
-    """How the answer is printed: ``good`` and ``bad`` are what it says about the data."""
+    """Style of the answer; ``good`` and ``bad`` judge the data."""
 
 
 def agreed(asked: str, good: bool, yes: str, no: str, remark: str = "") -> Shown:
@@ -49,9 +49,9 @@ class Stage:
         self.altered = folder / "altered"
         self.forged = folder / "forged"
         self.facts = ""
-        """The last commit before the move was told."""
+        """Reference of the topic that holds what Sol knows."""
         self.date_corrected = 0
-        """The commit that corrected the date."""
+        """Commit that corrected the date."""
 
     def open(self) -> Database:
         """Open the story's main store."""

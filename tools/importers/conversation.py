@@ -14,10 +14,10 @@ import msgspec
 from worlddb import Turn
 
 MAX_LABEL_BYTES: Final = 1024
-"""Of the name of a conversation, session or speaker: they are parts of records' keys."""
+"""Largest name of a conversation, session or speaker; names are parts of records' keys."""
 
 TurnsRead = Callable[[int], None]
-"""Told from time to time how many turns a check has read so far."""
+"""Callback for the number of turns that a check has read so far."""
 
 
 class Reading(msgspec.Struct, frozen=True):

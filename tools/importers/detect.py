@@ -22,12 +22,12 @@ AUTO: Final = "auto"
 
 _BUNDLE: Final = b"worlddb-bundle "
 _EXPORTED_LINES: Final = b'{"kind":"export","format":"worlddb-jsonl'
-"""What the files begin with that `worlddb export` writes: they hold worlds, not conversations."""
+"""First bytes of exported files, which hold worlds instead of conversations."""
 _HEAD_BYTES: Final = 1 << 20
 _SPACE: Final = b" \t\r\n"
 _SHOWN_FIELDS: Final = 5
 _SHOWN_BYTES: Final = 200
-"""How much is told of a file that is in no known format."""
+"""Bytes quoted from a file in an unknown format."""
 
 
 class Format(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from worlddb.tools.importers.input_files import Place, file_name, malformed, wit
 DOCUMENT, SECTION, PARAGRAPH = "Document", "Section", "Paragraph"
 MAX_WRITTEN_KEY_BYTES: Final = 2_048
 MAX_BATCH_BLOCKS: Final = 4_096
-"""How many worlds one commit writes."""
+"""Worlds that one commit writes."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,7 +212,7 @@ NAME: Final = "text"
 SUFFIXES: Final = (".txt", ".text")
 
 _GAP: Final = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
-"""Lines with nothing in them, or a new page."""
+"""Blank lines, or a form feed."""
 
 
 def load(path: Path, turns_read: TurnsRead | None = None, reading: Reading = DEFAULT_READING) -> Document:

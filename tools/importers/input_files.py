@@ -103,11 +103,11 @@ def decoded(place: Place, decode: Callable[[Given], Made], given: Given) -> Made
 
 
 MAX_WHOLE_BYTES: Final = 1 << 30
-"""What is read into memory at once, decompressed; formats that stream have no such limit."""
+"""Largest file read into memory at once, decompressed; streaming formats have no such limit."""
 
 _CHUNK_BYTES: Final = 256 * 1024
 _ZSTD_BYTES: Final = 8 * 1024
-"""Small, because zstd may unfold what it is given more than thirty thousand times in one piece."""
+"""Small, because zstd may expand its input more than thirty thousand times in one piece."""
 _DAMAGE: Final = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError, EOFError)
 
 
@@ -253,7 +253,7 @@ def _unpacked(path: Path) -> str:
 
 def _regular(path: Path) -> io.BufferedReader:
     try:
-        # Asked before opening: opening a pipe waits until somebody writes into it.
+        # Check before opening: opening a pipe blocks until somebody writes to it.
         mode = os.stat(path).st_mode
         if stat.S_ISREG(mode):
             return io.BufferedReader(io.FileIO(path))

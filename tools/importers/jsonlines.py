@@ -39,7 +39,7 @@ NAME: Final = "jsonl"
 DEFAULT_SESSION: Final = "default"
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 MAX_EXTRA_BYTES: Final = 64 * 1024
-"""Of one turn's unknown fields, encoded."""
+"""Largest unknown fields of one turn, encoded."""
 MAX_EXTRA_DEPTH: Final = 32
 
 _PORTION_TURNS: Final = 4096
@@ -48,7 +48,7 @@ _HEARD_EVERY: Final = 4096
 _BOM: Final = b"\xef\xbb\xbf"
 
 _Session: TypeAlias = tuple[str, str]
-"""A conversation and a session of it, by their names."""
+"""Names of a conversation and one of its sessions."""
 
 
 class _Fields(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class _Fields(msgspec.Struct, frozen=True, kw_only=True):
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Any])
 FIELDS: Final = _Fields.__struct_fields__
-"""What a line may hold."""
+"""Known fields of a line."""
 _KNOWN: Final = frozenset(FIELDS)
 _FIELDS: Final = partial(msgspec.convert, type=_Fields)
 
@@ -95,7 +95,7 @@ class Streamed(msgspec.Struct, frozen=True):
             waiting.setdefault(session, []).append(turn)
             turns, waiting_turns, characters = turns + 1, waiting_turns + 1, characters + len(turn.text)
             if waiting_turns >= _PORTION_TURNS or characters >= _PORTION_CHARACTERS:
-                # The session that is being read stays back, so that a session of usual size is one portion.
+                # Keep the session that is being read, so that a session of usual size is one portion.
                 current = waiting.pop(session) if len(waiting) > 1 else []
                 yield from self._hand_on(waiting, starts)
                 waiting = {session: current} if current else {}
@@ -124,7 +124,7 @@ def recognises(head: bytes) -> bool:
     try:
         return isinstance(msgspec.json.decode(line, type=dict[str, msgspec.Raw]), dict)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # A first line that is broken, or longer than the head: the reader says better what is wrong with it.
+        # The first line is broken, or longer than the head; the reader reports it better.
         return b'"text"' in line
 
 
@@ -227,7 +227,7 @@ def _turn(place: Place, file: str, written: bytes, reading: Reading) -> tuple[_S
 
 
 def _time(place: Place, at: int | str) -> int:
-    # Parsed twice, because only an integer's range is checked: an offset can push year 1 or 9999 out of it.
+    # Parse twice: only an integer's range is checked, and an offset can push year 1 or 9999 out of it.
     return with_place(place, lambda: parse_time(parse_time(at, "at"), "at"))
 
 

@@ -63,7 +63,7 @@ def recognises(head: bytes) -> bool:
     try:
         first = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # An object over many lines, or cut off where the head ends; a line with a text is a broken turn.
+        # The object spans many lines, or the head cuts it off; a line with a text is a broken turn.
         return _MARKS.search(line if b'"text"' in line else head) is not None
     return "conversation" in first and "text" not in first
 

@@ -30,7 +30,7 @@ NAME: Final = "markdown"
 SUFFIXES: Final = (".md", ".markdown")
 
 MAX_DEPTH: Final = 64
-"""How deep lists and quotations may be nested; what is deeper is read as plain text."""
+"""Nesting of lists and quotations; deeper ones are read as plain text."""
 _FENCE: Final = "---"
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][\w-]*)\s*:\s*(?P<value>.*)")
 _DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\S)")

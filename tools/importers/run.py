@@ -22,7 +22,7 @@ from worlddb.tools.importers.input_files import printable
 PathLike: TypeAlias = str | os.PathLike[str]
 
 Progress: TypeAlias = Callable[[int, int | None, str], None]
-"""Told (turns done, turns in all, what is being done); in all is None while files are still being checked."""
+"""Callback for (turns done, total, activity); the total is None while files are being checked."""
 
 
 class ReceiptNote(Protocol):

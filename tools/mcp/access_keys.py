@@ -25,7 +25,7 @@ from worlddb import Entropy, InputError, MalformedFile, SystemEntropy, Unavailab
 
 FORMAT: Final = 1
 PREFIX: Final = "worlddb_"
-"""What every key begins with, so that programs that look for secrets in the wrong places know one."""
+"""Prefix of every key, by which secret scanners recognise one."""
 SECRET_BYTES: Final = 32
 LOCK_SECONDS: Final = 10.0
 MAX_KEYS: Final = 1_000
@@ -197,7 +197,7 @@ def default_key_file(store: Path) -> Path:
 
 PER_SECOND: Final = 100
 SECONDS_AT_ONCE: Final = 2
-"""What may come at once after a pause is what may come in so many seconds in the long run."""
+"""A burst after a pause may hold as many requests as the rate allows in this time."""
 
 
 class Bucket:

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from worlddb import FOREVER, Recall, View, World, format_time, parse_time
 
 MAX_LOOKED_AT: Final = 50
-"""How many statements that replace one another are followed."""
+"""Statements followed along a chain of supersessions."""
 
 
 def has_ended(view: View, statement: World, since: str | None = None) -> bool:
@@ -65,7 +65,7 @@ def recall_notes(answers: Sequence[Recall], *, in_one_world: bool) -> list[str]:
     is_weak = all(answer.weak for answer in answers if answer.hits)
     for answer in answers:
         notes += _of_vectors(answer, in_one_world)
-        # What is weak in one scope does not matter where another one answers.
+        # A weak answer in one scope does not matter where another scope answers.
         notes += [answer.note] if answer.note and (is_weak or not answer.weak) else []
     return list(dict.fromkeys(notes))
 

@@ -110,7 +110,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         "memory_retire_all",
         "Retire all memories of a scope",
-        "Retire every memory of one scope, those that are in other scopes too among them. The scope stays.",
+        "Retire every memory of one scope, including those that are in other scopes too. The scope stays.",
         tool_arguments.RetireAll,
         tool_results.Done,
         write_tools.retire_all,
@@ -152,15 +152,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     _reads(
         "memory_proposals",
-        "Who may be whom",
-        "List entries that may be one and the same person or thing and wait for somebody to decide.",
+        "Proposed identities",
+        "List proposals that two entries are one and the same person or thing, awaiting a decision.",
         read_tools.proposals,
         tool_arguments.Proposals,
         tool_results.Pairs,
     ),
     Tool(
         "memory_decide",
-        "Decide who is whom",
+        "Decide an identity",
         "Accept or reject a proposal that two entries are one, or undo an acceptance. Nothing is rewritten.",
         tool_arguments.Decide,
         tool_results.Done,
@@ -183,7 +183,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         tool_results.Verified,
     ),
 )
-"""In the order in which they are listed."""
+"""Every tool, in the order of the list."""
 
 
 def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
@@ -192,5 +192,5 @@ def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     name = top["$ref"].removeprefix("#/$defs/")
     own = {key: value for key, value in others.pop(name).items() if key not in ("title", "description")}
     whole = own | {"$defs": others} if others else own
-    # Defaults are values of Python until here, a tuple where JSON has a list.
+    # Defaults are still Python values, such as tuples where JSON has lists.
     return msgspec.json.decode(msgspec.json.encode(whole), type=dict[str, Any])

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ACCESS_LOG: Final = logging.getLogger("worlddb.mcp.access")
 BODY_SECONDS: Final = 30.0
-"""How long the body of a request may take to arrive."""
+"""Time limit for the body of a request."""
 _MAX_PATH: Final = 100
 
 
@@ -47,7 +47,7 @@ class AccessLog:
         try:
             await self._app(scope, receive, watch)
         finally:
-            # The key is known by now: authentication notes it in the scope.
+            # Authentication has put the key into the scope by now.
             user = scope.get("user")
             ACCESS_LOG.info(
                 "%s %s %s %s %s %.0fms",

@@ -31,7 +31,7 @@ from worlddb.tools.mcp.listening import (
 from worlddb.tools.mcp.tenants import Tenants
 
 HEAD_SECONDS: Final = 20.0
-"""How long a connection may be without a request that has begun: twice this at most."""
+"""Interval of idle checks; a connection without a request lives at most twice as long."""
 
 
 class PatientProtocol(H11Protocol):
@@ -49,7 +49,7 @@ class PatientProtocol(H11Protocol):
         """Cut the connection if it was idle at the last check too, after the same request."""
         if self.transport.is_closing():
             return
-        # Before the first request there is none, whatever the declaration says.
+        # Before the first request the cycle is None, despite its declared type.
         last: Any = self.cycle
         idle = last is None or last.response_complete
         if idle and self._idle_before and last is self._idle_with:
@@ -76,9 +76,9 @@ class QuietServer(uvicorn.Server):
 MAX_HEAD_BYTES: Final = 16_384
 MAX_CONNECTIONS: Final = 500
 IDLE_SECONDS: Final = 15
-"""How long a connection is kept open for the next request."""
+"""Time that a connection stays open for its next request."""
 FAREWELL_SECONDS: Final = 5
-"""How long requests that are under way are waited for at the end."""
+"""Time for running requests to finish at shutdown."""
 
 
 class AccessRules(NamedTuple):
@@ -151,6 +151,6 @@ def _log_to_stderr() -> None:
 
     Of what a client sent, only its path and key name are logged.
     """
-    # The SDK leaves the root logger alone if it has a handler.
+    # The SDK leaves a root logger that has a handler alone.
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(message)s", force=True)
     ACCESS_LOG.setLevel(logging.INFO)

@@ -16,7 +16,7 @@ DEFAULT_ADDRESS: Final = "127.0.0.1:8766"
 PATH: Final = "/mcp"
 BACKLOG: Final = 128
 UNREAD_SECONDS: Final = 60
-"""How long a client may leave an answer unread before its connection is cut."""
+"""Time that a client may leave an answer unread before its connection is cut."""
 _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 

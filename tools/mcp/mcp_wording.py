@@ -39,7 +39,7 @@ _NOTES: Final = {
     "until_successor": "{first} holds until {others} begins, which was to take the same place then",
     "already_closed": "{} had ended before and stays as it was",
     "never_valid": "{} ended at or before its beginning, so it holds at no time. Write it again if it did hold",
-    "not_restored": "{} was erased and stays so: that it is meant here is kept, and not what it was called",
+    "not_restored": "{} was erased and stays erased: the mention of it is kept, and its name is not",
     "nothing_reopened": "{} stays as it ended; write it again if it holds",
     "not_revived": "{} has ended and was left as it is",
     "proposal_staged": "{} was proposed: two entries may be one. See memory_proposals; memory_decide decides",
@@ -59,9 +59,9 @@ def explain_error(error: WorldDBError) -> str:
         remedy = GIVE_TIMES
     elif (remedy and isinstance(error, StoreError)) or isinstance(error, UnavailableError):
         remedy = f"For whoever runs this memory: {remedy}"
-    # What the engine calls the time of ingest is the tools' argument ``known``.
+    # The tools call the engine's argument ``ingested`` ``known``.
     message = re.sub(r"^ingested (?=')", "known ", error.message)
-    # A message that ends in what was remembered may have its full stop already.
+    # A message that ends in remembered text may have its full stop already.
     return f"{error.code}: {message.removesuffix('.')}. {remedy}" if remedy else f"{error.code}: {message}"
 
 

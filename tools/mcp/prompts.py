@@ -35,7 +35,7 @@ def prompt_text(session: Session, prompt: Prompt, given: Mapping[str, str]) -> s
         ValidationError: an argument is wrong.
         InputError: the store has no such moment.
     """
-    # Clients send an empty text for what a person left out.
+    # Clients send an empty text for an argument that a person left out.
     taken = msgspec.convert({name: text for name, text in given.items() if text}, prompt.takes)
     return prompt.write(session, taken, Call("", prompt.name))
 
@@ -102,7 +102,7 @@ PROMPTS: Final = (
 
 
 MAX_COMPLETIONS: Final = 100
-"""As many as the protocol allows in one answer."""
+"""Limit of the protocol for one answer."""
 
 
 def completions(session: Session, argument: str, prefix: str) -> list[str]:

@@ -15,7 +15,7 @@ from worlddb.tools.mcp.session import ENTRY, SCOPE, Call, ResumedView, Session, 
 from worlddb.tools.mcp.tool_arguments import MAX_OFFSET, MAX_PAGE
 
 MAX_STEPS: Final = 50
-"""How many memories that replace one another are followed by ``memory_history``."""
+"""Memories that ``memory_history`` follows along a chain of supersessions."""
 MAX_VERSIONS: Final = 100
 MAX_FINDINGS: Final = 10
 
@@ -34,7 +34,7 @@ def read(session: Session, given: tool_arguments.Read, call: Call) -> tool_resul
     """``memory_read``."""
     view = session.view()
     found = session.memory(view, given.id)
-    # What is still to come is not retired by that.
+    # A memory that is still to come does not read as retired.
     found = session.get(session.later(view, found.valid.start), found.ref)
     return tool_results.whole(found, session.scopes_of(view, found.ref), given.offset)
 
@@ -147,9 +147,9 @@ def _verify_world(session: Session) -> tool_results.Verified:
 
 
 LOOKED_AT: Final = 128
-"""How many of the best memories sessions are judged by. It is the same for every page, so that no page differs."""
+"""Best memories by which sessions are ranked; the same for every page, so that pages agree."""
 SESSION_KIND: Final = "run"
-"""The kind of scope that is a session; memories of one person or one application have nothing else in common."""
+"""Kind of scope that is a session; memories of one user or app need not belong together."""
 
 
 def recall(session: Session, given: tool_arguments.Recall, call: Call) -> tool_results.Recalled:
@@ -228,7 +228,7 @@ def _recalled(
     session: Session, resumed: ResumedView, given: tool_arguments.Paged, query: str, neighbours: int = 0
 ) -> tool_results.Recalled:
     asked = _Asked(session, resumed.view, given, query, neighbours)
-    # One more than is shown says whether there is a next page.
+    # One hit more than the page holds tells whether there is a next page.
     hits = asked.hits(min(resumed.offset + given.limit + 1, MAX_OFFSET))
     page, cursor = resumed.page(hits, given.limit)
     return tool_results.Recalled(

@@ -18,7 +18,7 @@ from worlddb.tools.mcp.session import SCOPE, Session
 from worlddb.tools.mcp.tool_arguments import MAX_PAGE, Shown
 
 MARK: Final = "    | "
-"""What the lines of a memory's own text begin with."""
+"""Prefix of the lines of a memory's own text."""
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 

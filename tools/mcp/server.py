@@ -91,7 +91,7 @@ def listed_prompt(of: Prompt) -> ListedPrompt:
 PERCENT: Final = 100
 
 Report = Callable[[float, float], Awaitable[None]]
-"""Sends a notification: how much of how much is done."""
+"""Sends a progress notification: done and total."""
 
 
 class Progress:
@@ -140,7 +140,7 @@ class Progress:
 
 CALLS_AT_ONCE: Final = 4
 LAST_WORDS_SECONDS: Final = 5
-"""How long a client that has closed its end may take to read what was answered."""
+"""Time for a client that has closed its end to read the remaining answers."""
 MAX_CLIENT_NAME: Final = 100
 
 T = TypeVar("T")
@@ -217,7 +217,7 @@ class MemoryServer(MCPServer[Any]):
             try:
                 ended: msgspec.Struct | Exception = await self._in_thread(tool.run, given, call)
             except Exception as error:
-                # Raised in here it would come out as a group of one.
+                # Raised inside the task group, it would leave as an exception group.
                 ended = error
             finally:
                 progress.end()
@@ -309,7 +309,7 @@ class MemoryServer(MCPServer[Any]):
     async def run_stdio_async(self) -> None:
         """Answer standard input until it ends, then finish writing answers within a time limit."""
         lines, answers = StandardInput(0), StandardOutput(claim_stdout())
-        # The SDK asks of the streams only that they can be iterated, and written to.
+        # The SDK only iterates one stream and writes to the other.
         streams = stdio_server(cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers))
         lowlevel = self._lowlevel_server
         with anyio.CancelScope() as until:

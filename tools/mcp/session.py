@@ -33,7 +33,7 @@ from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.tool_arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
 
 Step = Callable[[int, int], None]
-"""Told how much of how much is done. What it raises ends the work: the call was cancelled."""
+"""Callback for (done, total). It raises if the call was cancelled, which ends the work."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -120,13 +120,13 @@ class Cursors:
 SCOPE: Final = "Scope"
 ENTRY: Final = "Entity"
 _BEGINNING: Final = "0001-01-01"
-"""Scopes hold since ever, so that what is remembered of earlier times is in them at those times too."""
+"""Start of every scope, so that memories of earlier times are in it at those times too."""
 
 _FAR: Final = parse_time("9999-12-31")
-"""By when everything that is still to come has begun."""
+"""A valid time at which everything still to come has begun."""
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
-"""``mcp``, the world that is served, the scope's kind and id, and how many scopes of that id were purged."""
+"""``mcp``, the served world, the scope's kind and id, and the number of purged scopes of that id."""
 
 Item = TypeVar("Item")
 

@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 
 MAX_LINE_BYTES: Final = 4_194_304
-"""A longer message is not read; the largest that the tools take is a tenth of it."""
+"""Longest message that is read; the longest that the tools accept is a tenth of it."""
 _READ_BYTES: Final = 65_536
 
 
@@ -46,7 +46,7 @@ class StandardInput:
         try:
             await anyio.wait_readable(self._descriptor)
         except PermissionError:
-            # A file or the null device: reading one never waits, and nothing can wait for it.
+            # Files and the null device cannot be waited for; reading them never blocks.
             await anyio.lowlevel.checkpoint()
         return os.read(self._descriptor, _READ_BYTES)
 
@@ -60,7 +60,7 @@ def _text(line: bytes) -> str:
 
 
 _WRITE_BYTES: Final = select.PIPE_BUF
-"""A pipe that can be written to has room for so many bytes, so that writing them never waits."""
+"""A writable pipe has room for so many bytes, so that writing them never blocks."""
 
 
 class StandardOutput:
@@ -80,7 +80,7 @@ class StandardOutput:
             try:
                 await anyio.wait_writable(self._descriptor)
             except PermissionError:
-                # A file or the null device: writing to one never waits for anybody, and nothing can wait for it.
+                # Files and the null device cannot be waited for; writing to them never waits for a reader.
                 await anyio.lowlevel.checkpoint()
             waiting = waiting[os.write(self._descriptor, waiting[:_WRITE_BYTES]) :]
 

@@ -31,13 +31,13 @@ from worlddb.tools.mcp.standard_streams import MAX_LINE_BYTES
 
 MAX_BODY_BYTES: Final = MAX_LINE_BYTES
 MAX_SESSIONS: Final = 200
-"""Of one key."""
+"""Open sessions of one key."""
 SESSION_SECONDS: Final = 1800.0
-"""How long a session is kept that nobody asks anything of."""
+"""Time after which an idle session ends."""
 MAX_THREADS: Final = 16
-"""How many calls of all keys run at the same time."""
+"""Calls of all keys that run at the same time."""
 LOOK_SECONDS: Final = 2.0
-"""How often it is looked whether a key was taken back whose clients ask nothing and only listen."""
+"""Interval of the check for removed keys whose clients only listen."""
 
 _LOG: Final = logging.getLogger("worlddb.mcp.keys")
 
@@ -50,7 +50,7 @@ class Tenant:
             max_request_body_size=MAX_BODY_BYTES,
             session_idle_timeout=SESSION_SECONDS,
             max_sessions=MAX_SESSIONS,
-            # Checked for every request before it comes here.
+            # HostCheck has checked every request already.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self.sessions: StreamableHTTPSessionManager = server.session_manager

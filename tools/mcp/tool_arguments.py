@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 MAX_TEXT: Final = 100_000
-"""Characters of one memory that a tool takes."""
+"""Longest text of a memory, in characters."""
 MAX_PAGE: Final = 50
 DEFAULT_PAGE: Final = 10
 MAX_GROUP: Final = 10
@@ -32,7 +32,7 @@ Known = Annotated[
 Count = Annotated[int, Meta(ge=1, le=MAX_PAGE, description=f"How many at most (1 to {MAX_PAGE}).")]
 Cursor = Annotated[str, Meta(max_length=200, description="next_cursor of the page before, with the same arguments.")]
 Identity = Annotated[str, Meta(min_length=1, max_length=200)]
-Retired = Annotated[bool, Meta(description="Also what does not hold any more.")]
+Retired = Annotated[bool, Meta(description="Include what no longer holds.")]
 Format = Literal["text", "json"]
 
 
@@ -60,9 +60,7 @@ class Write(Scoped, kw_only=True):
     """``memory_write``."""
 
     text: Annotated[Text, Meta(description="What to remember: one statement, understandable by itself.")]
-    name: Annotated[
-        str, Meta(max_length=200, description="Of an Entity its name; of a statement a title of its own, if any.")
-    ] = ""
+    name: Annotated[str, Meta(max_length=200, description="The name of an Entity, or a title for a statement.")] = ""
     type: Annotated[Label, Meta(description="Fact, Entity, Event, Decision, Topic, Summary or another word.")] = "Fact"
     valid_from: Annotated[Time | None, Meta(description="Since when it is true; now if left out.")] = None
     why: Why = ""
@@ -103,8 +101,8 @@ class Recall(Paged, kw_only=True):
         Meta(
             ge=0,
             le=MAX_NEIGHBOURS,
-            description="Also look along the edges of so many of the best memories: what was derived from one of them,"
-            f" refers to it or is referred to by it (0 to {MAX_NEIGHBOURS}; 0 is not at all).",
+            description="Also follow the edges of so many of the best memories: to what was derived from them, refers"
+            f" to them or they refer to (0 to {MAX_NEIGHBOURS}; 0 follows none).",
         ),
     ] = 0
 

@@ -20,7 +20,7 @@ READ: Final = 20_000
 NAME: Final = 200
 """Characters of a memory's name in a list."""
 CONFLICTS: Final = 20
-"""How many memories that contradict one are named with it; ``memory_conflicts`` has all."""
+"""Contradicting memories named with a memory; ``memory_conflicts`` has all of them."""
 
 
 class Memory(msgspec.Struct, kw_only=True):

@@ -17,11 +17,11 @@ from worlddb.tools.mcp.session import SCOPE, Call, Label, Session, labels_of
 
 ABOUT: Final = "refers_to"
 _TOLD: Final = 120
-"""Characters of a memory that is told of in a sentence."""
+"""Characters of a memory quoted in a sentence."""
 _UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-"""Unicode's categories of characters that show nothing. What is no character yet is left: a later Python knows more."""
+"""Unicode's categories of invisible characters. Unassigned ones are allowed: a later Python knows more."""
 _JOINERS: Final = dict.fromkeys(map(ord, "\u200c\u200d"))
-"""What gives the characters around it their form, in Persian and in emoji."""
+"""Joiners that shape the characters around them, in Persian and in emoji."""
 
 
 def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_results.Done:
@@ -49,7 +49,7 @@ def write(session: Session, given: tool_arguments.Write, call: Call) -> tool_res
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=given.valid_from)
-        # Spaces tell no names apart.
+        # Names that differ only in spaces are one.
         for name in dict.fromkeys(" ".join(name.split()) for name in given.about):
             entry = session.write_entry(tx, keys[0], first, name, call.source)
             tx.link(made, ABOUT, entry, valid_from=given.valid_from)
@@ -109,7 +109,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
     if has_ended(view, old, since) or any(successor.content == given.text for successor in now):
         return _amended_before(session, view, old, given.text, now)
     until = end_of_successor(session.around(view, old.ref), old)
-    # Of what is still to come, where it will be and whom it will be about.
+    # For a memory still to come: its future containers and subjects.
     there = session.later(view, old.valid.start)
     first, *others = there.containers(old.ref) or [session.top]
     with session.db.batch() as tx:
@@ -126,7 +126,7 @@ def amend(session: Session, given: tool_arguments.Amend, call: Call) -> tool_res
         )
         for scope in others:
             tx.link(scope, "contains", made, valid_from=since)
-        # Whom the old one was about the new one is about, too.
+        # The new memory is about the same worlds as the old one.
         for edge in there.edges(old.ref, type=ABOUT, direction="out"):
             tx.link(made, ABOUT, edge.target, valid_from=since)
         tx.link(made, "supersedes", old.ref, valid_from=since, why=given.why)

@@ -12,12 +12,12 @@ from worlddb.tools.reports.event_lines import VECTORS, CommitEvents, Event, comm
 from worlddb.tools.reports.html_pages import rendered, visible, write_page
 
 MAX_WORLDS: Final = 1000
-"""How many worlds a page shows; a browser opens it at once."""
+"""Worlds on a page; a browser opens as many at once."""
 MAX_DETAILS: Final = 200
 MAX_TEXT: Final = 20_000
-"""How many characters of a text are shown."""
+"""Characters shown of a text."""
 _MAX_WORDS: Final = 2_000
-"""Longer texts are shown without marks on the words that differ: finding these costs the square of the length."""
+"""Longest text, in words, with its differing words marked: finding them costs the square of the length."""
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 

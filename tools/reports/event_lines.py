@@ -11,8 +11,7 @@ from worlddb import Change
 
 Event = dict[str, Any]
 VECTORS: Final = ("embedded", "embedded_through")
-"""Events of commits that hold vectors of texts and nothing else; such commits come after every few writes. People are
-told of them together."""
+"""Events of commits that only hold vectors. Such commits follow every few writes, so people see them folded."""
 
 
 class CommitEvents(NamedTuple):

@@ -22,7 +22,7 @@ def rendered(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(to_the_second=shown_time, whole=format_time, safe_text=visible)
-    # A macro of a template, for what it gives is HTML.
+    # A macro of a template, because it returns HTML.
     environment.filters["time"] = environment.get_template("time.j2").make_module().time  # type: ignore[attr-defined]
     return environment.get_template(template).render(**values)
 

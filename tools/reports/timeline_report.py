@@ -14,19 +14,19 @@ from worlddb import FOREVER, Learned, Valid, Version, View, format_time
 from worlddb.tools.reports.html_pages import rendered, visible
 
 ROWS_HEIGHT: Final = 1_400
-"""How high all rows are together, in pixels, where there are many."""
+"""Height of all rows together, in pixels, if there are many."""
 ROW_LEAST, ROW_MOST = 7, 46
 LAST_ROW: Final = 40
-"""The last row at least, where what is known now has its words."""
+"""Least height of the last row, which holds the texts of what is known now."""
 _LEFT, _RIGHT = 3.0, 93.0
-"""Between these, in percent, lie the instants; outside is for what has no beginning or no end."""
+"""Instants lie between these, in percent; what has no beginning or end reaches outside."""
 _LEAST_GAP: Final = 3.0
 _GAPS: Final = 55.0
-"""How much of the width may be spent on making instants distinct, in percent."""
+"""Share of the width that may keep instants apart, in percent."""
 _LABEL_APART: Final = 30
 """Pixels between two labels of rows."""
 _NARROW, _WIDE = 35.0, 13.0
-"""What a label of an instant takes of the width on a narrow page and on a wide one, with a gap, in percent."""
+"""Width of an instant's label with its gap, on a narrow and on a wide page, in percent."""
 
 
 class Box(NamedTuple):
@@ -157,13 +157,13 @@ def _begins(tick: Tick, width: float) -> float:
 
 
 MAX_VERSIONS: Final = 1_000
-"""How many versions a page shows; a browser opens it at once. Of more, the newest."""
+"""Versions on a page, the newest of more; a browser opens as many at once."""
 MAX_TEXT: Final = 4_000
-"""How many characters of a text the table shows."""
+"""Characters of a text in the table."""
 _COLOURS: Final = 6
 _EXCERPT: Final = 90
 _ASKED: Final = 58.0
-"""What the label of the time that is asked about takes of the width of a narrow page, in percent."""
+"""Width of the label of the time asked about, on a narrow page, in percent."""
 _DIGIT: Final = 7
 _LEAST_LABEL: Final = 80
 """Pixels of a character in the labels of rows, and of the column that these stand in, at least."""

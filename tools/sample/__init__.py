@@ -24,7 +24,7 @@ LANDMARKS: Final = MappingProxyType(
         "the appointment, corrected": ("Setting things straight", 0),
     }
 )
-"""The turns that the story turns on: (session, position in it)."""
+"""Turns on which the story depends: (session, position in it)."""
 
 
 def sample_path() -> Path:

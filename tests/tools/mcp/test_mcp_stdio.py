@@ -249,7 +249,7 @@ def test_somebody_who_starts_it_at_a_terminal_is_told_what_it_waits_for(tmp_path
             command(tmp_path / "store"), stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as run:
             assert run.stderr is not None and run.stdout is not None
-            assert b"waiting for a client" in run.stderr.readline()
+            assert b"waiting for the messages" in run.stderr.readline()
             os.write(keyboard, b"\x04")
             assert run.wait(PATIENCE_SECONDS) == 0
             assert run.stdout.read() == b""

@@ -19,9 +19,9 @@ from worlddb.tools.cli.base.output import Output
 
 DONE: Final = 0
 NO: Final = 1
-"""The exit code of an answer that is no: a verification failed, stores differ."""
+"""Exit code of a negative answer: a verification failed, stores differ."""
 BUSY: Final = 5
-"""The exit code of work that is not done yet, or that another process is doing."""
+"""Exit code of unfinished work, or work that another process is doing."""
 
 
 ONE_DOCUMENT: Final = "print one JSON document and nothing else"
@@ -110,7 +110,7 @@ def parser_of(commands: Sequence[Command]) -> Parser:
             epilog="examples:\n" + "\n".join(lines),
         )
         command.arguments(own)
-        # A default here would overwrite what was given before the command.
+        # A default here would overwrite an option given before the command.
         _add_global(own, dict.fromkeys(("store", "json", "quiet"), argparse.SUPPRESS), command.json)
         own.set_defaults(run=command.run, parser=own)
     return parser
@@ -170,21 +170,24 @@ def add_confine(parser: argparse.ArgumentParser) -> None:
 
 def add_unify(parser: argparse.ArgumentParser) -> None:
     """Add ``--unify``."""
-    parser.add_argument("--unify", action="store_true", help="see worlds that were accepted as one identity as one")
+    parser.add_argument("--unify", action="store_true", help="read worlds of one accepted identity as one world")
 
 
 def add_superseded(parser: argparse.ArgumentParser) -> None:
     """Add ``--include-superseded``."""
     parser.add_argument(
-        "--include-superseded", action="store_true", help="also what is not valid at that time, or not any more"
+        "--include-superseded", action="store_true", help="include worlds and edges that are not valid at that time"
     )
 
 
 def add_spans(parser: argparse.ArgumentParser) -> None:
     """Add ``--during`` and ``--overlaps``, for commands that read what is valid."""
-    for name, meaning in (("during", "what is valid throughout this span"), ("overlaps", "what is at some time in it")):
+    for name, meaning in (
+        ("during", "only what is valid throughout this span"),
+        ("overlaps", "only what is valid at some time in it"),
+    ):
         parser.add_argument(
-            f"--{name}", metavar="A..B", type=span, help=f"{meaning}, from A on and before B; either may be left out"
+            f"--{name}", metavar="A..B", type=span, help=f"{meaning}, from A until before B; either end may be missing"
         )
 
 
@@ -194,7 +197,7 @@ def add_between(parser: argparse.ArgumentParser) -> None:
         "--between",
         metavar="A..B",
         type=span,
-        help="only versions of which something was learned from A on and before B",
+        help="only versions that were learned or changed from A until before B",
     )
 
 
@@ -249,7 +252,7 @@ def count_or_none(text: str) -> int:
 
 
 def _whole(text: str, least: int) -> int:
-    # More digits than these are beyond every limit, and Python refuses to read thousands of them.
+    # 18 digits exceed every limit, and Python refuses to convert thousands.
     number = int(text[:18]) if text.isascii() and text.isdigit() else -1
     if number < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")

@@ -45,7 +45,7 @@ _PHRASES: Final = (
     ("replace it with overwrite", "replace it with --overwrite"),
     ("Open it with embedder=...", "Name one with --embedder"),
 )
-"""What the engine says, and what somebody at the command line can do."""
+"""Phrases of the engine, and what they are called on the command line."""
 _PROVE: Final = re.compile(r"prove\('([0-9a-f]+)', world='([0-9a-f]+)'\)")
 _ARGUMENT: Final = re.compile(r"(?<![-\w$.`'\"])([a-z][a-z_]+)=(?:True|\.\.\.)?(?=$|[\s,;.)])")
 

@@ -11,10 +11,10 @@ from itertools import chain, islice
 from typing import Final, NamedTuple, Protocol, TextIO, TypeAlias
 
 Span: TypeAlias = "str | tuple[str, str]"
-"""Text, or text with the name of a style: one of those of the terminal page."""
+"""Text, or text with a style of the terminal page."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""All that could move a terminal's cursor, or turn text around so that it reads as another."""
+"""Characters that move a terminal's cursor, or reorder text so that it reads as another."""
 
 
 class Branch(NamedTuple):
@@ -26,8 +26,8 @@ class Branch(NamedTuple):
 
 
 MAX_LEVELS: Final = 16
-"""How many levels of a tree are indented. What is deeper stands at the last one, with the number of its level: the
-lines of ten thousand levels would fill hundreds of megabytes with blanks."""
+"""Levels of a tree that are indented. Deeper branches stand at the last one, with the number of their level: lines of
+ten thousand levels would hold hundreds of megabytes of blanks."""
 
 
 def laid_out(root: Branch) -> Iterator[tuple[Branch, int]]:
@@ -75,11 +75,11 @@ def parts(span: Span) -> tuple[str, str]:
 
 
 _PAGE_ROWS: Final = 200
-"""Rows that are looked at to choose the widths of columns; later rows may be wider."""
+"""Rows that set the widths of columns; later rows may be wider."""
 
 
 DRAWN_WIDTH: Final = 100
-"""How wide drawings are where there is no terminal to ask."""
+"""Width of drawings without a terminal."""
 
 
 class PlainPage:

@@ -36,7 +36,7 @@ MAX_SEQ_DIGITS: Final = 12
 """A longer number is a time in microseconds; a shorter one is a commit's."""
 MAX_KEY_FILE_BYTES: Final = 4096
 _TIME: Final = re.compile(r"\s*-?\d{4}-\d\d")
-"""Whatever begins so is meant as a time, so that a mistyped one is told as such; no bookmark begins so."""
+"""The beginning of a time, also of a mistyped one; no bookmark begins so."""
 
 
 class When(TypedDict, total=False):

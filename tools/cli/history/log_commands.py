@@ -18,10 +18,12 @@ def _log_arguments(parser: Parser) -> None:
     parser.add_argument("--from", dest="first", metavar="SEQ", help="from this commit, time or bookmark on")
     parser.add_argument("--to", dest="ingested", metavar="SEQ", help="up to this commit, time or bookmark")
     parser.add_argument("--ref", metavar="REF", help="only events that name this world, edge or proposal")
-    parser.add_argument("--all", action="store_true", help="list commits of vectors too, in place of one line for them")
+    parser.add_argument(
+        "--all", action="store_true", help="list commits of vectors one by one, not folded into one line"
+    )
     parser.add_argument("--follow", action="store_true", help="then wait for more, from this and other processes")
     parser.add_argument(
-        "--patience", metavar="SECONDS", type=float, help="with --follow: end when nothing came for so long"
+        "--patience", metavar="SECONDS", type=float, help="with --follow: stop after so long without a new commit"
     )
 
 
@@ -44,7 +46,7 @@ def _log(args: Namespace, out: Output) -> int:
         else:
             whole = args.all or args.follow
             if _write_log(out.page, entries, whole=whole):
-                out.hint("Vectors of texts are told in one line; --all lists them.")
+                out.hint("Vectors of texts are folded into one line; --all lists them.")
             if first > db.head().seq and not args.follow:
                 out.hint(f"The log ends at commit {db.head().seq:,}.")
     return DONE

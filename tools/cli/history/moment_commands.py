@@ -15,7 +15,7 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 def _bookmark_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the name to give (default: list the bookmarks)")
     parser.add_argument("--at", metavar="TIME_OR_SEQ", help="the moment that gets the name (default: the last commit)")
-    parser.add_argument("--move", action="store_true", help="if the name is taken, let it stand for this moment now")
+    parser.add_argument("--move", action="store_true", help="if the name is taken, move it to this moment")
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with the bookmark")
     arguments.add_author(parser)
 
@@ -115,7 +115,7 @@ COMMANDS = (
 
 
 _TIMES: Final = ("valid_from", "valid_to")
-"""The fields whose values are times."""
+"""Fields whose values are times."""
 
 
 def _arguments(parser: Parser) -> None:
@@ -165,7 +165,7 @@ def _of_edge(edge: BlamedEdge, ref: str) -> list[Any]:
 BLAME_COMMANDS = (
     Command(
         "blame",
-        "show which commit made each field and each edge of a world what it is, by whom and why",
+        "show which commit last set each field and each edge of a world, by whom and why",
         _arguments,
         _blame,
         (

@@ -262,7 +262,7 @@ def _redecide_arguments(parser: Parser) -> None:
         metavar="MODULE:NAME",
         action="append",
         default=[],
-        help="decide about its edge type with this handler; the module is looked for in the working directory too",
+        help="use this handler for its edge type; the module may be in the working directory",
     )
     parser.add_argument(
         "--threshold",
@@ -370,7 +370,7 @@ COMMANDS = (
             ("replay --until 12 --into then", "as it was after commit 12"),
             ("replay --until 2026-11-01T09:00:00Z --into then", "as it was at that time"),
             ("replay --step --until 12", "what each commit up to 12 decided: Enter for the next one, q to stop"),
-            ("replay --without 5,7 --into what-if", "as it would be without two commits; what comes of it is told"),
+            ("replay --without 5,7 --into what-if", "as it would be without two commits; prints what changes"),
             ("replay --without-author agent-9 --into what-if", "as it would be had that author never written"),
         ),
     ),

@@ -14,7 +14,7 @@ from worlddb import FOREVER, InputError, Learned, Valid, Version, View, format_t
 from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parser, Span, arguments, stores, wire
 
 _LEAST_BAR: Final = 28
-"""Where less is left for the bars, each gets a line of its own below what it is about."""
+"""Narrower bars get a line of their own, below their label."""
 _LABEL_LINES: Final = 3
 _INDENT: Final = 2
 
@@ -42,7 +42,7 @@ class Scale:
     def __init__(self, instants: Sequence[int], width: int) -> None:
         self.width = width
         self._instants = sorted(set(instants))
-        # The last columns are for what goes on after the last instant.
+        # The last columns show what continues after the last instant.
         room, gaps = width - 3, len(self._instants) - 1
         least = 2 if 2 * gaps <= room else 0
         whole = max(1, self._instants[-1] - self._instants[0])

@@ -94,7 +94,7 @@ _STATUSES: Final = ("pending", "accepted", "rejected", "undone", "all")
 
 def _proposals_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--status", choices=_STATUSES, default="pending", help="which ones (default: those that wait for a decision)"
+        "--status", choices=_STATUSES, default="pending", help="list proposals of this status (default: pending)"
     )
     parser.add_argument(
         "--review", action="store_true", help="show each pending pair side by side and ask: a(ccept), r(eject), s(kip)"
@@ -175,7 +175,7 @@ def _deciding(decide: Callable[[Database, str, str], Receipt]) -> Callable[[Name
 
 
 def _recluster_arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=arguments.count, metavar="N", help="look at about so many worlds at most")
+    parser.add_argument("--limit", type=arguments.count, metavar="N", help="compare about N worlds at most")
 
 
 def _recluster(args: Namespace, out: Output) -> int:
@@ -205,7 +205,7 @@ def _without_proposals(receipt: Receipt) -> dict[str, object]:
 COMMANDS = (
     Command(
         "proposals",
-        "list staged identities: worlds that may be the same and wait for somebody to say so",
+        "list proposed identities: worlds that may be the same, awaiting a decision",
         _proposals_arguments,
         _proposals,
         (
@@ -216,7 +216,7 @@ COMMANDS = (
     ),
     Command(
         "recluster",
-        "look again at who is who, around what is new since the last time; what is found is proposed",
+        "compare worlds that are new since the last time, and propose identities",
         _recluster_arguments,
         _recluster,
         (("recluster", "as ingest does at its end"), ("recluster --limit 1000", "a part of it")),

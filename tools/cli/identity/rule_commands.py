@@ -11,7 +11,7 @@ _SCORES: Final = {
     "fuzzy": "Jaro-Winkler similarity of names",
     "phonetic": "Jaro-Winkler similarity of names that sound the same",
     "embedding": "cosine similarity of texts",
-    "margin": "by how much the best has to lead",
+    "margin": "lead that the best candidate needs",
 }
 _FIELDS: Final = (*_SCORES, "most")
 
@@ -31,7 +31,9 @@ def _tune_arguments(parser: Parser) -> None:
         default = getattr(Thresholds(), name)
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning}, 0 to 1 (default: {default})")
     most = Thresholds().most
-    parser.add_argument("--most", type=int, metavar="N", help=f"proposals where several are likely (default: {most})")
+    parser.add_argument(
+        "--most", type=int, metavar="N", help=f"most proposals where several are likely (default: {most})"
+    )
 
 
 def _tune(args: Namespace, out: Output) -> int:
@@ -69,7 +71,7 @@ def _untune(args: Namespace, out: Output) -> int:
 
 
 def _tunings_arguments(parser: Parser) -> None:
-    parser.add_argument("--world", metavar="WORLD", help="what holds in this world (reference or name)")
+    parser.add_argument("--world", metavar="WORLD", help="thresholds in force in this world (reference or name)")
     arguments.add_moment(parser, valid=False)
     arguments.add_confine(parser)
 
@@ -84,7 +86,7 @@ def _tunings(args: Namespace, out: Output) -> int:
             for known in found:
                 page.line(*_tuning_line(view, known))
             if not found:
-                page.line("None are set; those hold that a store is opened with.")
+                page.line("None are set; the thresholds that the store is opened with apply.")
 
         out.answer(document, write)
     return DONE
@@ -106,20 +108,20 @@ def _tuning_line(view: View, known: Tuning) -> list[Span]:
 COMMANDS = (
     Command(
         "tune",
-        "set from where on the resolver is confident, for a world and all that it contains",
+        "set the resolver's thresholds for a world and everything in it",
         _tune_arguments,
         _tune,
         (
             ('tune --world "Search team" --fuzzy 0.95', "names inside have to be more alike to be proposed as one"),
-            ("tune --type Person --phonetic 1", "people of the whole store: no name for its sound alone"),
+            ("tune --type Person --phonetic 1", "for people in the whole store: never by sound alone"),
         ),
     ),
     Command(
         "untune",
-        "take back what was set with tune",
+        "remove thresholds that were set with tune",
         _place_arguments,
         _untune,
-        (('untune --world "Search team"', "what holds around it holds there again"),),
+        (('untune --world "Search team"', "the thresholds around it apply there again"),),
     ),
     Command(
         "tunings",
@@ -135,7 +137,7 @@ COMMANDS = (
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--world", metavar="WORLD", help="what holds for the edges of this world (reference or name)")
+    parser.add_argument("--world", metavar="WORLD", help="types in force for edges of this world (reference or name)")
     arguments.add_moment(parser, valid=False)
     arguments.add_confine(parser)
 
@@ -158,8 +160,8 @@ def _types(args: Namespace, out: Output) -> int:
                     page.line(*_type_line(view, known))
             if view.missing_edge_types:
                 out.hint(
-                    "note: the handlers of types that are registered are code, which this program does not have;"
-                    " their edges are read, and written only by programs that have it"
+                    "note: this program lacks the handlers of some registered types; it reads their edges, and only"
+                    " programs with the handlers write them"
                 )
 
         out.answer(document, write)

@@ -50,7 +50,7 @@ def _reembed_arguments(parser: Parser) -> None:
         help="what its embedding space is called (default: as the model, or its newest space)",
     )
     parser.add_argument(
-        "--drop", metavar="SPACE", help="give an embedding space up, once another one answers: its index is deleted"
+        "--drop", metavar="SPACE", help="drop an embedding space that no longer answers: its index is deleted"
     )
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason for dropping it, kept with it")
     _add_limit(parser)

@@ -14,12 +14,12 @@ _VERDICTS: Final = {
     "shorter": "the log is shorter than the head says: commits at its end are gone",
     "rewritten": "the log was rewritten: it does not begin with what the head stands for",
 }
-"""How the log stands to a head, where something is wrong with either that is not damage of a single commit."""
+"""Verdicts on a log and a head that do not fit, apart from damage of a single commit."""
 
 
 def _verify_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--deep", action="store_true", help="also replay the log and compare every table with what it leads to"
+        "--deep", action="store_true", help="also replay the log and compare every table with the result"
     )
     parser.add_argument(
         "--head", metavar="FILE", help="a checkpoint that was kept elsewhere: the log must begin with it"
@@ -34,7 +34,7 @@ def _verify(args: Namespace, out: Output) -> int:
         with stores.existing(args) as db, out.steps("Verifying commits") as report:
             found = db.verify(deep=args.deep, head=head, keys=keys, progress=report)
     except DamagedStore as error:
-        # So damaged that it does not open, or cannot be read to its end: that too is an answer.
+        # A store too damaged to open or to read to its end is an answer, too.
         return _write_unreadable(out, error)
     document = {
         "ok": found.ok,

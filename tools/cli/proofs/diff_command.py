@@ -15,10 +15,10 @@ from worlddb.tools.reports.event_lines import VECTORS, Event, commits_of, own_ev
 _STYLES: Final = {"added": "good", "removed": "bad", "altered": "bad", "erased": "bad", "members": "dim"}
 _SIGNS: Final = {"added": "+ ", "removed": "- ", "altered": "! ", "members": "  "}
 _SHOWN_DETAILS: Final = 20
-"""How many lines of what differs a world is given."""
+"""Lines of differences shown for each world."""
 _LINE: Final = 200
 _TELLS: Final = ("revised", "altered")
-"""Kinds whose every field is worth its lines; of a world that came or went, the texts are."""
+"""Kinds of change that show every field; added and removed worlds show only their texts."""
 
 
 def write_difference(page: Page, found: Difference) -> None:
@@ -74,7 +74,7 @@ def _forest(changes: Sequence[Change]) -> list[Branch]:
     for number in reversed(range(len(changes))):
         change = changes[number]
         parent = listed.get(change.within)
-        # A world is listed after the one that contains it; what is not was found by another way, and stands by itself.
+        # A world follows its container; one that does not was reached another way and is a root of its own.
         if parent is not None and parent >= number:
             parent = None
         name = change.path if parent is None else change.names[-1]

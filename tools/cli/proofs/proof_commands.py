@@ -80,19 +80,19 @@ def _keygen(args: Namespace, out: Output) -> int:
 
 def _prove_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a world (reference or name), or an edge's reference")
-    parser.add_argument("--world", metavar="W", help="the world that it was inside of (default: the root)")
+    parser.add_argument("--world", metavar="W", help="the world that contained it (default: the root)")
     arguments.add_moment(parser, valid=False)
     parser.add_argument(
         "--head",
         metavar="FILE_OR_SEQ",
-        help="the head that it is to be checked with, or its number of commits (default: the present head)",
+        help="the head to check it against, or its number of commits (default: the present head)",
     )
-    parser.add_argument("--with-text", action="store_true", help="show the text, too")
+    parser.add_argument("--with-text", action="store_true", help="include the text")
     parser.add_argument(
         "--consistency",
         metavar="N",
         nargs="+",
-        help="in place of REF: that the log of N commits begins the log of M, or the present one",
+        help="in place of REF: prove that the log of N commits is the beginning of the log of M, or of the present log",
     )
     parser.add_argument("--out", metavar="FILE", help="write the proof into this file (default: print it)")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
@@ -152,7 +152,7 @@ def _check_arguments(parser: Parser) -> None:
         metavar="FILE",
         action="append",
         required=True,
-        help="the head to hold it against; for a proof of consistency one of both, or the old and then the new one",
+        help="the head to check it against; for a proof of consistency either head, or the old and then the new one",
     )
     arguments.add_keys(parser)
 
@@ -203,7 +203,7 @@ def _shown(claim: dict[str, Any]) -> Iterator[tuple[str, object]]:
 def _cosign_arguments(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the head to sign")
     parser.add_argument("--sign", metavar="KEYFILE", required=True, help="the file with the signing key")
-    parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must go on from it")
+    parser.add_argument("--since", metavar="FILE", help="the last head that was signed; the new one must continue it")
     parser.add_argument("--proof", metavar="FILE", help="a proof of consistency from that head to the new one")
     parser.add_argument(
         "--first", action="store_true", help="in place of both: this witness has signed no head of this log before"
@@ -232,7 +232,7 @@ def _cosign(args: Namespace, out: Output) -> int:
 COMMANDS = (
     Command(
         "head",
-        "print a checkpoint that can be signed: what the whole store stands at, in a few lines",
+        "print a checkpoint of the whole store: a few lines that can be signed",
         _head_arguments,
         _head,
         (
@@ -243,20 +243,20 @@ COMMANDS = (
     ),
     Command(
         "keygen",
-        "make an Ed25519 key to sign checkpoints with; prints the verifier key, which is for everybody",
+        "make an Ed25519 key to sign checkpoints with; prints the verifier key, which is public",
         _keygen_arguments,
         _keygen,
         (("keygen example.com/ada --out ada.key > ada.pub", "a key pair; ada.key is secret"),),
     ),
     Command(
         "cosign",
-        "sign a head as a witness, once it is shown to go on from the last one that was signed",
+        "sign a head as a witness, if it is proved to continue the last head that was signed",
         _cosign_arguments,
         _cosign,
         (
             (
                 "cosign friday.head --sign audit.key --since monday.head --proof week.proof > friday.signed",
-                "exit code 1, and no signature, if it does not go on from it",
+                "exit code 1, and no signature, if it does not continue it",
             ),
             ("cosign monday.head --sign audit.key --first > monday.signed", "the first head, which is taken on trust"),
         ),

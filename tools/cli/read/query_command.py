@@ -15,12 +15,12 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 from worlddb.tools.cli.base.cli_wording import in_options
 
 ANY_EDGE: Final = "any"
-"""What stands for every type of edge but ``contains``."""
+"""Word for every edge type but ``contains``."""
 MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 _SHOWN_EDGES: Final = 30
 
 Named: TypeAlias = Callable[[str], str]
-"""Finds the reference of a world that a person named."""
+"""Resolves a name that a person typed to a reference."""
 
 
 class _Then(Action):
@@ -31,18 +31,20 @@ class _Then(Action):
 
 
 def _arguments(parser: Parser) -> None:
-    start = parser.add_argument_group("where it starts (of several: from seeds, else a text; of none: everything)")
+    start = parser.add_argument_group("start (seeds come before a text; default: every world)")
     start.add_argument("--seed", metavar="WORLD", action="append", help="from this world; may be given several times")
     start.add_argument("--text", metavar="TEXT", help="from the worlds that answer a text best")
     start.add_argument("--world", metavar="WORLD", help="only inside this world; only refers_to leads out of it")
-    start.add_argument("-k", metavar="N", type=arguments.count, default=10, help="how many for a text (default: 10)")
-    start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="how a text is looked up")
-    start.add_argument("--about", choices=POOLS, help="of worlds with members, by what all in them is about")
+    start.add_argument(
+        "-k", metavar="N", type=arguments.count, default=10, help="number of worlds for a text (default: 10)"
+    )
+    start.add_argument("--lanes", nargs="+", choices=LANES, default=LANES[:1], help="lanes that search for a text")
+    start.add_argument("--about", choices=POOLS, help="rank worlds with members by what all their members are about")
     start.add_argument("--exact", action="store_true", help="rank by exactly what the view sees")
-    start.add_argument("--file", metavar="FILE", help="all of the query, as --print wrote it (- for standard input)")
+    start.add_argument("--file", metavar="FILE", help="the whole query, as --print wrote it (- for standard input)")
     _add_operators(parser)
     parser.add_argument("--explain", action="store_true", help="what each stage did, and how long it took")
-    parser.add_argument("--print", action="store_true", help="print the query as JSON, and do not ask it")
+    parser.add_argument("--print", action="store_true", help="print the query as JSON, and do not run it")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_superseded(parser)
@@ -50,7 +52,7 @@ def _arguments(parser: Parser) -> None:
 
 
 def _add_operators(parser: Parser) -> None:
-    chain = parser.add_argument_group("operators, in the order in which they are given")
+    chain = parser.add_argument_group("operators, applied in the order given")
 
     def then(name: str, metavar: str | None, meaning: str, **settings: Any) -> None:
         chain.add_argument(name, action=_Then, metavar=metavar, help=meaning, **settings)
@@ -60,14 +62,14 @@ def _add_operators(parser: Parser) -> None:
     then("--type", "TYPE", "keep these types, with their subtypes and instances", nargs="+")
     then("--connected", "TYPE[:WAY[:WORLD]]", "keep what has such an edge, to or from a world if it is named")
     then("--not-connected", "TYPE[:WAY[:WORLD]]", "keep what has no such edge")
-    then("--in-world", "WORLD", "keep what lies inside, and go on from there inside")
+    then("--in-world", "WORLD", "keep what lies inside, and continue inside")
     then("--during", "A..B", "keep what is valid throughout this span", type=arguments.span)
-    then("--overlaps", "A..B", "keep what is valid at some time in it", type=arguments.span)
-    then("--between", "A..B", "keep what something was learned of in it", type=arguments.span)
-    then("--summaries", None, "show summaries instead of what they sum up", nargs=0)
-    then("--unify", None, "take worlds that accepted identities make one for one", nargs=0)
+    then("--overlaps", "A..B", "keep what is valid at some time in this span", type=arguments.span)
+    then("--between", "A..B", "keep worlds that were learned or changed in this span", type=arguments.span)
+    then("--summaries", None, "show summaries instead of the worlds that they summarise", nargs=0)
+    then("--unify", None, "read worlds of one accepted identity as one world", nargs=0)
     then("--order", "KEY[:desc]", "sort by log, name, type, valid_from, valid_to or learned")
-    then("--limit", "N", "keep the first so many", type=arguments.count)
+    then("--limit", "N", "keep the first N", type=arguments.count)
     then("--facets", "WHAT", "count by type, world, author or month, and keep all", nargs="+")
     parser.set_defaults(steps=[])
 
@@ -218,15 +220,15 @@ def _stage(stage: Stage) -> tuple[str, str, str, str, str]:
 COMMANDS = (
     Command(
         "query",
-        "worlds found step by step: a start, and operators over it",
+        "find worlds step by step: a start, then operators on its result",
         _arguments,
         _query,
         (
             ('query --text "engineering" --traverse refers_to:1:in --type Fact', "what refers to the best hits"),
-            ("query --text boats --about attention -k 3", "the three worlds that are as a whole most about it"),
+            ("query --text boats --about attention -k 3", "the three worlds most about it as a whole"),
             ("query --traverse causes:2 --explain --json", "what causes lead to, and what each stage did"),
             ("query --type Fact --facets author month --order learned:desc --limit 5", "counts, and the newest five"),
-            ("query --text office --connected supersedes:in --include-superseded", "what something took the place of"),
+            ("query --text office --connected supersedes:in --include-superseded", "what was superseded"),
             ("query --text office --unify --print", "the query as JSON, for --file or for a program"),
         ),
     ),

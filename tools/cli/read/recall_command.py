@@ -9,7 +9,7 @@ from worlddb.tools.cli.base import DONE, Command, Namespace, Output, Page, Parse
 from worlddb.tools.cli.base.cli_wording import in_options
 
 _NAMED: Final = 5
-"""How many of what was left out are named."""
+"""Left-out worlds that are named."""
 
 
 def _arguments(parser: Parser) -> None:
@@ -25,21 +25,22 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--exact", action="store_true", help="rank by exactly what the view sees, as a replayed store would"
     )
-    parser.add_argument("--lanes", nargs="+", choices=LANES, default=LANES, help="what is asked (default: all of them)")
-    parser.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="how the lanes are brought together")
+    parser.add_argument(
+        "--lanes", nargs="+", choices=LANES, default=LANES, help="lanes to search (default: all of them)"
+    )
+    parser.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="how the lanes are combined")
     parser.add_argument(
         "--neighbours",
         metavar="N",
         type=arguments.count_or_none,
         default=0,
-        help="of the N best hits of each lane, what an edge joins to them may be a hit too (default: 0, no edge is"
-        " followed)",
+        help="also consider worlds that an edge joins to the N best hits of each lane (default: 0, follow no edge)",
     )
-    parser.add_argument("--explain", action="store_true", help="why each hit was found, and where it came from")
+    parser.add_argument("--explain", action="store_true", help="show why each hit was found, and where it came from")
     parser.add_argument(
         "--asked",
         metavar="TIME",
-        help='when the question is asked, by which its "last week" is understood (default: --valid)',
+        help='when the question is asked, which dates its "last week" (default: --valid)',
     )
     arguments.add_moment(parser)
     arguments.add_confine(parser)

@@ -22,7 +22,7 @@ EDGE_TYPES: Final = (
     "subtype_of",
     "refers_to",
 )
-"""What ``show`` lists as edges, in this order; ``contains`` is shown as containers and members."""
+"""Edge types in the order of ``show``; ``contains`` is shown as containers and members."""
 CONTAINS: Final = "contains"
 _SHOWN_EDGES: Final = 12
 _SHOWN_MEMBERS: Final = 6
@@ -212,7 +212,7 @@ def _history(args: Namespace, out: Output) -> int:
 
 def _children_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="a reference or a name (default: the outermost world)")
-    arguments.add_limit(parser, "no more than this many")
+    arguments.add_limit(parser, "list at most N")
     arguments.add_moment(parser)
     arguments.add_confine(parser)
     arguments.add_unify(parser)

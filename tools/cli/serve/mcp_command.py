@@ -39,9 +39,7 @@ def key_file(args: Namespace) -> KeyFile:
 
 def _key_arguments(parser: Parser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=sorted(_NEEDED), help="add, list or remove")
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="what the key is called, and the author of what it writes"
-    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the key, and author of what it writes")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--world", metavar="REF", help="the world that the key opens, with what it contains")
     where.add_argument("--all", action="store_true", help="the key opens the whole store")
@@ -99,7 +97,7 @@ def _told(key: Key) -> dict[str, str | None]:
 KEY_COMMANDS = (
     Command(
         "key",
-        "make, list and take back the keys with which clients reach the MCP server over HTTP",
+        "create, list and remove the keys with which clients reach the MCP server over HTTP",
         _key_arguments,
         _key,
         (
@@ -117,8 +115,8 @@ KEY_COMMANDS = (
 
 _HTTP_ONLY: Final = ("keys", "no_keys", "allow_host", "allow_origin", "rate")
 _NO_CLIENT: Final = (
-    "worlddb mcp: waiting for a client's messages on standard input, which programs write and people do not; the end of"
-    " it (Ctrl-D) ends this. Clients start this command themselves; --http listens at an address instead"
+    "worlddb mcp: waiting for the messages of an MCP client on standard input; Ctrl-D ends it. Clients start this"
+    " command themselves; --http listens at an address instead"
 )
 _OPEN: Final = (
     "worlddb mcp: this address can be reached from other machines, and what is sent is not encrypted: put a server that"
@@ -152,18 +150,18 @@ def _arguments(parser: Parser) -> None:
     )
     who = http.add_mutually_exclusive_group()
     add_key_file(who)
-    who.add_argument("--no-keys", action="store_true", help="let every program of this machine in, without a key")
+    who.add_argument("--no-keys", action="store_true", help="admit every program on this machine, without a key")
     http.add_argument(
-        "--allow-host", metavar="NAME", action="append", default=[], help="another name that clients call it by"
+        "--allow-host", metavar="NAME", action="append", default=[], help="another host name by which clients reach it"
     )
     http.add_argument(
-        "--allow-origin", metavar="URL", action="append", default=[], help="let pages of this origin send requests"
+        "--allow-origin", metavar="URL", action="append", default=[], help="admit requests from pages of this origin"
     )
     http.add_argument(
         "--rate",
         metavar="N",
         type=arguments.count,
-        help=f"how many requests a second each key may send (default: {PER_SECOND})",
+        help=f"requests a second that each key may send (default: {PER_SECOND})",
     )
 
 

@@ -31,8 +31,8 @@ def _export_arguments(parser: Parser) -> None:
     proof.add_argument(
         "--head",
         metavar="FILE_OR_SEQ",
-        help="the head that the proof in a bundle is to be checked with, or its number of commits (default: the head of"
-        " the moment itself)",
+        help="the head to check a bundle's proof against, or its number of commits (default: the head of the moment"
+        " itself)",
     )
     proof.add_argument(
         "--no-proof", action="store_true", help="leave the proof out; it names worlds around this one by ids and hashes"
@@ -70,7 +70,7 @@ def _export(args: Namespace, out: Output) -> int:
 
 
 def _import_arguments(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a bundle; a compressed one as it is")
+    parser.add_argument("file", metavar="FILE", help="a bundle, compressed or not")
     parser.add_argument("--into", metavar="WORLD", help="put its world into this one (default: the root)")
     parser.add_argument("--check", action="store_true", help="only check the bundle; no store is needed or changed")
     parser.add_argument("--head", metavar="FILE", help="refuse it unless its proof leads from this head to its hash")
@@ -80,7 +80,7 @@ def _import_arguments(parser: Parser) -> None:
 
 
 def _import(args: Namespace, out: Output) -> int:
-    # Checked first: a file that is refused makes no store.
+    # Check first, so that a refused file creates no store.
     head = None if args.head is None else stores.read_file(args.head, MAX_CHECKPOINT_BYTES)
     keys = stores.given_keys(args.keys)
     with out.progress("Checking the bundle"):
@@ -130,7 +130,7 @@ def _write_bundle(page: Page, bundle: Bundle, proved: bool) -> None:
     elif bundle.proof_size:
         page.line(
             (
-                f"its proof is for a head of {wire.counted(bundle.proof_size, 'commit')}, and was held against none",
+                f"its proof is for a head of {wire.counted(bundle.proof_size, 'commit')}, and was checked against none",
                 "dim",
             )
         )
@@ -141,7 +141,7 @@ def _hint(out: Output, bundle: Bundle, head: bytes | None, keys: list[str]) -> N
     if head is not None and not keys:
         out.hint("The head's signatures were not checked: name the keys that must have signed it with --key.")
     elif head is None and bundle.proof_size:
-        out.hint("Hold it against a head of the store that it comes from with --head FILE.")
+        out.hint("Check it against a head of the store that it comes from with --head FILE.")
 
 
 def _written(db: Database, args: Namespace, out: Output, ref: str | None, seq: int) -> dict[str, Any]:

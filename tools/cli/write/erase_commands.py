@@ -21,28 +21,26 @@ def _erase_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="a reference, its first digits, or a name")
     parser.add_argument(
         "--reason",
-        help="the reference under which it is done, such as a request's number; it stays (not asked for by --dry-run)",
+        help="reference of the erasure, such as a request's number; it is kept (optional with --dry-run)",
     )
-    parser.add_argument(
-        "--all", action="store_true", help="of a name that several worlds have, all of them, valid or not"
-    )
-    parser.add_argument("--turns", action="store_true", help="also the turns that it spoke")
-    parser.add_argument("--everywhere", action="store_true", help="also every world that ever had the same text")
+    parser.add_argument("--all", action="store_true", help="erase every world of an ambiguous name, valid or not")
+    parser.add_argument("--turns", action="store_true", help="also erase the turns that it spoke")
+    parser.add_argument("--everywhere", action="store_true", help="also erase every world that ever had the same text")
     parser.add_argument(
         "--keep-derived",
         action="store_true",
-        help="leave what was made of the texts: worlds derived from them, summaries, what an extractor found in them",
+        help="keep what was made of the texts: worlds derived from them, summaries, what an extractor found in them",
     )
     parser.add_argument(
         "--forbid",
         action="store_true",
-        help="what it says may not be written again: its contents, and its name where it had no content",
+        help="forbid writing it again: its contents, and its name where it had no content",
     )
     parser.add_argument(
         "--receipt", metavar="FILE", help="write the receipt into this new file; `worlddb check-receipt FILE` checks it"
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be erased")
-    parser.add_argument("--yes", action="store_true", help="do not ask; needed where nobody is there to answer")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
     arguments.add_author(parser)
 
 
@@ -82,7 +80,7 @@ def _erase(args: Namespace, out: Output) -> int:
 
         def write(page: Page) -> None:
             for note in receipt.notes:
-                if note.code != "name_forbidden":  # Told below, by the names.
+                if note.code != "name_forbidden":  # Printed below, with the names.
                     page.line((f"note: {note}", "dim"))
             if erasure is not None:
                 _write_erased(page, erasure, len(plan.derived))
@@ -304,7 +302,7 @@ def _read(file: Path) -> dict[str, Any]:
 COMMANDS = (
     Command(
         "erase",
-        "remove what was said about a world for good; its hashes stay, and so does when, by whom and why",
+        "remove a world's texts for good; its hashes stay, and when, by whom and why they were erased",
         _erase_arguments,
         _erase,
         (

@@ -22,7 +22,7 @@ _FORMATS: Final = "auto, locomo, longmemeval, jsonl, markdown or text"
 
 
 _LOOKED_AT: Final = 10_000
-"""Around how many worlds the resolver looks again at the end; `worlddb recluster` goes on."""
+"""Worlds that the resolver compares again at the end; `worlddb recluster` continues."""
 
 
 class _MadeWhenWritten:
@@ -54,13 +54,13 @@ class _MadeWhenWritten:
 
 
 def _arguments(parser: Parser) -> None:
-    formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); .xz, .gz and .zst as they are"
+    formats = "LoCoMo, LongMemEval, JSON Lines, Markdown (.md) or text (.txt); compressed as .xz, .gz or .zst too"
     parser.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; - is standard input")
     parser.add_argument("--format", default="auto", help=f"{_FORMATS} (default: auto, by the file's content)")
     parser.add_argument(
         "--conversation",
         metavar="NAME",
-        help="what the conversation or document in the file is called (default: the file's name without folder and"
+        help="name of the conversation or document in the file (default: the file's name without folder and"
         " suffix); another file of the same conversation is a changed copy of the first, and revises its turns",
     )
     parser.add_argument(
@@ -74,7 +74,7 @@ def _arguments(parser: Parser) -> None:
         action="store_true",
         help="also make worlds of names, dates, amounts and addresses that turns mention (default: of speakers only)",
     )
-    parser.add_argument("--restore-erased", action="store_true", help="let texts come back that were erased")
+    parser.add_argument("--restore-erased", action="store_true", help="write texts again that were erased")
     arguments.add_embedder(parser)
     arguments.add_author(parser)
 

@@ -28,15 +28,13 @@ def _add_text(parser: Parser) -> None:
 
 
 def _add_validity(parser: Parser) -> None:
-    parser.add_argument("--valid-from", metavar="TIME", help="from when on it is true (default: now)")
-    parser.add_argument("--valid-to", metavar="TIME", help="until when (default: an open end)")
+    parser.add_argument("--valid-from", metavar="TIME", help="start of its validity (default: now)")
+    parser.add_argument("--valid-to", metavar="TIME", help="end of its validity (default: open)")
 
 
 def _add_common(parser: Parser) -> None:
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, kept with it")
-    parser.add_argument(
-        "--idempotency-key", metavar="KEY", help="the same command again under the same key is one write"
-    )
+    parser.add_argument("--idempotency-key", metavar="KEY", help="repeating the command with the same key writes once")
     arguments.add_author(parser)
 
 
@@ -45,12 +43,12 @@ def _create_arguments(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="what it is called; may be empty")
     parser.add_argument("--world", metavar="WORLD", help="the world that contains it (default: the root)")
     parser.add_argument("--alias", metavar="NAME", action="append", default=[], help="a further name; several times")
-    parser.add_argument("--key", metavar="KEY", help="finds the same world again: a changed text is a revision of it")
+    parser.add_argument("--key", metavar="KEY", help="a key that finds the same world again; a changed text revises it")
     parser.add_argument(
         "--resolve",
         choices=tuple(_RESOLVING),
         default="exact",
-        help="propose worlds that it may be: by equal names (default), by all that is alike, or none",
+        help="propose identities by equal names (default), by any likeness, or not at all",
     )
     _add_text(parser)
     _add_common(parser)
@@ -78,8 +76,8 @@ def _create(args: Namespace, out: Output) -> int:
 
 def _revise_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a reference, its first digits, or a name")
-    parser.add_argument("--name", metavar="NAME", help="its new name (default: as it was)")
-    parser.add_argument("--type", metavar="TYPE", help="its new type (default: as it was)")
+    parser.add_argument("--name", metavar="NAME", help="its new name (default: unchanged)")
+    parser.add_argument("--type", metavar="TYPE", help="its new type (default: unchanged)")
     _add_text(parser)
     _add_common(parser)
 
@@ -103,7 +101,7 @@ def _revise(args: Namespace, out: Output) -> int:
 
 def _retire_arguments(parser: Parser) -> None:
     parser.add_argument("ref", metavar="REF", help="a world (reference or name), or an edge's reference")
-    parser.add_argument("--at", metavar="TIME", help="from when on it is not true any more (default: now)")
+    parser.add_argument("--at", metavar="TIME", help="end of its validity (default: now)")
     _add_common(parser)
 
 
@@ -132,7 +130,7 @@ def _reassert(args: Namespace, out: Output) -> int:
 def _move_arguments(parser: Parser) -> None:
     parser.add_argument("refs", metavar="REF", nargs="+", help="references or names of the worlds that move together")
     parser.add_argument("--to", metavar="WORLD", required=True, help="the world that contains them from now on")
-    parser.add_argument("--out-of", metavar="WORLD", help="the world that they leave, if they are in several")
+    parser.add_argument("--out-of", metavar="WORLD", help="the world to leave, if they are in several")
     _add_common(parser)
 
 
@@ -154,8 +152,10 @@ def _link_arguments(parser: Parser) -> None:
     parser.add_argument("type", metavar="TYPE", help="an edge type; `worlddb types` lists them")
     parser.add_argument("target", metavar="TARGET", help="as SOURCE")
     parser.add_argument("--home", metavar="WORLD", help="the world that holds the edge (default: the source's)")
-    parser.add_argument("--key", metavar="KEY", help="finds the same edge again: linked twice, it is one edge")
-    parser.add_argument("--properties", metavar="JSON", help="what else is to be known of it, as a JSON object")
+    parser.add_argument(
+        "--key", metavar="KEY", help="a key that finds the same edge again: linked twice, it is one edge"
+    )
+    parser.add_argument("--properties", metavar="JSON", help="further properties, as a JSON object")
     _add_validity(parser)
     _add_common(parser)
 
@@ -292,7 +292,7 @@ COMMANDS = (
     ),
     Command(
         "move",
-        "move worlds with all inside them out of one world and into another",
+        "move worlds with everything inside them from one world to another",
         _move_arguments,
         _move,
         (('move "On call" --to "Search team"', "the edges between those that move go along"),),
