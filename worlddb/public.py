@@ -58,7 +58,7 @@ from worlddb.offline import (
 )
 from worlddb.projections.indexes.composition import POOLS
 from worlddb.query.diff import CHANGE_KINDS, HISTORY_RELATIONS, AlteredRecord, Change, Detail, Difference
-from worlddb.query.graph_query.bound_query import BoundQuery
+from worlddb.query.graph_query.planner import BoundQuery
 from worlddb.query.graph_query.query_value import Query
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.history.journal import Entry

@@ -34,7 +34,7 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
-from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.containment import InteriorCache
 from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.reconciler.background.reclustering import Meaning
 from worlddb.reconciler.background.worker import LEASE_FILE
@@ -191,7 +191,7 @@ class StoreReader:
             """What the store supposes, if it is hypothetical; empty otherwise."""
         assert isinstance(first, StoreCreated)
         self.root = first.root
-        self.interiors = Interiors()
+        self.interiors = InteriorCache()
         self._threads = _threads()
         self.text = TextFollower(
             env.folder / INDEX_FOLDER / "text", self.store_id, partial(self._feed, text_documents), self.chain_at

@@ -8,9 +8,8 @@ from worlddb.projections.indexes.composed_vectors import Effective, rows_of
 from worlddb.projections.indexes.composition import POOLS, Composition, checked_pool
 from worlddb.projections.indexes.vector_rows import cosines, top, whole_text
 from worlddb.query.lanes.vector_lane import VectorQuery
-from worlddb.query.reads.identity import Classes
-from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Composed
 from worlddb.query.snapshot.containment import members_below

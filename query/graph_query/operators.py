@@ -18,7 +18,7 @@ from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.graph_query import query_steps
 from worlddb.query.graph_query.traversal import Ground, Trail
 from worlddb.query.history.lineage import is_learned
-from worlddb.query.reads.find import type_filter
+from worlddb.query.reads.world_lookup import type_filter
 from worlddb.query.snapshot.containment import Scope, containers_at
 from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.visible import VisibleSnapshot

@@ -1,28 +1,29 @@
 """Asking a query: the planner picks the start set, the operators follow, and the records are made of what is left.
 
 Start sets: from references, from a text, from a vector or from everything, in this order of preference (§4.1).
+
+A query bound to the view that it is asked of; adding operators to it gives another one.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.graph_query.composed_search import nearest_worlds
 from worlddb.query.graph_query.operators import Selection, apply, edge_types_unheard_of
-from worlddb.query.graph_query.query_value import At, Query, Start
+from worlddb.query.graph_query.query_value import At, Chain, Query, Start
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.graph_query.traversal import Ground
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
 from worlddb.query.question.question import Question
 from worlddb.query.reads import build
-from worlddb.query.reads.identity import Classes
-from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.recall.answer import joined, missing_handlers
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.recall.ranking import WIDE_ALONE, by_meaning
@@ -241,3 +242,36 @@ def _moment(window: Window, at: At) -> Moment:
         given = at.ingested if at.seq is None else (log.header(seq).ingest_time if seq else 0)
     default = known.valid if given is None else given
     return Moment(seq, default if at.valid is None else at.valid)
+
+
+class BoundQuery(Chain):
+    """What :meth:`worlddb.View.query` returns: a query to which operators are added, and which knows its view."""
+
+    __slots__ = ("_window", "query")
+
+    def __init__(self, window: Window, query: Query) -> None:
+        self._window = window
+        self.query = query
+        """The query itself, without the view."""
+
+    def _changed(self, change: Any) -> Self:
+        return type(self)(self._window, change(self.query))
+
+    def run(self) -> Subgraph:
+        """Ask the query.
+
+        Raises:
+            UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
+            InputError: it is as of a moment after the view's, or its vector is not of the embedding space's size.
+        """
+        return run(self._window, self.query)
+
+    def explain(self) -> Subgraph:
+        """As :meth:`run`; each stage also says how many seconds it took."""
+        return run(self._window, self.query, timed=True)
+
+    def __str__(self) -> str:
+        return str(self.query)
+
+    def __repr__(self) -> str:
+        return f"<worlddb.BoundQuery: {self.query}>"

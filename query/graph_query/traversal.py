@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
-from worlddb.query.reads import identity
-from worlddb.query.reads.name_lookup import named_node
+from worlddb.query.reads import world_lookup
+from worlddb.query.reads.world_lookup import named_node
 from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec, holds
 from worlddb.query.snapshot.valid_period import Choice
@@ -61,7 +61,7 @@ class Ground:
             return (node,)
         known = self._classes.get(node)
         if known is None:
-            members = identity.class_of(self.sight, node, self.sight.place.moment.seq, self.spec)
+            members = world_lookup.class_of(self.sight, node, self.sight.place.moment.seq, self.spec)
             known = (node, *(each for each in members if each != node and self.scope.sees(each)))
             self._classes[node] = known
         return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from worlddb.projections.tables.storage.schema import CONTAINS
 from worlddb.query.history.lineage import history
 from worlddb.query.reads import adjacency, build
-from worlddb.query.reads.identity import class_of
+from worlddb.query.reads.world_lookup import class_of
 from worlddb.query.records import records
 from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.visible import VisibleSnapshot

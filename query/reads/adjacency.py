@@ -13,9 +13,8 @@ from worlddb.log.model.limits import MAX_TYPE_BYTES, checked_text
 from worlddb.projections.tables.reads.asof import edge_known, edge_validity
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.reads import build
-from worlddb.query.reads.identity import Classes
-from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.records import records
 from worlddb.query.snapshot.valid_period import Period, edge_in
 from worlddb.query.snapshot.visible import VisibleSnapshot

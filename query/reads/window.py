@@ -11,7 +11,7 @@ from worlddb.projections.tables.apply.vector_spaces import OpenSpace
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.lanes.text_lane import ExactTextLane, PresentTextLane
 from worlddb.query.lanes.vector_lane import SeenVectors, VectorLane, VectorQuery
-from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.containment import InteriorCache
 from worlddb.query.snapshot.edge_rules import Spec, spec_of
 from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 from worlddb.query.snapshot.valid_period import Choice
@@ -24,7 +24,7 @@ MAX_KEPT: Final = 100_000
 class Reader(SnapshotSource, Protocol):
     """Opens short read transactions on a store, and its indexes."""
 
-    interiors: Interiors
+    interiors: InteriorCache
     """Who lies inside worlds that were asked about before."""
 
     def head(self) -> int:

@@ -20,9 +20,8 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.reads.build import conflicts_of
-from worlddb.query.reads.identity import Classes
-from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.recall.candidates import Gate, Named, Passed
 from worlddb.query.recall.ranking import (
     DEPTH,

@@ -53,8 +53,7 @@ from worlddb.projections.tables.storage.schema import (
 from worlddb.projections.tables.storage.transaction import missing_row
 from worlddb.projections.tables.storage.write_buffer import Pair
 from worlddb.query.records.records import Erasure
-from worlddb.query.snapshot.containment import Inhabitants, Scope, members_below, placings_at
-from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.containment import Inhabitants, InteriorCache, Scope, members_below, placings_at
 from worlddb.query.snapshot.erasure_notes import erasure_of
 from worlddb.query.snapshot.snapshot import Snapshot
 
@@ -241,7 +240,7 @@ class VisibleSnapshot:
         known: dict[int, bool] | None = None,
         *,
         also_at: Moment | None = None,
-        interiors: Interiors | None = None,
+        interiors: InteriorCache | None = None,
     ) -> None:
         """``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
         whole store, and of use to nobody who sees a part of it."""

@@ -19,9 +19,8 @@ from worlddb.projections.indexes.composition import ATTENTION
 from worlddb.projections.tables.reads.asof import Moment, edge_known
 from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_edge
 from worlddb.projections.tables.storage.schema import CONTAINS, ROOT_NODE, STATUS_NAMES
-from worlddb.query.graph_query.bound_query import BoundQuery
 from worlddb.query.graph_query.composed_search import composed
-from worlddb.query.graph_query.planner import run
+from worlddb.query.graph_query.planner import BoundQuery, run
 from worlddb.query.graph_query.query_value import DEFAULT_K, Query
 from worlddb.query.graph_query.subgraph import Subgraph
 from worlddb.query.history import lineage
@@ -29,13 +28,12 @@ from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.history.lineage import Blame, blame
 from worlddb.query.question.question import Question
-from worlddb.query.reads import build, identity, store_facts
+from worlddb.query.reads import build, store_facts, world_lookup
 from worlddb.query.reads.adjacency import EdgeFilter, edges_of, members
 from worlddb.query.reads.build import conflicts_of
-from worlddb.query.reads.find import Wanted, find
-from worlddb.query.reads.name_lookup import named_node
 from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
+from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall.recall import recall
 from worlddb.query.recall.request import LANES, TEXT, Request
 from worlddb.query.recall.scoring import CONVEX
@@ -202,7 +200,7 @@ class View:
         wanted.check()
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
-            one = identity.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
+            one = world_lookup.class_of(snapshot, node, self.seq, self.spec) if self.unify else [node]
             found = edges_of(snapshot, one, wanted)
         return [edge for edge in found if not self.unify or edge.type not in self.spec.identity_types]
 
@@ -324,7 +322,7 @@ class View:
         """
         with self._snapshot() as snapshot:
             start = self._named(snapshot, ref)
-            one = identity.class_of(snapshot, start, self.seq, self.spec)
+            one = world_lookup.class_of(snapshot, start, self.seq, self.spec)
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import worlddb
 from worlddb import Database, View
 from worlddb.query.recall import candidates
-from worlddb.query.snapshot import containment_cache
+from worlddb.query.snapshot import containment
 from worlddb.query.snapshot.containment import Inhabitants, Stretch, members_below
 
 TIMES = ("2020-01-01", "2024-06-01", "2030-01-01")
@@ -124,8 +124,8 @@ def test_a_part_of_the_store_shares_nothing_of_what_the_whole_knows(tmp_path: Pa
 
 
 def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containment_cache, "MAX_WORLDS", 2)
-    monkeypatch.setattr(containment_cache, "MAX_COMMITS", 1)
+    monkeypatch.setattr(containment, "MAX_WORLDS", 2)
+    monkeypatch.setattr(containment, "MAX_COMMITS", 1)
     with worlddb.open(tmp_path / "store") as db:
         refs = [db.create("World", f"world {number}").ref for number in range(3)]
         with db.view()._snapshot() as sight:
@@ -146,7 +146,7 @@ def test_after_many_events_a_world_is_listed_rather_than_all_of_them_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A recall among 300 worlds read 180,000 events of 60 commits that were about others: 280 ms in place of 4."""
-    monkeypatch.setattr(containment_cache, "FEW_EVENTS", 6)
+    monkeypatch.setattr(containment, "FEW_EVENTS", 6)
     with worlddb.open(tmp_path / "store") as db:
         garden, other = (db.create("World", name).ref for name in ("Garden", "Other"))
         db.create("Note", "bed", world=garden)

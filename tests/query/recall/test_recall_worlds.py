@@ -13,8 +13,7 @@ from worlddb import Database
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.recall import candidates
-from worlddb.query.snapshot.containment import Inhabitants, members_below
-from worlddb.query.snapshot.containment_cache import Interiors
+from worlddb.query.snapshot.containment import Inhabitants, InteriorCache, members_below
 from worlddb.query.snapshot.valid_period import Choice
 
 MEMBERS = 40
@@ -47,7 +46,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 def forget(db: Database) -> None:
     """Who lies inside of worlds that were asked about before."""
-    db._reader.interiors = Interiors()
+    db._reader.interiors = InteriorCache()
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -1,1 +1,0 @@
-"""Lanes: each proposes candidates for a recall, in its own order."""
