@@ -23,7 +23,7 @@ from worlddb.log.model.ids import MIN_PREFIX_DIGITS, short
 from worlddb.log.model.times import Interval, format_time
 from worlddb.log.store.bundle_contents import BundledWorld, Contents, gathered
 from worlddb.query.diff.bundle_side import BundleDescent, BundleSide, BundleSides
-from worlddb.query.diff.common_past import SHOWN_EVENTS, LaterEvent, Since, told_by
+from worlddb.query.diff.common_past import SHOWN_EVENTS, LaterEvent, Since, later_event
 from worlddb.query.diff.diff_records import Detail, Difference
 from worlddb.query.diff.diff_side import NOT_BUNDLED, State, span
 from worlddb.query.diff.field_diff import as_text, outside_details
@@ -62,7 +62,7 @@ class Fact(NamedTuple):
 class Apart(NamedTuple):
     """In which facts two bundles differ: what only one holds, what may differ without that, and details by world."""
 
-    told: list[LaterEvent]
+    later: list[LaterEvent]
     silent: list[bytes]
     details: dict[bytes, list[Detail]]
 
@@ -70,7 +70,7 @@ class Apart(NamedTuple):
 def apart(sides: BundleSides) -> Apart:
     """Compare all facts of two bundles."""
     facts = [dict(facts_of(side)) for side in sides]
-    told = [
+    later = [
         LaterEvent(side.label, _entry(side, index, fact))
         for side, mine, others in zip(sides, facts, facts[::-1], strict=True)
         for index, (key, fact) in enumerate(mine.items())
@@ -81,13 +81,13 @@ def apart(sides: BundleSides) -> Apart:
     for key, one in facts[0].items():
         other = facts[1].get(key)
         if other is not None:
-            details[one.refs[0]].extend(_retold(one, other, same_store=same_store))
+            details[one.refs[0]].extend(_rewritten(one, other, same_store=same_store))
     for lineage in sides[0].groups.keys() & sides[1].groups.keys():
         details[lineage].extend(_versions_apart(sides, lineage))
         details[lineage].extend(_types_apart(sides, lineage))
         details[lineage].extend(_tunings_apart(sides, lineage))
     found = {lineage: differing for lineage, differing in details.items() if differing}
-    return Apart(told, [*_silent(sides), *found], found)
+    return Apart(later, [*_silent(sides), *found], found)
 
 
 # -- the facts of one side
@@ -170,7 +170,7 @@ def _entry(side: BundleSide, index: int, fact: Fact) -> Entry:
 # -- what differs between two sides
 
 
-def _retold(one: Fact, other: Fact, *, same_store: bool) -> Iterator[Detail]:
+def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[Detail]:
     """What differs in a fact that both hold: who wrote it, why, and what else it says.
 
     Of an edge and the like only the commits of one store can be compared: an import keeps who wrote which version, and
@@ -299,7 +299,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> Difference:
     start = top if world is None else _named(sides, world)
     parted, notes = _parting(a, b)
     found = apart(sides)
-    since = Since([*_by_log(sides, (a, b), parted), *_by_facts(found.told, (a, b), parted)], found.silent)
+    since = Since([*_by_log(sides, (a, b), parted), *_by_facts(found.later, (a, b), parted)], found.silent)
     outside = outside_details(sides, since)
     for lineage, details in found.details.items():
         outside.setdefault(lineage, []).extend(details)
@@ -400,10 +400,10 @@ def _by_log(sides: BundleSides, given: tuple[Given, Given], parted: int) -> Iter
         known = {ref.hex() for other in sides for ref in other.refs()}
         for entry in journal(each.reader, parted + 1, each.seq):
             if (entry.event in SHOWN_EVENTS or entry.event == _ERASED) and not known.isdisjoint(entry.refs):
-                yield told_by(side, entry, sides)
+                yield later_event(side, entry, sides)
 
 
-def _by_facts(told: list[LaterEvent], given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
+def _by_facts(later: list[LaterEvent], given: tuple[Given, Given], parted: int) -> Iterator[LaterEvent]:
     """What only one side holds, where no log says so."""
     logged = {label for label, each in zip("ab", given, strict=True) if isinstance(each, StoreMoment) and parted}
-    return (each for each in told if each.side not in logged or each.entry.seq <= parted)
+    return (each for each in later if each.side not in logged or each.entry.seq <= parted)

@@ -76,13 +76,13 @@ class LaterEvent(NamedTuple):
         }
 
 
-def told_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
+def later_events_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     """The events of both histories after the commit where they part.
 
     A hypothetical history goes through the same commits again: of it and its original, only what is not in both.
     """
     if any(side.supposes() for side in sides):
-        yield from _told_by_one(sides, parted)
+        yield from _known_to_one(sides, parted)
         return
     for side in sides:
         for seq in range(parted + 1, side.seq + 1):
@@ -90,7 +90,7 @@ def told_since(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
                 yield LaterEvent(side.label, entry, _worlds_of_edge((side,), entry))
 
 
-def _told_by_one(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
+def _known_to_one(sides: LogSides, parted: int) -> Iterator[LaterEvent]:
     """The events after a commit that only one of two histories has at the same number."""
     for seq in range(parted + 1, max(side.seq for side in sides) + 1):
         entries = [list(side.entries(seq)) if seq <= side.seq else [] for side in sides]
@@ -108,7 +108,7 @@ def _said_by(entry: Entry) -> bytes:
     return msgspec.msgpack.encode(msgspec.structs.replace(entry, index=0))
 
 
-def told_by(side: Side, entry: Entry, others: Sequence[Side]) -> LaterEvent:
+def later_event(side: Side, entry: Entry, others: Sequence[Side]) -> LaterEvent:
     """An event of one side that may name an edge which only one of the others still has."""
     return LaterEvent(side.label, entry, _worlds_of_edge(others, entry))
 
@@ -119,14 +119,14 @@ class Since:
     ``silent`` are worlds, edges and proposals that may differ although no event says so.
     """
 
-    def __init__(self, told: Iterable[LaterEvent], silent: Iterable[bytes] = ()) -> None:
+    def __init__(self, later: Iterable[LaterEvent], silent: Iterable[bytes] = ()) -> None:
         self._by_ref: defaultdict[str, list[LaterEvent]] = defaultdict(list)
         self._silent = dict.fromkeys(silent)
         self.others: list[LaterEvent] = []
         """Those that no world, edge or proposal shows the effect of."""
         self.commits: dict[str, dict[int, list[Entry]]] = {"a": {}, "b": {}}
         """The events of each side by their commits."""
-        for each in told:
+        for each in later:
             self.commits[each.side].setdefault(each.entry.seq, []).append(each.entry)
             for ref in dict.fromkeys((*each.entry.refs, *each.worlds)):
                 self._by_ref[ref].append(each)
@@ -143,7 +143,7 @@ class Since:
 
     def joins_or_leaves(self, ref: bytes) -> bool:
         """True if it may have other containers than it had."""
-        return ref in self._silent or any(told.entry.event in _OF_EDGES for told in self.naming(ref))
+        return ref in self._silent or any(later.entry.event in _OF_EDGES for later in self.naming(ref))
 
     def is_silent(self, ref: bytes) -> bool:
         """True if it may differ although no event says so."""
@@ -164,9 +164,9 @@ class Since:
     def about(self, lineage: bytes, others: Iterable[bytes]) -> list[LaterEvent]:
         """The events that tell of a world itself, and those that name one of some edges and proposals."""
         ref = lineage.hex()
-        found = {told.place: told for told in self.naming(lineage) if _is_about(told.entry, ref)}
+        found = {later.place: later for later in self.naming(lineage) if _is_about(later.entry, ref)}
         for other in others:
-            found.update((told.place, told) for told in self.naming(other))
+            found.update((later.place, later) for later in self.naming(other))
         return [found[place] for place in sorted(found)]
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 
 from worlddb.log.model.errors import InputError, UnknownReference, WorldDBError
-from worlddb.query.diff.common_past import LaterEvent, Since, last_common, relation_of, told_since
+from worlddb.query.diff.common_past import LaterEvent, Since, last_common, later_events_since, relation_of
 from worlddb.query.diff.content_diff import BY, Content
 from worlddb.query.diff.diff_records import AlteredRecord, Change, Difference
 from worlddb.query.diff.diff_side import LogSides
@@ -108,7 +108,7 @@ class _Comparison:
         strangers = self._relation == "strangers"
         if strangers:
             self._notes.append(_STRANGERS)
-        since = Since(() if strangers else told_since(self._sides, self._parted))
+        since = Since(() if strangers else later_events_since(self._sides, self._parted))
         walk = Walk(self._sides, self._descent(since), since, outside_details(self._sides, since))
         world = self._world()
         # Strangers have different root worlds: one is only in a, the other only in b.
@@ -164,13 +164,13 @@ class _Comparison:
         for world, records in by_world.items():
             details = tuple(detail for altered in records for detail in altered.details)
             seqs = {altered.seq for altered in records} - {0}
-            told = list(self._told(world, sorted(seqs)))
+            later = list(self._later(world, sorted(seqs)))
             if world in known:
-                self._worlds[known[world]] = with_details(self._worlds[known[world]], details, told)
+                self._worlds[known[world]] = with_details(self._worlds[known[world]], details, later)
             else:
-                self._worlds.append(lone_change(self._sides, world, details, told))
+                self._worlds.append(lone_change(self._sides, world, details, later))
 
-    def _told(self, world: bytes, seqs: list[int]) -> Iterator[LaterEvent]:
+    def _later(self, world: bytes, seqs: list[int]) -> Iterator[LaterEvent]:
         """What each side's log says of a world in some commits."""
         for seq in seqs:
             for side in self._sides:

@@ -50,8 +50,8 @@ class Content:
         if not self._repeated:
             return []
         what = "name" if self._by == "path" else "key or name"
-        told = f"One {what} stands" if self._repeated == 1 else f"{self._repeated:,} times a {what} stands"
-        return [f"{told} for several worlds: those with equal texts were paired, the rest in order"]
+        found = f"One {what} stands" if self._repeated == 1 else f"{self._repeated:,} times a {what} stands"
+        return [f"{found} for several worlds: those with equal texts were paired, the rest in order"]
 
     def changes(self, world: bytes | None) -> list[Change]:
         """The worlds whose contents differ, each below the one that contains it."""
@@ -99,14 +99,14 @@ class Content:
                         found[as_text(source)].append(member)
         return found
 
-    def _matched(self, ours: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
+    def _matched(self, own: list[bytes], theirs: list[bytes]) -> list[tuple[bytes | None, bytes | None]]:
         """The members of two worlds, in pairs: those matched by key, then those of one name."""
-        self._match_references(ours, theirs)
+        self._match_references(own, theirs)
         found: list[tuple[bytes | None, bytes | None]] = [
-            (member, self._mates[0][member]) for member in ours if member in self._mates[0]
+            (member, self._mates[0][member]) for member in own if member in self._mates[0]
         ]
         groups: dict[str | bytes, tuple[list[bytes], list[bytes]]] = {}
-        for index, members in enumerate((ours, theirs)):
+        for index, members in enumerate((own, theirs)):
             for member in members:
                 if member not in self._mates[index]:
                     called = member if self._is_reference(index, member) else self._sides[index].name(member)
@@ -115,10 +115,10 @@ class Content:
             found.extend(self._paired(mine, others))
         return found
 
-    def _match_references(self, ours: list[bytes], theirs: list[bytes]) -> None:
+    def _match_references(self, own: list[bytes], theirs: list[bytes]) -> None:
         """Pair what is known by reference only with the same world on the other side: it came with a bundle, and has
         no name here to be matched by."""
-        for member in set(ours) & set(theirs):
+        for member in set(own) & set(theirs):
             free = member not in self._mates[0] and member not in self._mates[1]
             if free and any(self._is_reference(index, member) for index in (0, 1)):
                 self._mates[0][member] = self._mates[1][member] = member
@@ -127,17 +127,17 @@ class Content:
         state = self._sides[side].state(member)
         return state is not None and state.lacks == BY_REFERENCE
 
-    def _paired(self, ours: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def _paired(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Worlds that nothing tells apart: equal contents first, then the rest in the order in which they joined."""
-        if len(ours) <= 1 and len(theirs) <= 1:
-            yield ours[0] if ours else None, theirs[0] if theirs else None
+        if len(own) <= 1 and len(theirs) <= 1:
+            yield own[0] if own else None, theirs[0] if theirs else None
             return
         self._repeated += 1
         waiting: defaultdict[Hashable, list[bytes]] = defaultdict(list)
         for member in reversed(theirs):
             waiting[self._content(1, member)].append(member)
         left: list[bytes] = []
-        for member in ours:
+        for member in own:
             equal = waiting[self._content(0, member)]
             if equal:
                 yield member, equal.pop()
@@ -161,7 +161,7 @@ class Content:
         states = [side.state(ref) if ref else None for side, ref in zip(self._sides, refs, strict=True)]
         details = tuple(self._details(match, states))
         ref = match.a or match.b or b""
-        told = [
+        later = [
             LaterEvent(side.label, entry).document()
             for side, lineage, state in zip(self._sides, refs, states, strict=True)
             if details and lineage and state
@@ -182,7 +182,7 @@ class Content:
             changes=details,
             a=self._sides[0].hash(match.a).hex() if match.a else "",
             b=self._sides[1].hash(match.b).hex() if match.b else "",
-            events=tuple(told),
+            events=tuple(later),
             more_events=0,
         )
 
@@ -225,9 +225,9 @@ class Content:
             yield Detail(kind="validity", field="valid", a=span(left), b=span(right))
 
 
-def _counted(kind: str, field: str, ours: Iterable[str], theirs: Iterable[str]) -> Iterator[Detail]:
+def _counted(kind: str, field: str, own: Iterable[str], theirs: Iterable[str]) -> Iterator[Detail]:
     """What only one of two collections has, however often."""
-    mine, others = Counter(ours), Counter(theirs)
+    mine, others = Counter(own), Counter(theirs)
     for text in (mine - others).elements():
         yield Detail(kind=kind, field=field, a=text, b="")
     for text in (others - mine).elements():

@@ -142,18 +142,18 @@ def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
     found: defaultdict[bytes, list[Detail]] = defaultdict(list)
     for ref in since.edges():
         named = since.naming(ref)
-        kinds = {told.entry.event for told in named}
+        kinds = {later.entry.event for later in named}
         if kinds & {"proposed", "decided"}:
             _proposal(sides, ref, found)
         # An edge that both histories made after they parted: one of them was forged, and may end it at another time.
-        if "edge_closed" in kinds or len({told.side for told in named}) == len(sides) or since.is_silent(ref):
+        if "edge_closed" in kinds or len({later.side for later in named}) == len(sides) or since.is_silent(ref):
             _edge(sides, ref, found)
     _others(sides, since.others, found)
-    _retold(since, found)
+    _merge_rewritten(since, found)
     return found
 
 
-def _retold(since: Since, found: dict[bytes, list[Detail]]) -> None:
+def _merge_rewritten(since: Since, found: dict[bytes, list[Detail]]) -> None:
     """Commits in which both sides decide the same, and say it in other words, by somebody else or at another time.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
@@ -162,7 +162,7 @@ def _retold(since: Since, found: dict[bytes, list[Detail]]) -> None:
         others = since.commits["b"].get(seq, [])
         if not entries or [(e.event, e.data) for e in entries] != [(e.event, e.data) for e in others]:
             continue
-        by = [f"by {said[0].author}, {format_time(said[0].ingested_at)}" for said in (entries, others)]
+        by = [f"by {each[0].author}, {format_time(each[0].ingested_at)}" for each in (entries, others)]
         for one, other in zip(entries, others, strict=True):
             ref = next((ref for ref in one.refs if len(ref) == 2 * LINEAGE_BYTES), "")
             if ref:
@@ -195,17 +195,17 @@ def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -
 
 def _others(sides: Sides, others: list[LaterEvent], found: dict[bytes, list[Detail]]) -> None:
     """Registrations, erasures, vectors, and whatever else only one history says: by the world that it names."""
-    said = [Counter(_said(told) for told in others if told.side == side.label) for side in sides]
+    statements = [Counter(_statement(later) for later in others if later.side == side.label) for side in sides]
     root = sides[0].root()
-    for label, only in (("a", said[0] - said[1]), ("b", said[1] - said[0])):
+    for label, only in (("a", statements[0] - statements[1]), ("b", statements[1] - statements[0])):
         for (event, ref, data), _ in only.items():
             kind = _KINDS.get(event, "registered")
             texts = (data, "") if label == "a" else ("", data)
             found[bytes.fromhex(ref) or root].append(Detail(kind=kind, field=event, a=texts[0], b=texts[1]))
 
 
-def _said(told: LaterEvent) -> tuple[str, str, str]:
+def _statement(later: LaterEvent) -> tuple[str, str, str]:
     """The event's name, the first world that it names, and what it says as text."""
-    entry = told.entry
+    entry = later.entry
     ref = next((ref for ref in entry.refs if len(ref) == 2 * LINEAGE_BYTES), "")
     return entry.event, ref, " ".join(filter(None, (entry.name, entry.why or as_text(entry.data))))

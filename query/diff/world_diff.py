@@ -56,9 +56,9 @@ class TrieDescent(Descent):
         left, right = self._sides
         nodes = left.member_nodes(lineage), right.member_nodes(lineage)
         for key, one, other in difference(*nodes, LINEAGE_BYTES, HASH_BYTES):
-            for side, told in ((left, one), (right, other)):
-                if told is not None:
-                    side.has_hash(key, told)
+            for side, known in ((left, one), (right, other)):
+                if known is not None:
+                    side.has_hash(key, known)
             yield Differing(key, one is not None, other is not None)
 
     def edges(self, lineage: bytes) -> Iterator[Differing]:
@@ -275,14 +275,14 @@ class Walk:
 
     def _caused(self, own: dict[bytes, list[LaterEvent]]) -> dict[bytes, list[LaterEvent]]:
         """A world that differs through its members is given the events that changed those."""
-        caused = {lineage: {told.place: told for told in found} for lineage, found in own.items()}
+        caused = {lineage: {later.place: later for later in found} for lineage, found in own.items()}
         for lineage, found in own.items():
             for container in self._containing(lineage) if found else ():
                 theirs = caused[container]
-                for told in found:
+                for later in found:
                     if len(theirs) >= MAX_EVENTS:
                         break
-                    theirs.setdefault(told.place, told)
+                    theirs.setdefault(later.place, later)
         return {lineage: list(found.values()) for lineage, found in caused.items()}
 
     def _containing(self, lineage: bytes) -> Iterator[bytes]:
@@ -339,7 +339,7 @@ def change_of(
     events: list[LaterEvent],
 ) -> Change:
     """The record of one world that differs."""
-    documents: list[dict[str, Any]] = [told.document() for told in events[:MAX_EVENTS]]
+    documents: list[dict[str, Any]] = [later.document() for later in events[:MAX_EVENTS]]
     return Change(
         path="/".join(place.names),
         names=place.names,
@@ -358,7 +358,7 @@ def change_of(
 
 def with_details(change: Change, details: tuple[Detail, ...], events: list[LaterEvent]) -> Change:
     """The change with more that differs about the world; what weighs most names it."""
-    known = [*change.events, *(told.document() for told in events)]
+    known = [*change.events, *(later.document() for later in events)]
     return msgspec.structs.replace(
         change,
         change=change.change if change.change in ("added", "removed") else main_kind(details + change.changes),

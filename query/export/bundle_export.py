@@ -144,16 +144,18 @@ def bundle_frames(
         outside = [_outside(snapshot, *found, seq) for found in sorted(inside.outside.items())]
     yield heading
     yield from outside
-    told = _Told()
+    written = _Written()
     at = 0
     while at < len(inside.nodes):
         page: list[fr.AnyFrame] = []
-        told.page_bytes = 0
+        written.page_bytes = 0
         with reader.snapshot() as snapshot:
             for node in inside.nodes[at : at + PAGE]:
-                page.extend(_Group(snapshot, told, seq, node).frames(inside, types.get(node, ()), tuned.get(node, ())))
+                page.extend(
+                    _Group(snapshot, written, seq, node).frames(inside, types.get(node, ()), tuned.get(node, ()))
+                )
                 at += 1
-                if told.page_bytes > PAGE_BYTES:
+                if written.page_bytes > PAGE_BYTES:
                     break
         yield from page
         if progress is not None:
@@ -176,7 +178,7 @@ def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFr
     return fr.OutsideFrame(row.lineage, row.t_create, versions)
 
 
-class _Told:
+class _Written:
     """What earlier frames have given already, and what the commits that were last asked for say of each id."""
 
     def __init__(self) -> None:
@@ -191,7 +193,7 @@ class _Told:
         """The events record of a commit."""
         return self._commit(snapshot, seq)[0]
 
-    def said(self, snapshot: Snapshot, seq: int, identifier: bytes, kind: type[T]) -> T:
+    def event_of(self, snapshot: Snapshot, seq: int, identifier: bytes, kind: type[T]) -> T:
         """What a commit says of a lineage that ended, an edge that was written, or a proposal that was decided."""
         found = self._commit(snapshot, seq)[1].get(identifier)
         if not isinstance(found, kind):
@@ -229,10 +231,10 @@ def _by_id(record: Events) -> dict[bytes, _Said]:
 class _Group:
     """The frames of one world: its commits and blobs come before what names them."""
 
-    def __init__(self, snapshot: Snapshot, told: _Told, seq: int, node: int) -> None:
+    def __init__(self, snapshot: Snapshot, written: _Written, seq: int, node: int) -> None:
         self._snapshot = snapshot
         self._tables = snapshot.tables
-        self._told = told
+        self._written = written
         self._seq = seq
         self._node = node
         self._given: list[fr.AnyFrame] = []
@@ -280,7 +282,7 @@ class _Group:
         )
 
     def _ended(self, seq: int, lineage: bytes) -> None:
-        event = self._told.said(self._snapshot, seq, lineage, ev.Ended)
+        event = self._written.event_of(self._snapshot, seq, lineage, ev.Ended)
         self._said.append(fr.EndedFrame(event.at, self._blob(seq, event.details), event.by, self._commit(seq)))
 
     def _proposal(self, order: int, identifier: bytes, row: ProposalRow) -> None:
@@ -309,7 +311,7 @@ class _Group:
 
     def _decided(self, proposal: bytes, seq: int) -> bytes:
         """The id of the reasons that were given for a decision."""
-        return self._blob(seq, self._told.said(self._snapshot, seq, proposal, ev.Decided).details)
+        return self._blob(seq, self._written.event_of(self._snapshot, seq, proposal, ev.Decided).details)
 
     def _edge(self, place: EdgePlace, order: int) -> None:
         row = self._tables.edge(place)
@@ -338,15 +340,15 @@ class _Group:
     def _edge_type(self, name: str, row: EdgeRow) -> None:
         """The registration that an edge was written under, which is given before the first edge that needs it."""
         asked = name, row.handler_version, row.home, row.seq
-        if name in EDGE_TYPE_CODES or asked in self._told.asked_types:
+        if name in EDGE_TYPE_CODES or asked in self._written.asked_types:
             return
-        self._told.asked_types.add(asked)
+        self._written.asked_types.add(asked)
         found = Nearest(self._tables, name, row.seq).at(row.home, containers_known(self._tables, row.seq))
         if found is None or found.is_built_in or found.row.handler_version != row.handler_version:
             return
         frame = fr.EdgeTypeFrame(name, row.handler_version, found.row.digest, found.digest_of)
-        if frame not in self._told.edge_types:
-            self._told.edge_types.add(frame)
+        if frame not in self._written.edge_types:
+            self._written.edge_types.add(frame)
             self._given.append(frame)
 
     def _registration(self, known: Registration) -> None:
@@ -384,7 +386,7 @@ class _Group:
         proposal = self._tables.proposal(row.edge) if place.type == SAME_AS_CODE else None
         if proposal is not None:
             return self._blob(proposal.seq, proposal.details), proposal.nonce, False
-        event = self._told.said(self._snapshot, row.seq, row.edge, ev.Linked)
+        event = self._written.event_of(self._snapshot, row.seq, row.edge, ev.Linked)
         return self._blob(row.seq, row.details), event.nonce, event.keyed
 
     # -- what they share
@@ -405,8 +407,8 @@ class _Group:
 
     def _commit(self, seq: int) -> int:
         """The number of a commit, which is given before it is named."""
-        if seq not in self._told.commits:
-            self._told.commits.add(seq)
+        if seq not in self._written.commits:
+            self._written.commits.add(seq)
             header = self._snapshot.log.header(seq)
             self._given.append(fr.CommitFrame(seq, header.ingest_time, header.author))
         return seq
@@ -416,12 +418,12 @@ class _Group:
         if position == ev.NONE:
             return b""
         stored = self._snapshot.log.blob(seq, position)
-        found = self._told.events(self._snapshot, seq).blob(position)
+        found = self._written.events(self._snapshot, seq).blob(position)
         if stored is not None:
             codec.written_blob(stored, found, seq)
-        if found not in self._told.blobs:
-            self._told.blobs.add(found)
-            self._told.page_bytes += 0 if stored is None else len(stored)
+        if found not in self._written.blobs:
+            self._written.blobs.add(found)
+            self._written.page_bytes += 0 if stored is None else len(stored)
             self._given.append(fr.ErasedFrame(found) if stored is None else fr.BlobFrame(stored))
         return found
 

@@ -55,23 +55,23 @@ def lines_of(
     nodes = sorted(inside.nodes)
     edges = sorted((found for each in inside.edges.values() for found in each), key=lambda found: found.edge)
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress(done, len(nodes) + len(edges))
 
     for first in range(0, len(nodes), PAGE):
         with reader.snapshot() as snapshot:
-            sight = VisibleSnapshot(snapshot, place)
-            lines = [_world(sight, node) for node in nodes[first : first + PAGE]]
+            visible = VisibleSnapshot(snapshot, place)
+            lines = [_world(visible, node) for node in nodes[first : first + PAGE]]
         yield from lines
-        tell(first + len(lines))
+        report(first + len(lines))
     for first in range(0, len(edges), PAGE):
         with reader.snapshot() as snapshot:
-            sight = VisibleSnapshot(snapshot, place)
-            rows = [(found, sight.tables.edge(found)) for found in edges[first : first + PAGE]]
-            lines = [_edge(sight, build.edge(sight, *row, moment)) for row in rows]
+            visible = VisibleSnapshot(snapshot, place)
+            rows = [(found, visible.tables.edge(found)) for found in edges[first : first + PAGE]]
+            lines = [_edge(visible, build.edge(visible, *row, moment)) for row in rows]
         yield from lines
-        tell(len(nodes) + first + len(lines))
+        report(len(nodes) + first + len(lines))
     count = 0
     for line in _proposals(reader, inside, place):
         count += 1

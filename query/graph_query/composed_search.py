@@ -30,22 +30,22 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
         InputError: there is no such pool.
     """
     checked_pool(pool)
-    with window.snapshot() as sight:
-        node = named_node(sight, window.spec, ref)
-        space = next(iter(sight.answering_spaces(exact=True)), None)
+    with window.snapshot() as snapshot:
+        node = named_node(snapshot, window.spec, ref)
+        space = next(iter(snapshot.answering_spaces(exact=True)), None)
         if space is None:
             return None
-        anchors = _anchors(sight, space.number, space.row.dimension)
+        anchors = _anchors(snapshot, space.number, space.row.dimension)
         made = Composition(POOLS[pool])
-        inside = members_below(sight.tables, node, sight.place.moment) or set()
-        made.fill(sight.tables, anchors, {node, *inside}, sight.place.moment)
-        vector = made.vector(sight.tables, anchors, node)
+        inside = members_below(snapshot.tables, node, snapshot.place.moment) or set()
+        made.fill(snapshot.tables, anchors, {node, *inside}, snapshot.place.moment)
+        vector = made.vector(snapshot.tables, anchors, node)
         if vector is None:
             return None
-        seen = Choice().seen(sight.tables, node, sight.place.moment)
+        seen = Choice().seen(snapshot.tables, node, snapshot.place.moment)
         anchor = None if seen is None else anchors(node, seen.number)
         return Composed(
-            ref=sight.tables.node(node).lineage.hex(),
+            ref=snapshot.tables.node(node).lineage.hex(),
             pool=pool,
             vector=tuple(vector.tolist()),
             anchor=None if anchor is None else tuple(anchor.tolist()),
@@ -61,14 +61,14 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
     anew of precisely what is seen; so either way the answer is the view's.
     """
     follower = window.reader.composed(query.space, query.dimension, pool)
-    with window.snapshot() as sight:
-        whole = sight.whole
-        found = None if whole is None else follower.level(whole.log, whole.tables, sight.place.moment)
+    with window.snapshot() as snapshot:
+        whole = snapshot.whole
+        found = None if whole is None else follower.level(whole.log, whole.tables, snapshot.place.moment)
         if found is None:
-            found = _seen(sight, query, pool)
-        inside = sight.place.top if world is None else named_node(sight, window.spec, world, unify=window.unify)
-        classes = Classes(sight, window.spec) if window.unify else None
-        gate = Gate(sight, inside, Choice())
+            found = _seen(snapshot, query, pool)
+        inside = snapshot.place.top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
+        classes = Classes(snapshot, window.spec) if window.unify else None
+        gate = Gate(snapshot, inside, Choice())
         scores = cosines(found.matrix, query.vector)
         best: dict[int, float] = {}
         for place in top(scores, len(scores)).tolist():
@@ -81,17 +81,19 @@ def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int
     return best
 
 
-def _seen(sight: VisibleSnapshot, query: VectorQuery, pool: str) -> Effective:
+def _seen(snapshot: VisibleSnapshot, query: VectorQuery, pool: str) -> Effective:
     made = Composition(POOLS[pool])
-    made.fill(sight.tables, _anchors(sight, query.space, query.dimension), sight.inhabitants(), sight.place.moment)
+    made.fill(
+        snapshot.tables, _anchors(snapshot, query.space, query.dimension), snapshot.inhabitants(), snapshot.place.moment
+    )
     return rows_of(made, query.dimension)
 
 
-def _anchors(sight: VisibleSnapshot, space: int, dimension: int) -> Anchors:
+def _anchors(snapshot: VisibleSnapshot, space: int, dimension: int) -> Anchors:
     """The vectors of the versions that are seen, as far as they were recorded by the view's commit."""
 
     def anchor(node: int, version: int) -> Vector | None:
-        stored = sight.vector(space, node, version)
+        stored = snapshot.vector(space, node, version)
         return None if stored is None else whole_text(stored.values, dimension)
 
     return anchor

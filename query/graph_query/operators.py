@@ -24,11 +24,11 @@ from worlddb.query.snapshot.edge_rules import Spec
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN_CHARACTERS: Final = 80
-MAX_LOOKED_AT: Final = 256
+MAX_SUGGESTION_WORLDS: Final = 256
 """Of how many worlds that came to a filter by type the types are looked at for one that may be meant."""
 
 
-def edge_types_unheard_of(sight: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
+def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
     """Notes of edge types that nobody has registered here, neither now nor earlier, each with the nearest that is.
 
     It is no error: a query may be written before the first edge of a type, and asked of many stores.
@@ -36,25 +36,25 @@ def edge_types_unheard_of(sight: VisibleSnapshot, spec: Spec, names: Iterable[st
     asked = tuple(names)
     if not asked:
         return []
-    known = {name for name, _ in spec.built_in} | {one.type for one in sight.registered(ended=True)}
-    return [f"there is no edge type {_told(name, known)}" for name in asked if name not in known]
+    known = {name for name, _ in spec.built_in} | {one.type for one in snapshot.registered(ended=True)}
+    return [f"there is no edge type {_suggestion(name, known)}" for name in asked if name not in known]
 
 
-def types_unheard_of(sight: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
+def unknown_types(snapshot: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
     """Notes of a filter by type that left nothing of ``found``: which type among them is perhaps meant.
 
     Worlds may be of any type, so a type is only told of if one that is there is nearly the same.
     """
     bodies: dict[bytes, SeenVersion] = {}
-    for seen in islice(found, MAX_LOOKED_AT):
+    for seen in islice(found, MAX_SUGGESTION_WORLDS):
         bodies.setdefault(seen.row.type, seen)
     asked = tuple(names)
-    there = {body.type for seen in bodies.values() if (body := sight.body(seen.row)) is not None}
+    there = {body.type for seen in bodies.values() if (body := snapshot.body(seen.row)) is not None}
     absent = (name for name in asked if type_digest(name) not in bodies)
-    return [f"none is of type {_told(name, there)}" for name in absent if _near(name, there)]
+    return [f"none is of type {_suggestion(name, there)}" for name in absent if _near(name, there)]
 
 
-def _told(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     near = _near(name, known)
     return f"{name[:_SHOWN_CHARACTERS]!r}{f'; did you mean {near}?' if near else ''}"
 
@@ -81,7 +81,7 @@ class Selection:
         self.scores: dict[int, float] = {}
         self.trail = Trail()
         self.facets: dict[str, dict[str, int]] = {}
-        self.unheard: list[str] = []
+        self.unresolved: list[str] = []
         """Notes of types that were asked for, of which nothing came, and which were perhaps meant."""
 
     def add(self, node: int, seen: SeenVersion) -> bool:
@@ -163,15 +163,15 @@ def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
 
 def _filter_type(step: query_steps.FilterType, selection: Selection) -> str:
     ground = selection.ground
-    moment = ground.sight.place.moment
-    filters = [type_filter(ground.sight, name, moment, ground.spec, ground.inside) for name in step.types]
+    moment = ground.snapshot.place.moment
+    filters = [type_filter(ground.snapshot, name, moment, ground.spec, ground.inside) for name in step.types]
     names = sorted({name for each in filters for name in each.names})
     digests = {type_digest(name) for name in names}
     instances = {node for each in filters for node in each.instances}
     came = list(selection.found.values())
     selection.keep(lambda node, seen: seen if seen.row.type in digests or node in instances else None)
     if not selection.found:
-        selection.unheard += types_unheard_of(ground.sight, step.types, came)
+        selection.unresolved += unknown_types(ground.snapshot, step.types, came)
     wider = [name for name in names if name not in step.types]
     return f"with {', '.join(wider)}" if wider else ""
 
@@ -181,7 +181,7 @@ def _filter_time(step: query_steps.FilterTime, selection: Selection) -> str:
     spans = step.spans()
 
     def fitting(node: int, seen: SeenVersion) -> Iterator[SeenVersion]:
-        known = versions_as_of(ground.sight.tables, node, ground.sight.place.moment.seq)
+        known = versions_as_of(ground.snapshot.tables, node, ground.snapshot.place.moment.seq)
         versions = known if ground.superseded else iter((seen,))
         return (version for version in versions if _in_spans(ground, node, version, spans))
 
@@ -198,7 +198,7 @@ def _in_spans(ground: Ground, node: int, seen: SeenVersion, spans: dict[str, Int
         return False
     if overlaps is not None and not seen.validity.overlaps(overlaps):
         return False
-    return between is None or is_learned(ground.sight, node, seen, between)
+    return between is None or is_learned(ground.snapshot, node, seen, between)
 
 
 def _where_connected(step: query_steps.WhereConnected, selection: Selection) -> str:
@@ -220,10 +220,10 @@ def _where_connected(step: query_steps.WhereConnected, selection: Selection) -> 
 
 def _in_world(step: query_steps.InWorld, selection: Selection) -> str:
     ground = selection.ground
-    sight = ground.sight
+    snapshot = ground.snapshot
     world = ground.named(step.world)
     around = ground.scope
-    scope = Scope(sight.tables, world, sight.place.moment)
+    scope = Scope(snapshot.tables, world, snapshot.place.moment)
     selection.keep(lambda node, seen: seen if scope.holds(node) and around.sees(node) else None)
     if around.sees(world):
         ground.stay_inside(world)
@@ -276,12 +276,12 @@ def _order(step: query_steps.Order, selection: Selection) -> str:
 
 
 def _name_of(ground: Ground, seen: SeenVersion) -> str:
-    body = ground.sight.body(seen.row)
+    body = ground.snapshot.body(seen.row)
     return "" if body is None else body.name
 
 
 def _type_of(ground: Ground, seen: SeenVersion) -> str:
-    body = ground.sight.body(seen.row)
+    body = ground.snapshot.body(seen.row)
     return "" if body is None else body.type
 
 
@@ -307,14 +307,14 @@ def _facets(step: query_steps.Facets, selection: Selection) -> str:
 
 def _containers(ground: Ground, node: int) -> list[str]:
     """The worlds around a world; of a query inside a world, those that it sees."""
-    tables = ground.sight.tables
-    above = containers_at(tables, node, ground.sight.place.moment)
+    tables = ground.snapshot.tables
+    above = containers_at(tables, node, ground.snapshot.place.moment)
     return [tables.node(each).lineage.hex() for each in above if ground.scope.sees(each)]
 
 
 _FACETS: Final[dict[str, Callable[[Ground, int, SeenVersion], list[str]]]] = {
     "type": lambda ground, node, seen: [_type_of(ground, seen)],
     "world": lambda ground, node, seen: _containers(ground, node),
-    "author": lambda ground, node, seen: [ground.sight.header(seen.row.seq).author],
+    "author": lambda ground, node, seen: [ground.snapshot.header(seen.row.seq).author],
     "month": lambda ground, node, seen: [format_time(seen.validity.start)[:_MONTH_CHARACTERS]],
 }

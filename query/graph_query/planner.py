@@ -15,7 +15,7 @@ from worlddb.log.model.clock import monotonic
 from worlddb.log.model.errors import InputError
 from worlddb.projections.tables.reads.asof import Moment
 from worlddb.query.graph_query.composed_search import nearest_worlds
-from worlddb.query.graph_query.operators import Selection, apply, edge_types_unheard_of
+from worlddb.query.graph_query.operators import Selection, apply, unknown_edge_types
 from worlddb.query.graph_query.query_value import At, Chain, Query, Start
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.graph_query.traversal import Ground
@@ -40,7 +40,7 @@ _CHOSEN: Final = {
 """Why the planner passed over what else was given, by what it chose."""
 
 
-class Ranked(NamedTuple):
+class RankedStart(NamedTuple):
     """The worlds of a ranked start, best first, and what the ranking rests on. There are none of other starts."""
 
     scores: dict[int, float]
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
     note: str
 
 
-def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
+def ranked(window: Window, start: Start, *, superseded: bool) -> RankedStart:
     """What a text or a vector finds, in transactions of its own."""
     if start.composed is not None and start.chosen in ("text", "vector"):
         return _by_interior(window, start, start.composed)
@@ -56,17 +56,17 @@ def ranked(window: Window, start: Start, *, superseded: bool) -> Ranked:
         return _by_text(window, start, Choice(superseded))
     if start.chosen == "vector":
         return _by_vector(window, start, Choice(superseded))
-    return Ranked({}, True, "")
+    return RankedStart({}, True, "")
 
 
-def begin(start: Start, found: Ranked, selection: Selection) -> str:
+def begin(start: Start, found: RankedStart, selection: Selection) -> str:
     """Fill a selection with the start set; what a reader of the explanation should know of it."""
     ground = selection.ground
     notes = [_passed_over(start)] if start.ignored else []
     if start.chosen == "seeds":
         notes += _from_seeds(start.seeds or (), selection)
     else:
-        nodes = found.scores if start.chosen != "everything" else ground.sight.inhabitants(ground.inside)
+        nodes = found.scores if start.chosen != "everything" else ground.snapshot.inhabitants(ground.inside)
         for node in nodes:
             seen = ground.seen(node)
             if seen is not None:
@@ -95,7 +95,7 @@ def _from_seeds(seeds: tuple[str, ...], selection: Selection) -> list[str]:
     return [f"{left_out} of {len(seeds)} not seen here"] if left_out else []
 
 
-def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
+def _by_text(window: Window, start: Start, choice: Choice) -> RankedStart:
     answer = recall(
         window,
         Request(
@@ -108,15 +108,15 @@ def _by_text(window: Window, start: Start, choice: Choice) -> Ranked:
             fusion=CONVEX,
         ),
     )
-    with window.snapshot() as sight:
-        numbers = [(sight.tables.node_of(bytes.fromhex(hit.ref)), hit.score) for hit in answer.hits]
+    with window.snapshot() as snapshot:
+        numbers = [(snapshot.tables.node_of(bytes.fromhex(hit.ref)), hit.score) for hit in answer.hits]
     missing = [f"{lane}: {reason}" for lane, reason in answer.unavailable.items()]
     notes = [answer.note, *missing]
     scores = {node: score for node, score in numbers if node is not None}
-    return Ranked(scores, answer.exact, "; ".join(note for note in notes if note))
+    return RankedStart(scores, answer.exact, "; ".join(note for note in notes if note))
 
 
-def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
+def _by_interior(window: Window, start: Start, pool: str) -> RankedStart:
     """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
     with window.snapshot() as snapshot:
         spaces = snapshot.answering_spaces(exact=True)
@@ -125,30 +125,30 @@ def _by_interior(window: Window, start: Start, pool: str) -> Ranked:
     else:
         query = window.reader.vector_given(start.vector or (), spaces)
     if isinstance(query, str):
-        return Ranked({}, True, query)
-    return Ranked(nearest_worlds(window, query, start.world, start.k, pool), True, "")
+        return RankedStart({}, True, query)
+    return RankedStart(nearest_worlds(window, query, start.world, start.k, pool), True, "")
 
 
-def _by_vector(window: Window, start: Start, choice: Choice) -> Ranked:
+def _by_vector(window: Window, start: Start, choice: Choice) -> RankedStart:
     exact = start.exact or window.place.is_confined
     head = 0 if exact else window.reader.head()
-    with window.snapshot() as sight:
-        query = window.reader.vector_given(start.vector or (), sight.answering_spaces(exact=exact))
+    with window.snapshot() as snapshot:
+        query = window.reader.vector_given(start.vector or (), snapshot.answering_spaces(exact=exact))
         if isinstance(query, str):
-            return Ranked({}, exact, query)
-        lane: VectorLane | None = None if exact else window.present_vectors(sight, query, head)
-        top = sight.place.top
-        inside = top if start.world is None else named_node(sight, window.spec, start.world, unify=window.unify)
+            return RankedStart({}, exact, query)
+        lane: VectorLane | None = None if exact else window.present_vectors(snapshot, query, head)
+        top = snapshot.place.top
+        inside = top if start.world is None else named_node(snapshot, window.spec, start.world, unify=window.unify)
         if lane is None:
-            seen = window.exact_vectors(sight, query.space, query.dimension, choice)
+            seen = window.exact_vectors(snapshot, query.space, query.dimension, choice)
             if not len(seen.vectors):
-                return Ranked({}, exact, NO_VECTORS)
+                return RankedStart({}, exact, NO_VECTORS)
             lane = ExactVectorLane(seen, query)
-        passing = Gate(sight, inside, choice).passing(partial(by_meaning, lane, wide=WIDE_ALONE), start.k)
-        classes = Classes(sight, window.spec) if window.unify else None
+        passing = Gate(snapshot, inside, choice).passing(partial(by_meaning, lane, wide=WIDE_ALONE), start.k)
+        classes = Classes(snapshot, window.spec) if window.unify else None
         new = (passed for passed in passing if classes is None or classes.is_new(passed.node))
         scores = {passed.node: round(passed.score, 6) for passed in islice(new, start.k)}
-    return Ranked(scores, exact, "")
+    return RankedStart(scores, exact, "")
 
 
 RECORDS: Final = "read what is left"
@@ -182,29 +182,29 @@ def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
     if query.at is not None:
         window = window.at(_moment(window, query.at))
     found = ranked(window, query.start, superseded=query.superseded)
-    with window.snapshot() as sight:
-        top = sight.place.top
+    with window.snapshot() as snapshot:
+        top = snapshot.place.top
         world = query.start.world
-        inside = top if world is None else named_node(sight, window.spec, world, unify=window.unify)
-        selection = Selection(Ground(sight, window.spec, inside, superseded=query.superseded, unified=window.unify))
+        inside = top if world is None else named_node(snapshot, window.spec, world, unify=window.unify)
+        selection = Selection(Ground(snapshot, window.spec, inside, superseded=query.superseded, unified=window.unify))
         note = begin(query.start, found, selection)
         watch.done(str(query.start), 0, len(selection.found), note)
         for step in query.steps:
             before = len(selection.found)
             note = apply(step, selection)
             watch.done(str(step), before, len(selection.found), note)
-        selection.unheard += edge_types_unheard_of(sight, window.spec, query.edge_types())
+        selection.unresolved += unknown_edge_types(snapshot, window.spec, query.edge_types())
         return _answer(window, selection, found, watch)
 
 
-def _answer(window: Window, selection: Selection, found: Ranked, watch: _Watch) -> Subgraph:
+def _answer(window: Window, selection: Selection, found: RankedStart, watch: _Watch) -> Subgraph:
     """The records of what is left: texts, provenance, conflicts, and the edges that led there."""
     ground = selection.ground
-    sight, moment = ground.sight, ground.sight.place.moment
+    snapshot, moment = ground.snapshot, ground.snapshot.place.moment
     walked, ends = selection.trail.leading_to(selection.found, ground)
-    refs = {node: sight.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
-    nodes = tuple(build.world_of(sight, node, seen, moment, ground.spec) for node, seen in selection.found.items())
-    edges = tuple(build.edge(sight, arrival.place, arrival.row, moment) for arrival in walked)
+    refs = {node: snapshot.tables.node(node).lineage.hex() for node in (*selection.found, *ends)}
+    nodes = tuple(build.world_of(snapshot, node, seen, moment, ground.spec) for node, seen in selection.found.items())
+    edges = tuple(build.edge(snapshot, arrival.place, arrival.row, moment) for arrival in walked)
     watch.done(RECORDS, len(nodes), len(nodes))
     return Subgraph(
         nodes=nodes,
@@ -215,13 +215,13 @@ def _answer(window: Window, selection: Selection, found: Ranked, watch: _Watch) 
         identities=_identities(selection),
         stages=tuple(watch.stages),
         exact=found.exact,
-        note=joined((*selection.unheard, found.note or missing_handlers(window.spec))),
+        note=joined((*selection.unresolved, found.note or missing_handlers(window.spec))),
     )
 
 
 def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
     """Which others each world of the answer stands for, if worlds that are one were taken for one."""
-    tables = selection.ground.sight.tables
+    tables = selection.ground.snapshot.tables
     named: dict[str, tuple[str, ...]] = {}
     for node in selection.found:
         others = tuple(tables.node(each).lineage.hex() for each in selection.ground.one_with(node)[1:])

@@ -93,8 +93,8 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
         return {name: span_of(span, name) for name, span in given.items() if span is not None}
 
     def __str__(self) -> str:
-        told = (f"{name} [{format_time(span.start)}, {format_time(span.end)})" for name, span in self.spans().items())
-        return f"filter_time {', '.join(told)}"
+        spans = (f"{name} [{format_time(span.start)}, {format_time(span.end)})" for name, span in self.spans().items())
+        return f"filter_time {', '.join(spans)}"
 
 
 class WhereConnected(_Step, frozen=True, tag="where_connected"):

@@ -100,10 +100,10 @@ class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
             checked_number(self.seq, "seq", 0, HIGHEST_SEQ)
 
     def __str__(self) -> str:
-        told = [] if self.seq is None else [f"commit {self.seq}"]
-        told += [] if self.ingested is None else [f"known at {format_time(self.ingested)}"]
-        told += [] if self.valid is None else [f"true at {format_time(self.valid)}"]
-        return f"as of {', '.join(told)}"
+        parts = [] if self.seq is None else [f"commit {self.seq}"]
+        parts += [] if self.ingested is None else [f"known at {format_time(self.ingested)}"]
+        parts += [] if self.valid is None else [f"true at {format_time(self.valid)}"]
+        return f"as of {', '.join(parts)}"
 
 
 class Chain:
@@ -277,10 +277,10 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             raise InputError(f"That is no query: {error}", "Write it with Query.to_json") from None
 
     def __str__(self) -> str:
-        told = [str(self.start), *map(str, self.steps)]
-        told += ["include_superseded"] if self.superseded else []
-        told += [] if self.at is None else [str(self.at)]
-        return " | ".join(told)
+        parts = [str(self.start), *map(str, self.steps)]
+        parts += ["include_superseded"] if self.superseded else []
+        parts += [] if self.at is None else [str(self.at)]
+        return " | ".join(parts)
 
 
 def _references(given: Any) -> tuple[str, ...]:

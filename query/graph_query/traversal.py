@@ -33,9 +33,9 @@ class Ground:
     """
 
     def __init__(
-        self, sight: VisibleSnapshot, spec: Spec, inside: int, *, superseded: bool, unified: bool = False
+        self, snapshot: VisibleSnapshot, spec: Spec, inside: int, *, superseded: bool, unified: bool = False
     ) -> None:
-        self.sight = sight
+        self.snapshot = snapshot
         self.spec = spec
         self.superseded = superseded
         self._shows_closed = superseded or not spec.hides_closed
@@ -48,12 +48,12 @@ class Ground:
     def stay_inside(self, world: int) -> None:
         """Look no further than a world from here on."""
         self.inside = world
-        self.scope = Scope(self.sight.tables, world, self.sight.place.moment)
+        self.scope = Scope(self.snapshot.tables, world, self.snapshot.place.moment)
         self._classes = {}
 
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the query shows: the valid one, else, if closed ones are seen, the newest."""
-        return self._choice.seen(self.sight.tables, node, self.sight.place.moment)
+        return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
 
     def one_with(self, node: int) -> tuple[int, ...]:
         """The worlds that count as one with a world, itself first; none but itself before :attr:`unified` is set."""
@@ -61,23 +61,23 @@ class Ground:
             return (node,)
         known = self._classes.get(node)
         if known is None:
-            members = world_lookup.class_of(self.sight, node, self.sight.place.moment.seq, self.spec)
+            members = world_lookup.class_of(self.snapshot, node, self.snapshot.place.moment.seq, self.spec)
             known = (node, *(each for each in members if each != node and self.scope.sees(each)))
             self._classes[node] = known
         return known
 
     def named(self, ref: str) -> int:
         """The node of a world that a query names; a name that worlds of one identity share is no ambiguity."""
-        return named_node(self.sight, self.spec, ref, unify=self.unified)
+        return named_node(self.snapshot, self.spec, ref, unify=self.unified)
 
     def arrivals(self, node: int, types: Sequence[str], direction: str) -> Iterator[Arrival]:
         """Where the edges of a world lead, in log order; without types, those of every type but ``contains``.
 
         Where worlds that are one count as one, the edges that make them so lead nowhere.
         """
-        moment = self.sight.place.moment
+        moment = self.snapshot.place.moment
         for place, row in self._edges(node, types, direction):
-            if self.unified and self.sight.tables.type_name(place.type) in self.spec.identity_types:
+            if self.unified and self.snapshot.tables.type_name(place.type) in self.spec.identity_types:
                 continue
             if not (edge_known(row, moment.seq) if self._shows_closed else self._is_seen(place, row)):
                 continue
@@ -90,7 +90,7 @@ class Ground:
                 yield Arrival(place, row, node, other, seen)
 
     def _edges(self, node: int, types: Sequence[str], direction: str) -> list[tuple[EdgePlace, EdgeRow]]:
-        tables, seq = self.sight.tables, self.sight.place.moment.seq
+        tables, seq = self.snapshot.tables, self.snapshot.place.moment.seq
         codes: Iterable[int | None] = [tables.type_code(name) for name in types] if types else [None]
         found: dict[int, tuple[EdgePlace, EdgeRow]] = {}
         for code, name in zip(codes, types or [""], strict=True):
@@ -105,11 +105,11 @@ class Ground:
         return [found[number] for number in kept]
 
     def _is_seen(self, place: EdgePlace, row: EdgeRow) -> bool:
-        return edge_seen(self.sight.tables, place, row, self.sight.place.moment)
+        return edge_seen(self.snapshot.tables, place, row, self.snapshot.place.moment)
 
     def _crosses(self, place: EdgePlace, row: EdgeRow) -> bool:
-        name = self.sight.tables.type_name(place.type)
-        return name in self.spec.crossing_types and holds(self.sight, self.spec, name, "cross_worlds", row.home)
+        name = self.snapshot.tables.type_name(place.type)
+        return name in self.spec.crossing_types and holds(self.snapshot, self.spec, name, "cross_worlds", row.home)
 
 
 class Trail:

@@ -44,44 +44,46 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def history(
-    sight: VisibleSnapshot, node: int, *, between: Interval | None = None, period: Period | None = None
+    snapshot: VisibleSnapshot, node: int, *, between: Interval | None = None, period: Period | None = None
 ) -> list[records.Version]:
     """The versions known at the sight's commit, oldest first, with the validity that they have there.
 
     With ``between``, those of which something was learned in that span of ingest time: the version itself, or an end
     of it. With ``period``, those that are valid in it.
     """
-    seq = sight.place.moment.seq
-    found = [seen for seen in versions_as_of(sight.tables, node, seq) if period is None or period.admits(seen.validity)]
+    seq = snapshot.place.moment.seq
+    found = [
+        seen for seen in versions_as_of(snapshot.tables, node, seq) if period is None or period.admits(seen.validity)
+    ]
     if between is not None:
-        found = [seen for seen in found if is_learned(sight, node, seen, between)]
-    return [build.version(sight, node, seen) for seen in reversed(found)]
+        found = [seen for seen in found if is_learned(snapshot, node, seen, between)]
+    return [build.version(snapshot, node, seen) for seen in reversed(found)]
 
 
-def timeline(sight: VisibleSnapshot, node: int) -> list[records.Learned]:
+def timeline(snapshot: VisibleSnapshot, node: int) -> list[records.Learned]:
     """Everything that was learned about when the versions of a lineage are valid, in log order."""
     learned = [
         (seq, seen, end)
-        for seen in versions_as_of(sight.tables, node, sight.place.moment.seq)
-        for seq, end in _ends(sight.tables, node, seen, sight.place.moment.seq)
+        for seen in versions_as_of(snapshot.tables, node, snapshot.place.moment.seq)
+        for seq, end in _ends(snapshot.tables, node, seen, snapshot.place.moment.seq)
     ]
-    return [_record(sight, node, *step) for step in sorted(learned, key=lambda step: (step[0], step[1].number))]
+    return [_record(snapshot, node, *step) for step in sorted(learned, key=lambda step: (step[0], step[1].number))]
 
 
-def why_closed(sight: VisibleSnapshot, node: int, seq: int) -> str:
+def why_closed(snapshot: VisibleSnapshot, node: int, seq: int) -> str:
     """The reason of the commit that closed a version: for retiring it, for what replaced it, for its successor."""
-    tables = sight.tables
-    reasons = list(sight.reasons(seq, tables.node(node).lineage))
+    tables = snapshot.tables
+    reasons = list(snapshot.reasons(seq, tables.node(node).lineage))
     edges = ((row.seq, row.details) for _, row in tables.incoming(node))
     versions = ((row.seq, row.details) for _, row in tables.version_rows(node))
-    given = (sight.details(*made).why for made in (*edges, *versions) if made[0] == seq)
+    given = (snapshot.details(*made).why for made in (*edges, *versions) if made[0] == seq)
     return next((why for why in (*reasons, *given) if why), "")
 
 
-def is_learned(sight: VisibleSnapshot, node: int, seen: SeenVersion, between: Interval) -> bool:
+def is_learned(snapshot: VisibleSnapshot, node: int, seen: SeenVersion, between: Interval) -> bool:
     """True if a version was written in a span of ingest time, or something was learned of its end then."""
-    steps = _ends(sight.tables, node, seen, sight.place.moment.seq)
-    return any(between.contains(sight.header(seq).ingest_time) for seq, _ in steps)
+    steps = _ends(snapshot.tables, node, seen, snapshot.place.moment.seq)
+    return any(between.contains(snapshot.header(seq).ingest_time) for seq, _ in steps)
 
 
 def _ends(tables: TableReads, node: int, seen: SeenVersion, seq: int) -> list[tuple[int, int]]:
@@ -98,9 +100,9 @@ def _ends(tables: TableReads, node: int, seen: SeenVersion, seq: int) -> list[tu
     return newest_first[::-1]
 
 
-def _record(sight: VisibleSnapshot, node: int, seq: int, seen: SeenVersion, end: int) -> records.Learned:
+def _record(snapshot: VisibleSnapshot, node: int, seq: int, seen: SeenVersion, end: int) -> records.Learned:
     is_written = seq == seen.row.seq
-    header = sight.header(seq)
+    header = snapshot.header(seq)
     return records.Learned(
         number=seen.number,
         change="written" if is_written else "closed",
@@ -108,7 +110,7 @@ def _record(sight: VisibleSnapshot, node: int, seq: int, seen: SeenVersion, end:
         seq=seq,
         ingested_at=header.ingest_time,
         author=header.author,
-        why=sight.details(seq, seen.row.details).why if is_written else why_closed(sight, node, seq),
+        why=snapshot.details(seq, seen.row.details).why if is_written else why_closed(snapshot, node, seq),
     )
 
 
@@ -158,18 +160,18 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
     edges: tuple[BlamedEdge, ...]
 
 
-def blame(sight: VisibleSnapshot, node: int, moment: Moment) -> Blame:
+def blame(snapshot: VisibleSnapshot, node: int, moment: Moment) -> Blame:
     """The blame of the version in force at a moment, else of the newest.
 
     Raises:
         UnknownReference: there is no version yet.
     """
-    seen = version_at(sight.tables, node, moment) or newest_version(sight.tables, node, moment.seq)
+    seen = version_at(snapshot.tables, node, moment) or newest_version(snapshot.tables, node, moment.seq)
     if seen is None:
         raise UnknownReference("The world was not known yet", "Look at a later view")
-    found = _Blaming(sight, node, moment)
+    found = _Blaming(snapshot, node, moment)
     return Blame(
-        ref=sight.tables.node(node).lineage.hex(),
+        ref=snapshot.tables.node(node).lineage.hex(),
         number=seen.number,
         fields=(*found.texts(seen), *found.aliases(), *found.validity(seen), *found.containers()),
         edges=tuple(found.edges()),
@@ -179,15 +181,15 @@ def blame(sight: VisibleSnapshot, node: int, moment: Moment) -> Blame:
 class _Blaming:
     """One world at one moment."""
 
-    def __init__(self, sight: VisibleSnapshot, node: int, moment: Moment) -> None:
-        self._sight = sight
-        self._tables = sight.tables
+    def __init__(self, snapshot: VisibleSnapshot, node: int, moment: Moment) -> None:
+        self._snapshot = snapshot
+        self._tables = snapshot.tables
         self._node = node
         self._moment = moment
 
     def texts(self, seen: SeenVersion) -> Iterator[BlamedField]:
         """Type, name and content, each with the first of the versions that have had the value ever since."""
-        body = self._sight.body(seen.row)
+        body = self._snapshot.body(seen.row)
         if body is None:
             return
         first = dict.fromkeys(TEXT_FIELDS, seen)
@@ -195,7 +197,7 @@ class _Blaming:
         for older in versions_as_of(self._tables, self._node, self._moment.seq):
             if older.number >= seen.number:
                 continue
-            text = self._sight.body(older.row)
+            text = self._snapshot.body(older.row)
             unchanged = {field for field in unchanged if _same(text, body, field)}
             if not unchanged:
                 break
@@ -207,7 +209,7 @@ class _Blaming:
     def aliases(self) -> Iterator[BlamedField]:
         for _, row in self._tables.aliases(self._node):
             if alias_known(row, self._moment.seq):
-                details = self._sight.details(row.seq, row.details)
+                details = self._snapshot.details(row.seq, row.details)
                 for text in details.aliases[row.position : row.position + 1]:
                     yield self._field("alias", text, row.seq, details.why)
 
@@ -217,16 +219,16 @@ class _Blaming:
         yield self._field("valid_from", format_time(begins), seen.row.seq, self._reason(seen), version=seen.number)
         closed = closed_by(self._tables, self._node, seen.number, seen.row, self._moment.seq)
         if closed or ends != FOREVER:
-            why = why_closed(self._sight, self._node, closed) if closed else self._reason(seen)
+            why = why_closed(self._snapshot, self._node, closed) if closed else self._reason(seen)
             yield self._field("valid_to", format_time(ends), closed or seen.row.seq, why, version=seen.number)
         ended = self._tables.node(self._node).ended
         if 0 < ended <= self._moment.seq:
-            yield self._field("ended", "yes", ended, why_closed(self._sight, self._node, ended))
+            yield self._field("ended", "yes", ended, why_closed(self._snapshot, self._node, ended))
 
     def containers(self) -> Iterator[BlamedField]:
         for place, row in self._tables.incoming(self._node, CONTAINS_CODE, known_by=self._moment.seq):
             if edge_known(row, self._moment.seq):
-                why = self._sight.details(row.seq, row.details).why
+                why = self._snapshot.details(row.seq, row.details).why
                 ref = self._tables.node(place.source).lineage.hex()
                 yield self._field("container", self._name(place.source), row.seq, why, ref=ref)
 
@@ -243,7 +245,7 @@ class _Blaming:
             yield self._edge(place, row, other)
 
     def _edge(self, place: EdgePlace, row: EdgeRow, other: int) -> BlamedEdge:
-        tables, header = self._tables, self._sight.header(row.seq)
+        tables, header = self._tables, self._snapshot.header(row.seq)
         return BlamedEdge(
             ref=row.edge.hex(),
             type=tables.type_name(place.type),
@@ -255,11 +257,11 @@ class _Blaming:
             seq=row.seq,
             ingested_at=header.ingest_time,
             author=header.author,
-            why=self._sight.details(row.seq, row.details).why,
+            why=self._snapshot.details(row.seq, row.details).why,
         )
 
     def _field(self, field: str, value: str, seq: int, why: str, *, ref: str = "", version: int = 0) -> BlamedField:
-        header = self._sight.header(seq)
+        header = self._snapshot.header(seq)
         return BlamedField(
             field=field,
             value=value,
@@ -273,11 +275,11 @@ class _Blaming:
 
     def _reason(self, seen: SeenVersion) -> str:
         """The reason that was given for a version."""
-        return self._sight.details(seen.row.seq, seen.row.details).why
+        return self._snapshot.details(seen.row.seq, seen.row.details).why
 
     def _name(self, node: int) -> str:
         seen = newest_version(self._tables, node, self._moment.seq)
-        body = None if seen is None else self._sight.body(seen.row)
+        body = None if seen is None else self._snapshot.body(seen.row)
         return (body.name if body else "") or short(self._tables.node(node).lineage)
 
 

@@ -38,18 +38,18 @@ def members(window: Window, ref: Any, include_superseded: bool, period: Period |
 
 def _one_with(window: Window, ref: Any) -> list[str]:
     """References of the worlds that are one with a world that is seen, in log order."""
-    with window.snapshot() as sight:
-        node = named_node(sight, window.spec, ref, unify=True)
-        one = Classes(sight, window.spec).members(node)
-        return [sight.tables.node(member).lineage.hex() for member in one]
+    with window.snapshot() as snapshot:
+        node = named_node(snapshot, window.spec, ref, unify=True)
+        one = Classes(snapshot, window.spec).members(node)
+        return [snapshot.tables.node(member).lineage.hex() for member in one]
 
 
 def _once(window: Window, worlds: Iterator[records.World]) -> Iterator[records.World]:
     """The first world of each identity."""
-    met: set[str] = set()
+    listed: set[str] = set()
     for world in worlds:
-        if world.ref not in met:
-            met.update(_one_with(window, world.ref))
+        if world.ref not in listed:
+            listed.update(_one_with(window, world.ref))
             yield world
 
 
@@ -57,11 +57,11 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
     after, more = 0, True
     while more:
         page: list[records.World] = []
-        with window.snapshot() as sight:
-            node = sight.place.top if ref is None else named_node(sight, window.spec, ref, unify=window.unify)
+        with window.snapshot() as snapshot:
+            node = snapshot.place.top if ref is None else named_node(snapshot, window.spec, ref, unify=window.unify)
             more = False
-            for read, (place, row) in enumerate(_memberships(sight, node, after), 1):
-                member = _member(window, sight, place, row, include_superseded, period)
+            for read, (place, row) in enumerate(_memberships(snapshot, node, after), 1):
+                member = _member(window, snapshot, place, row, include_superseded, period)
                 if member is not None:
                     page.append(member)
                 after = place.edge
@@ -71,28 +71,30 @@ def _members(window: Window, ref: Any, include_superseded: bool, period: Period 
         yield from page
 
 
-def _memberships(sight: VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
+def _memberships(snapshot: VisibleSnapshot, node: int, after: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
     """The containment edges that the view's commit knew, from one on."""
-    return sight.tables.outgoing(node, CONTAINS_CODE, after, known_by=sight.place.moment.seq)
+    return snapshot.tables.outgoing(node, CONTAINS_CODE, after, known_by=snapshot.place.moment.seq)
 
 
 def _member(
     window: Window,
-    sight: VisibleSnapshot,
+    snapshot: VisibleSnapshot,
     place: EdgePlace,
     row: EdgeRow,
     include_superseded: bool,
     period: Period | None,
 ) -> records.World | None:
     """The member that an edge leads to, if the read shows it."""
-    tables, moment = sight.tables, sight.place.moment
+    tables, moment = snapshot.tables, snapshot.place.moment
     if include_superseded:
         if not edge_known(row, moment.seq):
             return None
     elif not edge_in(tables, place, row, moment, period):
         return None
     together = None if period is None else period.along(edge_validity(tables, place, row, moment.seq))
-    return build.world(sight, row.target, moment, window.spec, include_superseded=include_superseded, period=together)
+    return build.world(
+        snapshot, row.target, moment, window.spec, include_superseded=include_superseded, period=together
+    )
 
 
 DIRECTIONS: Final = ("both", "out", "in")
@@ -118,20 +120,20 @@ class EdgeFilter(NamedTuple):
             raise InputError(f"The direction is {self.direction!r:.80}", f"Give one of: {', '.join(DIRECTIONS)}")
 
 
-def edges_of(sight: VisibleSnapshot, nodes: Iterable[int], asked: EdgeFilter) -> list[records.Edge]:
+def edges_of(snapshot: VisibleSnapshot, nodes: Iterable[int], wanted: EdgeFilter) -> list[records.Edge]:
     """The edges of any of the worlds, each once, in log order."""
-    tables, moment = sight.tables, sight.place.moment
-    code = None if asked.type is None else tables.type_code(asked.type)
-    if asked.type is not None and code is None:
+    tables, moment = snapshot.tables, snapshot.place.moment
+    code = None if wanted.type is None else tables.type_code(wanted.type)
+    if wanted.type is not None and code is None:
         return []
     found: dict[int, records.Edge] = {}
     for node in nodes:
-        sides = [tables.outgoing(node, code, known_by=moment.seq)] if asked.direction != "in" else []
-        if asked.direction != "out":
+        sides = [tables.outgoing(node, code, known_by=moment.seq)] if wanted.direction != "in" else []
+        if wanted.direction != "out":
             sides.append(tables.incoming(node, code, known_after=moment.seq, known_by=moment.seq))
         for place, row in (pair for side in sides for pair in side):
             if not edge_known(row, moment.seq):
                 continue
-            if asked.include_superseded or edge_in(tables, place, row, moment, asked.period):
-                found[place.edge] = build.edge(sight, place, row, moment)
+            if wanted.include_superseded or edge_in(tables, place, row, moment, wanted.period):
+                found[place.edge] = build.edge(snapshot, place, row, moment)
     return [found[number] for number in sorted(found)]

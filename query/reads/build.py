@@ -87,11 +87,11 @@ _LOOKED_AT: Final = "looked_at"
 
 
 def evidence_shown(
-    sight: VisibleSnapshot,
+    snapshot: VisibleSnapshot,
     evidence: dict[str, Any],
     sides: tuple[str, str],
     seq: int,
-    is_told_of: Callable[[int], bool] | None = None,
+    is_visible: Callable[[int], bool] | None = None,
 ) -> dict[str, Any]:
     """The evidence for one of two ``sides`` with the names, as of a commit, of those who were considered.
 
@@ -99,18 +99,18 @@ def evidence_shown(
     one on the others. Evidence that a caller gave is theirs, and shown as it is.
     """
     considered = evidence.get(_CONSIDERED)
-    if not isinstance(considered, list) or not all(map(_is_ours, considered)):
+    if not isinstance(considered, list) or not all(map(_is_from_resolver, considered)):
         return evidence
-    given, evidence = evidence, _thresholds_shown(sight, evidence, seq, is_told_of)
-    if sight.place.is_confined or is_told_of is not None:
+    given, evidence = evidence, _thresholds_shown(snapshot, evidence, seq, is_visible)
+    if snapshot.place.is_confined or is_visible is not None:
         # How many names were looked at counts those of others too.
         evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
     shown = []
     for each in considered:
-        node = sight.tables.node_of(bytes.fromhex(each["ref"]))
-        if node is not None and (is_told_of is None or is_told_of(node)):
-            shown.append({"ref": each["ref"], "name": _name(sight, node, seq), **each})
-    if sight.place.is_confined or is_told_of is not None:
+        node = snapshot.tables.node_of(bytes.fromhex(each["ref"]))
+        if node is not None and (is_visible is None or is_visible(node)):
+            shown.append({"ref": each["ref"], "name": _name(snapshot, node, seq), **each})
+    if snapshot.place.is_confined or is_visible is not None:
         verdict = {} if len(shown) == given.get(_IN_ALL) else _verdict_on(shown, given, sides)
         return evidence | verdict | {_CONSIDERED: shown, _IN_ALL: len(shown)}
     return evidence | {_CONSIDERED: shown}
@@ -142,7 +142,7 @@ def _numbers(given: object) -> dict[str, float]:
 
 
 def _thresholds_shown(
-    sight: VisibleSnapshot, evidence: dict[str, Any], seq: int, is_told_of: Callable[[int], bool] | None
+    snapshot: VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
 ) -> dict[str, Any]:
     """Without the world that thresholds were set for if whoever reads it is not told of that, and then without the
     thresholds too, unless they hold for all that is seen."""
@@ -150,24 +150,24 @@ def _thresholds_shown(
     if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
         return evidence
     lineage = bytes.fromhex(tuned)
-    node = sight.tables.node_of(lineage)
-    if node is not None and (is_told_of is None or is_told_of(node)):
+    node = snapshot.tables.node_of(lineage)
+    if node is not None and (is_visible is None or is_visible(node)):
         return evidence
-    holds = is_told_of is None and sight.is_told_of_tuning(lineage, seq)
+    holds = is_visible is None and snapshot.is_tuning_visible(lineage, seq)
     hidden = {_TUNED} if holds else {_TUNED, _THRESHOLDS}
     return {name: value for name, value in evidence.items() if name not in hidden}
 
 
-def _is_ours(each: object) -> bool:
+def _is_from_resolver(each: object) -> bool:
     """True if the resolver wrote it."""
     if not isinstance(each, dict) or not isinstance(each.get("ref"), str):
         return False
     return "scores" in each and _LINEAGE.fullmatch(each["ref"]) is not None
 
 
-def _name(sight: VisibleSnapshot, node: int, seq: int) -> str:
-    seen = newest_version(sight.tables, node, seq)
-    body = None if seen is None else sight.body(seen.row)
+def _name(snapshot: VisibleSnapshot, node: int, seq: int) -> str:
+    seen = newest_version(snapshot.tables, node, seq)
+    body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
 
 
@@ -289,7 +289,7 @@ def proposal(
     identifier: bytes,
     row: ProposalRow,
     seq: int,
-    is_told_of: Callable[[int], bool] | None = None,
+    is_visible: Callable[[int], bool] | None = None,
 ) -> records.Proposal:
     """The record of a proposal as it stood at a commit; for ``is_told_of`` see :func:`evidence_shown`."""
     status, decided = decision_at(snapshot.tables, identifier, row, seq)
@@ -307,7 +307,7 @@ def proposal(
         source_name=names[0],
         target=sides[1],
         target_name=names[1],
-        evidence=evidence_shown(snapshot, details.properties, sides, seq, is_told_of),
+        evidence=evidence_shown(snapshot, details.properties, sides, seq, is_visible),
         why=details.why,
         seq=row.seq,
         decided=decided,

@@ -21,19 +21,19 @@ from worlddb.query.snapshot.snapshot import Snapshot
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
-def tunings(sight: VisibleSnapshot, home: int | None, *, ended: bool) -> list[records.Tuning]:
+def tunings(snapshot: VisibleSnapshot, home: int | None, *, ended: bool) -> list[records.Tuning]:
     """Everything that was set and that is seen, in log order, or with ``home`` what holds in that world.
 
     ``ended`` is listed where no home is asked for.
     """
-    found = sight.tunings(ended=ended) if home is None else sight.tunings_at(home)
-    return [_record(sight, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
+    found = snapshot.tunings(ended=ended) if home is None else snapshot.tunings_at(home)
+    return [_record(snapshot, known) for known in sorted(found, key=lambda known: (known.seq, known.world, known.type))]
 
 
-def _record(sight: VisibleSnapshot, known: Tuning) -> records.Tuning:
+def _record(snapshot: VisibleSnapshot, known: Tuning) -> records.Tuning:
     row = known.row
     return records.Tuning(
-        world=sight.tables.node(known.world).lineage.hex(),
+        world=snapshot.tables.node(known.world).lineage.hex(),
         type=known.type,
         fuzzy=row.fuzzy,
         phonetic=row.phonetic,
@@ -41,8 +41,8 @@ def _record(sight: VisibleSnapshot, known: Tuning) -> records.Tuning:
         margin=row.margin,
         most=row.most,
         seq=known.seq,
-        ended=row.ended if row.ended <= sight.place.moment.seq else 0,
-        why=sight.details(known.seq, row.details).why,
+        ended=row.ended if row.ended <= snapshot.place.moment.seq else 0,
+        why=snapshot.details(known.seq, row.details).why,
     )
 
 

@@ -49,20 +49,20 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> lis
 class Classes:
     """The classes that a read has met, as far as its sight goes and as known at its moment."""
 
-    def __init__(self, sight: VisibleSnapshot, spec: Spec) -> None:
-        self._sight = sight
+    def __init__(self, snapshot: VisibleSnapshot, spec: Spec) -> None:
+        self._snapshot = snapshot
         self._spec = spec
-        self._met: set[int] = set()
+        self._seen: set[int] = set()
 
     def members(self, node: int) -> list[int]:
         """The worlds that are one with a world, itself included, in log order."""
-        return class_of(self._sight, node, self._sight.place.moment.seq, self._spec)
+        return class_of(self._snapshot, node, self._snapshot.place.moment.seq, self._spec)
 
     def is_new(self, node: int) -> bool:
         """True if nothing of its class was met before."""
-        if node in self._met:
+        if node in self._seen:
             return False
-        self._met.update(self.members(node))
+        self._seen.update(self.members(node))
         return True
 
 
@@ -169,7 +169,7 @@ class Wanted(NamedTuple):
 
 
 def find(
-    sight: VisibleSnapshot,
+    snapshot: VisibleSnapshot,
     spec: Spec,
     wanted: Wanted,
     *,
@@ -182,23 +182,23 @@ def find(
     Where is judged at the view's moment, and so is which types a type stands for. With ``unify``, of each identity the
     first world that fits but for the name, which another of its worlds may have.
     """
-    moment = sight.place.moment
-    scope = Scope(sight.tables, wanted.inside, moment)
-    types = None if wanted.type is None else type_filter(sight, wanted.type, moment, spec, wanted.inside)
+    moment = snapshot.place.moment
+    scope = Scope(snapshot.tables, wanted.inside, moment)
+    types = None if wanted.type is None else type_filter(snapshot, wanted.type, moment, spec, wanted.inside)
 
     def fitting(node: int, name: str | None) -> Iterator[records.World]:
         if not scope.holds(node):
             return iter(())
         if period is None:
-            record = build.world(sight, node, moment, spec, include_superseded=include_superseded)
+            record = build.world(snapshot, node, moment, spec, include_superseded=include_superseded)
             versions = iter(() if record is None else (record,))
         else:
-            seen = [*versions_in(sight.tables, node, moment, period)][::-1]
-            versions = (build.world_of(sight, node, version, moment, spec, period) for version in seen)
+            seen = [*versions_in(snapshot.tables, node, moment, period)][::-1]
+            versions = (build.world_of(snapshot, node, version, moment, spec, period) for version in seen)
         return (version for version in versions if _fits(version, node, name, types))
 
-    classes = Classes(sight, spec) if unify else None
-    for node in _candidates(sight, wanted, types):
+    classes = Classes(snapshot, spec) if unify else None
+    for node in _candidates(snapshot, wanted, types):
         found = fitting(node, wanted.name)
         if classes is None:
             yield from found
@@ -206,18 +206,18 @@ def find(
             yield from next(filter(None, (list(fitting(member, None)) for member in classes.members(node))))
 
 
-def _candidates(sight: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
+def _candidates(snapshot: VisibleSnapshot, wanted: Wanted, types: TypeFilter | None) -> Iterator[int]:
     """Nodes that may fit, in log order."""
-    tables, seq = sight.tables, sight.place.moment.seq
+    tables, seq = snapshot.tables, snapshot.place.moment.seq
     if wanted.name is not None:
         digest = name_digest(wanted.name)
         rows = tables.named(digest) if digest != NO_NAME else iter(())
-    elif types is not None and not sight.place.is_confined:
+    elif types is not None and not snapshot.place.is_confined:
         typed = {node: first for type_name in types.names for node, first in tables.typed(type_digest(type_name))}
         rows = iter(sorted((typed | dict.fromkeys(types.instances, 0)).items()))
     else:
         # What others have of a type is neither read nor waited for.
-        rows = ((node, 0) for node in sight.inhabitants(wanted.inside))
+        rows = ((node, 0) for node in snapshot.inhabitants(wanted.inside))
     for node, first in rows:
         if first <= seq and tables.node(node).created <= seq:
             yield node
@@ -233,7 +233,7 @@ _SHOWN: Final = 8
 """How many worlds of one name an error lists."""
 
 
-def named_node(sight: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
+def named_node(snapshot: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world that is named by a reference, a prefix of one, or else by its exact name or an alias.
 
     What could be a reference is looked for as one first. Names are compared as :func:`normalised` has them; worlds that
@@ -247,23 +247,23 @@ def named_node(sight: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = Fa
     """
     given = as_ref(ref)
     try:
-        return find_node(sight.tables, given, sight.place.moment.seq)
+        return find_node(snapshot.tables, given, snapshot.place.moment.seq)
     except AmbiguousReference:
         raise
     except InputError as error:
         if not isinstance(given, str) or name_digest(given) == NO_NAME:
             raise
-        if not sight.place.moment.seq:
+        if not snapshot.place.moment.seq:
             raise UnknownReference("Nothing had been committed yet", NOTHING_YET) from None
         no_reference = error
-    found = _called(sight, spec, given, unify, include_superseded=False)
-    found = found or _called(sight, spec, given, unify, include_superseded=True)
+    found = _called(snapshot, spec, given, unify, include_superseded=False)
+    found = found or _called(snapshot, spec, given, unify, include_superseded=True)
     if len(found) > 1:
         raise _ambiguous(given, found)
     if found:
-        return find_node(sight.tables, bytes.fromhex(found[0].ref), sight.place.moment.seq)
-    if _is_outermost(sight, spec, given):
-        return sight.place.top
+        return find_node(snapshot.tables, bytes.fromhex(found[0].ref), snapshot.place.moment.seq)
+    if _is_outermost(snapshot, spec, given):
+        return snapshot.place.top
     if isinstance(no_reference, UnknownReference):
         raise no_reference
     raise UnknownReference(
@@ -272,16 +272,16 @@ def named_node(sight: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = Fa
 
 
 def _called(
-    sight: VisibleSnapshot, spec: Spec, name: str, unify: bool, *, include_superseded: bool
+    snapshot: VisibleSnapshot, spec: Spec, name: str, unify: bool, *, include_superseded: bool
 ) -> list[records.World]:
-    wanted = Wanted(name, None, sight.place.top)
-    found = find(sight, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
+    wanted = Wanted(name, None, snapshot.place.top)
+    found = find(snapshot, spec, wanted, include_superseded=include_superseded, period=None, unify=unify)
     return list(islice(found, _SHOWN + 1))
 
 
-def _is_outermost(sight: VisibleSnapshot, spec: Spec, name: str) -> bool:
+def _is_outermost(snapshot: VisibleSnapshot, spec: Spec, name: str) -> bool:
     """The outermost world is inside of nothing that is seen, so no lookup by name finds it."""
-    top = build.world(sight, sight.place.top, sight.place.moment, spec, include_superseded=True)
+    top = build.world(snapshot, snapshot.place.top, snapshot.place.moment, spec, include_superseded=True)
     return top is not None and normalised(name) in {normalised(text) for text in (top.name, *top.aliases)}
 
 

@@ -101,7 +101,7 @@ def _reason(text: str, world: records.World, found: Ranked) -> str:
 
 
 _NOTHING: Final = "nothing was asked: there is no word in the question"
-_WEAK: Final = (
+_LOW_CONFIDENCE: Final = (
     "perhaps nothing here is about that: these are the nearest, but hardly a word of the question occurs in them, and"
     " unrelated texts come as near in meaning"
 )
@@ -151,7 +151,7 @@ def notes_of(
     without = _BY_LANE.get(lanes) or _BY_FUSION.get(request.fusion)
     uncounted = _UNCOUNTED.format(without) if named and without else ""
     parts = (
-        _WEAK if weak else "",
+        _LOW_CONFIDENCE if weak else "",
         _EARLIER if choice.earlier and not choice.include_superseded else "",
         _THEN if then else "",
         _STATISTICS if at_present else "",

@@ -105,10 +105,10 @@ class Gate:
     def seen(self, node: int) -> SeenVersion | None:
         """The version of a world that the view shows, if it lets it through at all."""
         if node not in self._seen:
-            self._seen[node] = self._look(node)
+            self._seen[node] = self._visible(node)
         return self._seen[node]
 
-    def _look(self, node: int) -> SeenVersion | None:
+    def _visible(self, node: int) -> SeenVersion | None:
         if not self._holds(node):
             return None
         return self.choice.seen(self._tables, node, self._moment)
@@ -167,10 +167,10 @@ class Gate:
     def _held(self, hits: Iterable[Proposed]) -> int:
         return sum(self._scope.holds(hit.node) for hit in hits)
 
-    def _list_rather(self, share: float, looked_at: int, wanted: int) -> bool:
+    def _list_rather(self, share: float, fetched: int, wanted: int) -> bool:
         """List the members, if they are likely to be fewer than can be listed in the time in which enough hits are
         looked at; true if they are listed. At worst it takes as long again."""
-        most = int(LISTED_FOR_A_HIT * (wanted / share - looked_at))
+        most = int(LISTED_FOR_A_HIT * (wanted / share - fetched))
         if most <= self._listed_to or (
             self._whole is not None and share * self._whole.tables.progress().next_node > most
         ):

@@ -52,7 +52,7 @@ _MAX_SUPERSEDED: Final = 3
 """How many worlds are shown behind the one that took their place."""
 
 
-def newest_first(sight: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
 
     A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
@@ -64,9 +64,9 @@ def newest_first(sight: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequenc
     pending = [each.passed.node for each in ranked[:k]]
     for node in pending:
         hit, own_seen = hits[node], gate.seen(node)
-        for rival in _rivals(sight, spec, node, period):
+        for rival in _rivals(snapshot, spec, node, period):
             seen = gate.seen(rival)
-            if seen is None or own_seen is None or not _is_newer(seen, own_seen) or sight.body(seen.row) is None:
+            if seen is None or own_seen is None or not _is_newer(seen, own_seen) or snapshot.body(seen.row) is None:
                 continue
             own = hits.get(rival) or Ranked(Passed(rival, seen, 0.0), 0.0, {}, {})
             if (round(own.score, 6), level.get(rival, 0)) > (round(hit.score, 6), level[node]):
@@ -82,36 +82,38 @@ def newest_first(sight: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequenc
     return [hits[node] for node in order]
 
 
-def with_superseded(sight: VisibleSnapshot, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
+def with_superseded(snapshot: VisibleSnapshot, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     """The hits, each of the first ``k`` followed by the worlds that it has superseded, as ``earlier`` lets them
     through."""
     found: dict[int, Ranked] = {}
     for place, hit in enumerate(ranked):
         found.setdefault(hit.passed.node, hit)
-        for node, seen in _superseded(sight, earlier, hit.passed.node) if place < k else ():
+        for node, seen in _superseded(snapshot, earlier, hit.passed.node) if place < k else ():
             found.setdefault(node, Ranked(Passed(node, seen, 0.0), hit.score, {}, {SUPERSEDED: hit.score}))
     return list(found.values())
 
 
-def held_then(sight: VisibleSnapshot, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]) -> bool:
+def held_then(
+    snapshot: VisibleSnapshot, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]
+) -> bool:
     """True if what is shown took the place of something that held at one of these times, all of them past; as
     ``earlier`` lets it through."""
-    tables, moment = sight.tables, sight.place.moment
+    tables, moment = snapshot.tables, snapshot.place.moment
     past = [Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
     if not past:
         return False
     for hit in shown:
-        before = (seen for _, seen in _superseded(sight, earlier, hit.passed.node))
+        before = (seen for _, seen in _superseded(snapshot, earlier, hit.passed.node))
         if any(period.admits(seen.validity) for seen in before for period in past):
             return True
         own = (seen for period in past for seen in versions_in(tables, hit.passed.node, moment, period))
-        if any(seen.number != hit.passed.seen.number and sight.body(seen.row) is not None for seen in own):
+        if any(seen.number != hit.passed.seen.number and snapshot.body(seen.row) is not None for seen in own):
             return True
     return False
 
 
-def _rivals(sight: VisibleSnapshot, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
-    for place, row in conflicts_of(sight, node, sight.place.moment, spec, period):
+def _rivals(snapshot: VisibleSnapshot, spec: Spec, node: int, period: Period | None) -> Iterator[int]:
+    for place, row in conflicts_of(snapshot, node, snapshot.place.moment, spec, period):
         yield row.target if place.source == node else place.source
 
 
@@ -120,18 +122,18 @@ def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
     return (one.validity.start, one.row.seq) > (other.validity.start, other.row.seq)
 
 
-def _superseded(sight: VisibleSnapshot, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
+def _superseded(snapshot: VisibleSnapshot, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
     """What a world has superseded, directly or through others, nearest first, as far as it is let through."""
-    tables, moment = sight.tables, sight.place.moment
-    met, pending, given = {node}, [node], 0
+    tables, moment = snapshot.tables, snapshot.place.moment
+    visited, pending, given = {node}, [node], 0
     for here in pending:
         for place, row in tables.outgoing(here, _SUPERSEDES, known_by=moment.seq):
-            if row.target in met or not edge_seen(tables, place, row, moment):
+            if row.target in visited or not edge_seen(tables, place, row, moment):
                 continue
-            met.add(row.target)
+            visited.add(row.target)
             pending.append(row.target)
             seen = earlier.seen(row.target)
-            if seen is not None and sight.body(seen.row) is not None:
+            if seen is not None and snapshot.body(seen.row) is not None:
                 yield row.target, seen
                 given += 1
             if given == _MAX_SUPERSEDED:

@@ -135,7 +135,7 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 """Of the bytes of a text: to go through its characters takes many times as long where one of them is not ASCII."""
 
 
-def by_form(text: str, place: int, asked: AnswerForm, later: float = LATER_WEIGHT) -> dict[str, float]:
+def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIGHT) -> dict[str, float]:
     """What a text's form adds to its score, or takes from it, by reason; ``place`` counts the turns before it
     (see :func:`worlddb.query.recall.candidates.places`), each of which takes ``later`` away.
 
@@ -143,17 +143,17 @@ def by_form(text: str, place: int, asked: AnswerForm, later: float = LATER_WEIGH
     is nearer. All of this is little beside words and meaning: it decides between hits that come close.
     """
     parts = {
-        "told": _told(text[:MAX_CHARACTERS], asked) if any(asked) else 0.0,
+        "told": _form_score(text[:MAX_CHARACTERS], wanted) if any(wanted) else 0.0,
         "asks": -ASKS_WEIGHT if text.rstrip().endswith("?") else 0.0,
         "later": -later * place,
     }
     return {reason: part for reason, part in parts.items() if part}
 
 
-def _told(text: str, asked: AnswerForm) -> float:
-    number = asked.number and _DIGIT.search(text) is not None
-    time = asked.time and _DATE.search(text) is not None
-    if number < asked.number or time < asked.time:
+def _form_score(text: str, wanted: AnswerForm) -> float:
+    number = wanted.number and _DIGIT.search(text) is not None
+    time = wanted.time and _DATE.search(text) is not None
+    if number < wanted.number or time < wanted.time:
         # To look at the words takes longest, and is left where signs tell as much.
         words = (
             text.lower()
@@ -162,8 +162,8 @@ def _told(text: str, asked: AnswerForm) -> float:
             .decode("utf-8", "surrogatepass")
             .split()
         )
-        number = asked.number and (number or not _NUMBERS.isdisjoint(words))
-        time = asked.time and (time or not _TIMES.isdisjoint(words))
-    age = asked.age and _AGE.search(text) is not None
-    money = asked.money and _MONEY.search(text) is not None
+        number = wanted.number and (number or not _NUMBERS.isdisjoint(words))
+        time = wanted.time and (time or not _TIMES.isdisjoint(words))
+    age = wanted.age and _AGE.search(text) is not None
+    money = wanted.money and _MONEY.search(text) is not None
     return NUMBER_WEIGHT * number + TIME_WEIGHT * time + AGE_WEIGHT * age + MONEY_WEIGHT * money

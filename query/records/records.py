@@ -35,38 +35,38 @@ def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: 
     tier = evidence.get("tier")
     if not isinstance(tier, str) or tier not in _TIERS or not isinstance(evidence.get("score"), int | float):
         given = ", ".join(f"{name} {_shown(value)}" for name, value in evidence.items() if value not in ("", None, "$"))
-        return "; ".join(told for told in (given, why) if told)
+        return "; ".join(parts for parts in (given, why) if parts)
     considered = [each for each in _list(evidence.get("considered")) if isinstance(each, Mapping)]
     pair = next((each for each in considered if each.get("ref") in (source[0], target[0])), {})
     # Several that are equally likely share what is written of the first of them; each has its own scores.
     scores = _scores(pair)
     tier = tier if not scores or tier in scores else next((each for each in _TIERS if each in scores), tier)
     names = " and ".join(repr(name[:_LONGEST]) for name in (source[1] or str(evidence.get("name", "")), target[1]))
-    told = [_TIERS[tier].format(names=names, score=scores.get(tier, evidence["score"]))]
+    parts = [_TIERS[tier].format(names=names, score=scores.get(tier, evidence["score"]))]
     if "embedding" in scores and tier != "embedding":
-        told.append(f"cosine of the texts {scores['embedding']:.3g}")
+        parts.append(f"cosine of the texts {scores['embedding']:.3g}")
     least = _mapping(evidence.get("thresholds")).get(tier)
     if isinstance(least, int | float):
-        told.append(f"{least:g} is needed")
+        parts.append(f"{least:g} is needed")
     others = [each for each in considered if each is not pair]
     if evidence.get("decision") == "ambiguous":
-        told.append("it is one of several that come as near")
+        parts.append("it is one of several that come as near")
     if others:
-        told.append(f"also weighed: {_others(others)}")
+        parts.append(f"also weighed: {_others(others)}")
     if isinstance(evidence.get("tiebreaker"), str):
-        told.append(f"{evidence['tiebreaker'][:_LONGEST]} chose")
-    return "; ".join([*told, *([why] if why else [])])
+        parts.append(f"{evidence['tiebreaker'][:_LONGEST]} chose")
+    return "; ".join([*parts, *([why] if why else [])])
 
 
 def _others(others: list[Mapping[str, Any]]) -> str:
-    told = []
+    parts = []
     for each in others[:MAX_OTHERS]:
         best = max(_scores(each).values(), default=0.0)
         guard = each.get("guard")
         how = f"kept apart by {guard}" if isinstance(guard, str) and guard else f"{best:.3g}" if best else "not alike"
-        told.append(f"{str(each.get('name', ''))[:_LONGEST]!r} ({how})")
+        parts.append(f"{str(each.get('name', ''))[:_LONGEST]!r} ({how})")
     left = len(others) - MAX_OTHERS
-    return ", ".join(told) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(parts) + (f" and {left} more" if left > 0 else "")
 
 
 def _scores(considered: Mapping[str, Any]) -> dict[str, float]:

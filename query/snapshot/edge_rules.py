@@ -96,28 +96,28 @@ def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[st
     )
 
 
-def holds(sight: VisibleSnapshot, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
+def holds(snapshot: VisibleSnapshot, spec: Spec, type_name: str, rewrite: RewriteName, home: int) -> bool:
     """True if what a type asks of queries is asked for edges at home in a world."""
     if type_name not in spec.scoped_types:
         return True
-    found = sight.registration(type_name, home)
+    found = snapshot.registration(type_name, home)
     return found is not None and rewrite in found.rewrites
 
 
-def edge_types(sight: VisibleSnapshot, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
+def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
     """Every registration in force, or with ``home`` those that hold for edges at home in a world.
 
     ``ended`` are listed where no home is asked for.
     """
-    known = sorted(sight.registered(ended=ended and home is None), key=lambda one: (one.seq, one.world, one.type))
+    known = sorted(snapshot.registered(ended=ended and home is None), key=lambda one: (one.seq, one.world, one.type))
     if home is not None:
-        nearest = (sight.registration(name, home) for name in dict.fromkeys(one.type for one in known))
+        nearest = (snapshot.registration(name, home) for name in dict.fromkeys(one.type for one in known))
         known = [one for one in nearest if one is not None]
-    seq = sight.place.moment.seq
+    seq = snapshot.place.moment.seq
     in_force = (one for one in known if one.is_built_in and one.row.ended > seq)
-    said = {one.type for one in in_force if home is not None or one.world == sight.place.top}
-    listed = [_built_in(sight, name, version) for name, version in spec.built_in if name not in said]
-    listed += [_record(sight, spec, one) for one in known]
+    said = {one.type for one in in_force if home is not None or one.world == snapshot.place.top}
+    listed = [_built_in(snapshot, name, version) for name, version in spec.built_in if name not in said]
+    listed += [_record(snapshot, spec, one) for one in known]
     order = {name: place for place, (name, _) in enumerate(spec.built_in)}
     return sorted(listed, key=lambda one: (order.get(one.name, len(order)), one.seq))
 
@@ -126,7 +126,7 @@ def _is_here(known: Registration, codes: frozenset[tuple[str, int, bytes]]) -> b
     return known.is_built_in or (known.type, known.row.handler_version, known.row.digest) in codes
 
 
-def _built_in(sight: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
+def _built_in(snapshot: VisibleSnapshot, name: str, version: int) -> records.EdgeType:
     return records.EdgeType(
         name=name,
         version=version,
@@ -134,7 +134,7 @@ def _built_in(sight: VisibleSnapshot, name: str, version: int) -> records.EdgeTy
         digest_of="built_in",
         rewrites=(),
         functional=False,
-        world=sight.tables.node(sight.place.top).lineage.hex(),
+        world=snapshot.tables.node(snapshot.place.top).lineage.hex(),
         seq=0,
         ended=0,
         why="",
@@ -142,7 +142,7 @@ def _built_in(sight: VisibleSnapshot, name: str, version: int) -> records.EdgeTy
     )
 
 
-def _record(sight: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
+def _record(snapshot: VisibleSnapshot, spec: Spec, known: Registration) -> records.EdgeType:
     return records.EdgeType(
         name=known.type,
         version=known.row.handler_version,
@@ -150,9 +150,9 @@ def _record(sight: VisibleSnapshot, spec: Spec, known: Registration) -> records.
         digest_of=known.digest_of,
         rewrites=known.rewrites,
         functional=known.is_functional,
-        world=sight.tables.node(known.world).lineage.hex(),
+        world=snapshot.tables.node(known.world).lineage.hex(),
         seq=known.seq,
-        ended=known.row.ended if known.row.ended <= sight.place.moment.seq else 0,
-        why=sight.details(known.seq, known.row.details).why,
+        ended=known.row.ended if known.row.ended <= snapshot.place.moment.seq else 0,
+        why=snapshot.details(known.seq, known.row.details).why,
         available=_is_here(known, spec.codes),
     )

@@ -363,7 +363,7 @@ class VisibleSnapshot:
         found = tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
         return [self._tuning_as_seen(one) for one in found]
 
-    def is_told_of_tuning(self, lineage: bytes, seq: int) -> bool:
+    def is_tuning_visible(self, lineage: bytes, seq: int) -> bool:
         """True if what was set for a world may be known here: it lies inside, or what was set for it held, at a commit,
         for all that is seen here."""
         if not self.place.is_confined or self.tables.node_of(lineage) is not None:

@@ -347,9 +347,9 @@ class View:
         the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._snapshot() as sight:
-            node = None if world is None else self._named(sight, world)
-            return edge_types(sight, self.spec, node, ended=include_ended)
+        with self._snapshot() as snapshot:
+            node = None if world is None else self._named(snapshot, world)
+            return edge_types(snapshot, self.spec, node, ended=include_ended)
 
     @property
     def missing_edge_types(self) -> tuple[str, ...]:
@@ -364,8 +364,8 @@ class View:
         so it goes without ``world``.
         """
         _refuse_both(world, include_ended)
-        with self._snapshot() as sight:
-            return tunings(sight, None if world is None else self._named(sight, world), ended=include_ended)
+        with self._snapshot() as snapshot:
+            return tunings(snapshot, None if world is None else self._named(snapshot, world), ended=include_ended)
 
     def recall(
         self,
