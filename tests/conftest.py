@@ -155,7 +155,7 @@ def store(whole: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    """A folder in memory where there is one, for tests of processes and processors, not of disks."""
+    """A folder in memory, where there is one, for tests of processes and not of disks."""
     with folder_in_memory() as folder:
         yield folder
 

@@ -1,4 +1,4 @@
-"""Every benchmark program runs at a tiny size and prints the keys that scripts outside of the repository read.
+"""Runs every benchmark program at a tiny size and checks the keys that scripts read.
 
 Nothing here is about speed: the figures only have to be there, be positive, and belong to the work that was asked for.
 """

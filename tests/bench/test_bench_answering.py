@@ -1,4 +1,4 @@
-"""``bench.longmemeval --answer --judge`` against a model that is a script on loopback; nothing goes further."""
+"""Tests ``bench.longmemeval --answer --judge`` against a scripted model on loopback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Script = Callable[[int, dict[str, Any], Any], tuple[int, bytes]]
 
 @contextmanager
 def served(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that answers each request as the script says, given its number, what was asked, and the headers."""
+    """A server that answers each request as the script says, by number, body and headers."""
     asked: list[dict[str, Any]] = []
 
     class Scripted(BaseHTTPRequestHandler):

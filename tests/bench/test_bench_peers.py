@@ -1,4 +1,4 @@
-"""``bench.peers`` with whatever is installed: every adapter does what it claims, and what is said of one was done.
+"""Tests ``bench.peers`` with whatever is installed: every adapter does what it claims.
 
 SQLite's full-text index comes with Python, so that there is always one peer.
 """

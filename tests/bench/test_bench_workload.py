@@ -1,4 +1,4 @@
-"""What the benchmark programs are made of: the workload, recordings of what was put, questions, and metrics."""
+"""Tests the parts of the benchmark programs: workload, recordings, questions, metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single bits turned over, in records, rows and anywhere in the file: each is found, and its commit is named."""
+"""Flips single bits anywhere in a store: each is found, and its commit is named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN_FLIPS, SOAK_FLIPS = 240, 1000
 
 
 def flip_log_bits(whole: Path, folder: Path, seed: int, count: int) -> Counter[str]:
-    """Turn bits of headers, events and blobs over, one at a time, and check that each is found and named."""
+    """Flip bits of headers, events and blobs one at a time; each must be found and named."""
     rng = random.Random(seed)
     kinds = {0x02: "header", 0x03: "events", 0x04: "blob"}
     held = [(key, value) for key, value in forge.pairs(whole) if key[0] in kinds]
@@ -63,7 +63,7 @@ def test_each_flipped_bit_of_an_erasing_commit_is_found_and_no_other_commit_is_b
 
 
 def flip_table_bits(whole: Path, folder: Path, seed: int, count: int) -> set[int]:
-    """Turn bits of table rows over; the tables that were hit. Progress is left out: see the test of its own."""
+    """Flip bits of table rows and return the tables hit; progress has a test of its own."""
     rng = random.Random(seed)
     held = [(key, value) for key, value in forge.pairs(whole) if key[0] > forge.FIRST_TABLE and value]
     hit = set()

@@ -1,4 +1,4 @@
-"""Single bits turned over in the log: `verify` names the commit, and no command ends in a traceback."""
+"""Flips bits in the log: `verify` names the commit, and no command ends in a traceback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flip_and_command(
     flips: int,
     which: Callable[[int], Iterable[int]],
 ) -> Counter[str]:
-    """Turn bits over in the log, one in each copy; find each by `verify`, and run commands on the copy."""
+    """Flip log bits, one in each copy; `verify` finds each, and commands run on the copy."""
     known = Known.of(whole, folder / "known")
     held = [pair for pair in forge.pairs(whole) if pair[0][0] in (forge.COMMIT, forge.EVENTS, forge.BLOBS)]
     ends: Counter[str] = Counter()

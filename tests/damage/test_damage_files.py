@@ -1,4 +1,4 @@
-"""Files cut short, emptied, deleted and overwritten: a typed error, or as if nothing had happened; never a crash."""
+"""Cuts, empties, deletes and overwrites files: a typed error or no effect, never a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records changed, deleted and rewritten by a forger who knows the format: it is found, and its commit is named."""
+"""Forges records with knowledge of the format: it is found, and its commit is named."""
 
 from __future__ import annotations
 

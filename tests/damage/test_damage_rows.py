@@ -1,4 +1,4 @@
-"""Rows of the wrong length, and records whose tag became one that no release knows: damage, and told as such."""
+"""Rows of a wrong length and records with an unknown tag are reported as damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that was changed where it lies, all else untouched: no reader uses it, and every one names its commit."""
+"""Changes a text in place: no reader uses it, and every one names its commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT, INSTEAD = "the team sits in Bern", "the team sits in Rome"
 
 @pytest.fixture
 def changed(tmp_path: Path) -> tuple[Path, str, int]:
-    """A store in which somebody has changed one text: its folder, the world's reference, and the commit."""
+    """A store with one changed text: its folder, the world's reference, and the commit."""
     store = tmp_path / "store"
     with worlddb.open(store, author="x") as db:
         db.create("Topic", "Search")

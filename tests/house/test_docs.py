@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run, its links lead somewhere, its lists are those of the code.
+"""Runs the examples of the documentation, follows its links, compares its lists with code.
 
 A ``text`` block right after a ``python`` block is what that block prints; three dots stand for anything. In an ``sh``
 block, lines that begin with ``worlddb`` are run, and the exit code is 0 unless a comment says ``exit code N``. The
@@ -30,7 +30,7 @@ EXIT_CODE = re.compile(r"exit code (\d)")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, the line of its fence, and what follows it at once if that is text."""
+    """A fenced block: language, text, line of its fence, and text that follows at once."""
 
     kind: str
     body: str
@@ -63,7 +63,7 @@ def run_python(block: Block, page: str, names: dict[str, Any]) -> str:
 
 
 def run_commands(block: Block) -> Iterator[tuple[str, int, int, str]]:
-    """Each ``worlddb`` line with the exit code that it should have, the one it has, and what it said."""
+    """Run each ``worlddb`` line: expected exit code, actual one, and output."""
     for line in block.body.splitlines():
         command, _, comment = line.partition(" #")
         words = shlex.split(command)

@@ -1,4 +1,4 @@
-"""The lists in the reference, on the format page and on the page of limits are those of the code."""
+"""Compares the lists of the reference, the format page and the limits with the code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def section(text: str, heading: str) -> str:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """The cells of every row of the tables in a text, the lines above and below the head left out."""
+    """The cells of every table row in a text, without the head."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         if not set(line) <= set("|- ") and not (after and set(after) <= set("|- ")):

@@ -1,4 +1,4 @@
-"""The harness can see: a failing test fails and names its seed; soak tests wait until they are asked for."""
+"""Tests the harness: a failure names its seed, and soak tests wait until asked for."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def product_files() -> set[str]:
 
 
 def installed_name(path: str) -> str:
-    """Where a file of a room lies once installed: ``log/model/ids.py`` is ``worlddb/log/model/ids.py``."""
+    """Map a room's file to its installed place: ``log/a.py`` to ``worlddb/log/a.py``."""
     return path if path.startswith("worlddb/") else f"worlddb/{path}"
 
 

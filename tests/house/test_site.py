@@ -1,4 +1,4 @@
-"""The documentation as a site: it is built without a warning, and a browser needs no network to read it."""
+"""Builds the documentation as a site without a warning, to be read without a network."""
 
 from __future__ import annotations
 

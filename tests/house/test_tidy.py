@@ -1,4 +1,4 @@
-"""The rules of tests/support/tidy/ hold for every file, and each rule sees what it is there to see."""
+"""Holds every file to the rules in tests/support/tidy/, and tests that each rule sees."""
 
 from __future__ import annotations
 

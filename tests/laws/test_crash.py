@@ -1,4 +1,4 @@
-"""A process that ends at any point of any write loses nothing that it acknowledged, and nothing is half there."""
+"""Ends a process at any point of any write: what it acknowledged stays, nothing is half."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def cut_and_go_on(whole: Whole, folder: Path, at: int, how: str) -> None:
 
 
 def check_after_the_cut(store: Path, lines: list[str], all_lines: list[str], where: str) -> None:
-    """Every acknowledged write is there as it was acknowledged; at most one further one is there, and whole."""
+    """Every acknowledged write is there; at most one more is, and whole."""
     if not lines and not (store / "data.mdb").exists():
         return
     try:

@@ -1,4 +1,4 @@
-"""Worlds inside worlds inside worlds: depth costs no stack, and no operation more than its share of work."""
+"""Nests worlds deeply: depth costs no stack, and each operation only its share of work."""
 
 from __future__ import annotations
 

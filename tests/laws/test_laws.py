@@ -1,4 +1,4 @@
-"""Laws of the architecture that hold whatever the commands were; those of meaning are tested beside a model."""
+"""Tests laws that hold whatever the commands were; a model tests those of meaning."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def sources() -> tuple[Source, ...]:
 
 
 def appends(tree: ast.AST) -> list[int]:
-    """Lines that call an append of a log: one with three arguments, or one of something that is called a log."""
+    """Lines that call a log's append: with three arguments, or on something called a log."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":

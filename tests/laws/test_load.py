@@ -1,4 +1,4 @@
-"""Readers beside writers: nobody fails, nobody sees an old state, and the writers hardly notice."""
+"""Reads beside writers: nobody fails or sees an old state, and writers hardly notice."""
 
 from __future__ import annotations
 

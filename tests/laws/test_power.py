@@ -1,4 +1,4 @@
-"""The power fails: what a process told the disk is recorded, and every file that could then be there is opened.
+"""Opens every file that a power failure could leave of what a process told the disk.
 
 No process can cut the power, but what a disk may have of what it was told is known: what was synced, and any part of
 the rest. See ``tests/support/faults/disk``.

@@ -1,4 +1,4 @@
-"""Two hundred seeds of a simulated life find nothing, a seed is the same run every time, and what is broken is seen.
+"""Simulates two hundred seeds, repeats one exactly, and sees what is broken on purpose.
 
 Each seed draws writers, readers, faults and chores (tests/support/simulation/), and holds every answer against the
 plain model.

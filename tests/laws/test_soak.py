@@ -1,4 +1,4 @@
-"""Two writing processes are killed at random instants, again and again: every acknowledged write stays."""
+"""Kills writing processes at random instants: every acknowledged write stays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def total(parts: list[Figures]) -> Figures:
 
 
 def kill_in_several_stores(folder: Path, kills: int, seed: int, *, writes: int, seconds: float) -> Figures:
-    """A new store for every so many kills, so that looking at it stays quick and stores are killed as they begin."""
+    """Kill in a new store every so often, so that checks stay quick and young stores are hit."""
     found: list[Figures] = []
     for first in range(0, kills, KILLS_A_STORE):
         part = folder / str(first)
@@ -93,7 +93,7 @@ def _started(store: Path, file: Acknowledged, author: str):
 
 
 def _wait_for_more(file: Acknowledged, count: int) -> None:
-    """Wait, a bounded time, until so many more lines were acknowledged; the kill then comes at any point after."""
+    """Wait, within a bound, for so many more acknowledged lines."""
     goal = len(file.lines()) + count
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(file.lines()) < goal:
@@ -104,7 +104,7 @@ def _wait_for_more(file: Acknowledged, count: int) -> None:
 def _check(
     store: Path, acknowledged: dict[str, list[str]], *, whole: bool = True, deep: bool = False
 ) -> worlddb.Verified | None:
-    """All that was acknowledged is there as it was acknowledged, and if asked for, everything verifies."""
+    """Check that all acknowledged writes are there, and if asked for, that everything verifies."""
     with worlddb.open(store, author="checker", timeout_seconds=PATIENCE_SECONDS) as db:
         verified = db.verify(deep=deep) if whole else None
         findings = () if verified is None else verified.findings

@@ -1,4 +1,4 @@
-"""The whole semantics against a plain model: every command, every refusal, every read, at every moment of both axes."""
+"""Compares the engine with a plain model: all commands, refusals, reads and moments."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
     @rule(handle=st.integers(0, 1))
     def look_again(self, handle: int) -> None:
-        """Who is who, in the background; what is proposed is accepted, rejected and undone as all proposals are."""
+        """Recluster; the proposals are then accepted, rejected and undone like all others."""
         self.session.look_again(handle)
         SEEN["look again"] += 1
 
@@ -122,7 +122,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
     @rule(recipe=draw.erase, handle=st.integers(0, 1), keyed=st.booleans(), which=st.integers(0, 3))
     def erase(self, recipe: Recipe, handle: int, keyed: bool, which: int) -> None:
-        """Now and then, and nothing that has no text left: whether that has reasons left is not modelled."""
+        """Erase now and then, and only what has text: whether reasons are left is not modelled."""
         command = recipe.cooked(self.session.state)
         known = getattr(command.arguments["refs"], "number", None)
         world = self.session.state.worlds.get(-1 if known is None else known)
@@ -139,7 +139,7 @@ class EngineAndModel(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 999), valid=draw.moments, axis=st.integers(0, 2))
     def look_back(self, which: int, valid: int, axis: int) -> None:
-        """Any earlier commit, named by its sequence number, its ingest time, or a moment just before the next."""
+        """Read any earlier commit, by its number, its ingest time, or just before the next."""
         session, seq = self.session, 1 + which % self.session.head
         following = session.times[seq + 1] if seq < session.head else session.times[seq] + 1
         if axis == 0:

@@ -1,4 +1,4 @@
-"""Copies of a store do not lie inside it, and a store without its data file is told as what it is."""
+"""Refuses copies inside a store, and says so when a store has lost its data file."""
 
 from __future__ import annotations
 

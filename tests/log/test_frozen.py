@@ -1,4 +1,4 @@
-"""Stores of every released format are opened, read, verified, written to and derived again; damaged ones are told."""
+"""Opens, reads, verifies, extends and rebuilds stores of every released format."""
 
 from __future__ import annotations
 
@@ -111,5 +111,5 @@ def test_a_damaged_frozen_store_is_told_and_no_changed_byte_of_its_log_is_missed
 
 
 def places(whole: bytes, word: bytes) -> list[int]:
-    """Where a word stands; the file was written anew by an erasure, so that every place is in use."""
+    """Where a word stands; an erasure has rewritten the file, so every place is in use."""
     return [at for at in range(len(whole)) if whole.startswith(word, at)]

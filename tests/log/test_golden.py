@@ -1,4 +1,4 @@
-"""The format, written out: bytes and hashes of one of everything. Changing one of them is a format change."""
+"""Holds the format to written-out bytes and hashes; changing one is a format change."""
 
 from __future__ import annotations
 

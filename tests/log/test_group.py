@@ -1,4 +1,4 @@
-"""Durability ``group``: threads share transactions, and each write is decided, refused and acknowledged on its own."""
+"""Tests durability ``group``: threads share transactions, and each write stands alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 
 class Together:
-    """Holds the first write until the others have queued up, so that those are decided in one transaction."""
+    """Holds the first write until the others queue up, so that one transaction decides them."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -252,7 +252,7 @@ def test_soak_kills_at_random_instants_lose_nothing_that_any_of_the_threads_had_
 
 
 def killed(folder: Path, after_seconds: float, *, deep: bool = True) -> int:
-    """Kill a process whose threads write in groups; how many writes were acknowledged so far, all of them there."""
+    """Kill a process whose threads write in groups; return how many acknowledged writes stayed."""
     store, lines = folder / "store", Acknowledged(folder / "lines")
     before = len(lines.lines())
     process = start(write_together, store, lines.file, 8)

@@ -1,4 +1,4 @@
-"""A head that was kept elsewhere: it finds a forged and a shortened log that nothing inside the store betrays."""
+"""Finds a forged or shortened log by a head that was kept elsewhere."""
 
 from __future__ import annotations
 

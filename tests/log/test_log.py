@@ -1,4 +1,4 @@
-"""The log by itself: appending with an expected head, reading back, the chain, times, and who holds the lock."""
+"""Tests the log by itself: appends, reads, the hash chain, times and the lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints and signed notes: the published examples, signatures that hold and fail, and text that is neither."""
+"""Tests checkpoints and signed notes: published examples, signatures, malformed text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codec: what was written reads back, what is newer says so, and damage is called damage, never anything else."""
+"""Tests the codec: round trips, newer formats said to be newer, damage said to be damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Merkle tree over the commits: RFC 6962's own vectors, and every proof for every size up to 70."""
+"""Tests the Merkle tree of commits: RFC 6962's vectors, and every proof up to size 70."""
 
 from __future__ import annotations
 

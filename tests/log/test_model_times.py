@@ -1,4 +1,4 @@
-"""Times: what is accepted, what is refused, and that what is shown reads back as what it was."""
+"""Tests times: what is accepted, what is refused, and that what is shown reads back."""
 
 from __future__ import annotations
 

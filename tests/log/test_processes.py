@@ -1,4 +1,4 @@
-"""Any number of processes and threads share a store: nothing is lost, and nobody waits for a dead or stopped one."""
+"""Shares a store among processes and threads: nothing is lost, nobody waits for the dead."""
 
 from __future__ import annotations
 

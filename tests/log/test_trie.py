@@ -1,4 +1,4 @@
-"""The Merkle trie against a plain dict: one set has one root and one set of stored nodes, whatever came before.
+"""Compares the Merkle trie with a plain dict: one set, one root, one set of nodes.
 
 Story: a version that cut changes into buckets gave a branch an empty child when a key was taken out that was not there
 (an edge linked and unlinked in one batch), and took time in the square of the batch when a world got many members.

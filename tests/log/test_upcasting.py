@@ -1,4 +1,4 @@
-"""Events of earlier versions are read as what they are today, and the bytes in the log stay what they were."""
+"""Reads events of earlier versions as those of today; their bytes in the log stay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Later = ev.AnyEvent | Weighed
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release in which an event has its third version: grams after pounds, and a name since the second."""
+    """A later release, whose third version of an event has grams for pounds, and a name."""
     monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 1), lambda fields: [*fields, "nobody"])
     monkeypatch.setitem(upcasting.UPCASTERS, ("weighed", 2), lambda fields: [fields[0], fields[1] * 454, fields[2]])
 

@@ -1,4 +1,4 @@
-"""Blocks: what shares one is found, the likeliest first, and what is read and weighed less changes no answer."""
+"""Tests blocks of names: what shares one is found, and reading less changes no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composed embeddings: what they are made of, that nothing drifts, and that following the log is beginning anew."""
+"""Tests composed embeddings: their parts, no drift, and following equals starting anew."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_what_was_erased_is_in_no_composed_embedding(db: Database) -> None:
 
 
 class Following:
-    """A composition of a store's present, moved on by the events of commits, and one that is made anew beside it."""
+    """A composition that follows commits, and one made anew beside it."""
 
     def __init__(self, db: Database, pool: str) -> None:
         self.db = db

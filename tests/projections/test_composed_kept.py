@@ -1,4 +1,4 @@
-"""Composed embeddings on the disk: the next process goes on from there, and nothing rests on them."""
+"""Tests composed embeddings on the disk: the next process goes on, nothing relies on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The few texts that were written last are found by the words, and ranked by the rarities, that an index has."""
+"""Finds and ranks texts that are not indexed yet as the index does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following the log: every event of every process, once, in order, from wherever a reader left off."""
+"""Follows the log: every event of every process, once, in order, from any place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found of a world by its home and by pairs is what a look at every row of the store would find."""
+"""Finds what lies in a world by its home and by pairs, as a scan of every row does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEPS = 120
 
 
 def lived(db: Database, source: random.Random) -> None:
-    """A history in which edges come, go and move with their worlds, and pairs are proposed, decided and undone."""
+    """A history of edges that come, go and move, and of pairs proposed, decided and undone."""
     refs = worlds(db, 6)
     edges: list[str] = []
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""A text search among many worlds is the same, however what belongs to them is told from the rest."""
+"""A text search among many worlds is the same, however its worlds are told from the rest."""
 
 from __future__ import annotations
 

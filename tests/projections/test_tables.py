@@ -1,4 +1,4 @@
-"""Tables: the overlay against a sorted dictionary, and rows that come back as they were packed."""
+"""Compares the write buffer with a sorted dictionary, and rows with what was packed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ steps = st.lists(
 
 @contextmanager
 def environment() -> Iterator[lmdb.Environment]:
-    """An LMDB file whose neighbouring tables are not empty, so that a scan that runs over is seen."""
+    """An LMDB file with rows in neighbouring tables, so that an overrunning scan is seen."""
     with (
         tempfile.TemporaryDirectory(prefix="worlddb-test-") as folder,
         lmdb.open(folder, map_size=1 << 22, sync=False) as env,

@@ -30,7 +30,7 @@ def word(number: int) -> str:
 
 
 def many(count: int) -> list[TextDocument]:
-    """Documents of few different texts, so that most scores tie, and some so long that their length is rounded."""
+    """Documents of few different texts, so that scores tie; some are long enough to round."""
     return [
         document(
             at,

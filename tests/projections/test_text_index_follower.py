@@ -21,7 +21,7 @@ STORE = b"store-1"
 
 
 class Log:
-    """A log of texts, one commit each unless said otherwise, that remembers what was asked of it."""
+    """A log of texts, one commit each by default, that remembers what was asked of it."""
 
     def __init__(self, *, branch: bytes = b"") -> None:
         self.documents: list[TextDocument] = []

@@ -1,4 +1,4 @@
-"""The vector index: exact where it is small, a graph where it is large, and never the only copy of anything."""
+"""Tests the vector index: exact when small, a graph when large, never the only copy."""
 
 from __future__ import annotations
 

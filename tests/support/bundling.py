@@ -1,4 +1,4 @@
-"""Bundles for tests: a small one, its frames, files of frames that nobody has checked, what a store shows of one."""
+"""Makes bundles for tests, their frames, unchecked files, and what a store shows of one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Told(NamedTuple):
 
 
 def told_store(folder: Path, seed: int = 3) -> Told:
-    """A team with an inner world, a person with two versions, edges of every fate, and one to the outside."""
+    """Make a team with an inner world, a person of two versions, and edges of every fate."""
     clock = ManualClock()
     with worlddb.open(folder, author="agent-7", clock=clock, entropy=SeededEntropy(seed)) as db:
         team = db.create("Topic", "Search team", valid_from=day(0)).ref
@@ -54,7 +54,7 @@ def told_store(folder: Path, seed: int = 3) -> Told:
 
 
 def tiny_bundle(folder: Path, name: str) -> Path:
-    """A world with one member, and an edge between the two: small enough to change each of its bytes."""
+    """Export a world with one member and one edge: small enough to change each byte."""
     with worlddb.open(folder / "tiny", clock=ManualClock(), entropy=SeededEntropy(5)) as db:
         box = db.create("Box", "b").ref
         thing = db.create("Thing", "t", world=box).ref
@@ -64,13 +64,13 @@ def tiny_bundle(folder: Path, name: str) -> Path:
 
 
 def frames_of(path: Path) -> list[fr.AnyFrame]:
-    """All frames of a bundle, the last one too."""
+    """Read all frames of a bundle, the last one included."""
     with open_bundle(path) as reader:
         return list(reader)
 
 
 def written(path: Path, frames: Iterable[fr.AnyFrame], *, counted: bool = True) -> Path:
-    """A file with these frames and the hashes that belong to them, whatever they say."""
+    """Write a file of these frames with the hashes that belong to them, whatever they say."""
     with path.open("wb") as out:
         writer = BundleWriter(out)
         worlds = 0
@@ -91,7 +91,7 @@ def contained(view: View, world: str) -> list[str]:
 
 
 def seen(view: View, world: str, proposals: Collection[str]) -> dict[str, Any]:
-    """Everything that a view shows inside a world, without what is of the importing store: commits, ingest times."""
+    """What a view shows inside a world, without the commits and ingest times of its store."""
 
     def text(version: Any) -> tuple[Any, ...]:
         source = {name: value for name, value in version.source.items() if name != "imported"}

@@ -1,4 +1,4 @@
-"""Clients of the MCP server: the official one, connected to a process of its own or to a server in this one."""
+"""Connects the official MCP client to a process of its own or to a server in this one."""
 
 from __future__ import annotations
 

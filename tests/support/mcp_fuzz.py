@@ -1,4 +1,4 @@
-"""Requests that no client should send, drawn from a seed. None of them may write, end the server or keep it waiting."""
+"""Draws requests that no client should send; none may write, end or delay the server."""
 
 from __future__ import annotations
 

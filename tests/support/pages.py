@@ -1,4 +1,4 @@
-"""Pages of HTML as a strict reader and as Chromium find them, and texts that try to leave their place on one."""
+"""Reads HTML pages strictly and in Chromium, with texts that try to escape their place."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def browser() -> str:
 
 
 def seen_in_browser(page: str, folder: Path, widths: tuple[int, ...] = (320, 1200), *, link: int = 0) -> dict[str, Any]:
-    """What Chromium makes of a page at some widths: what it measures, and what it shows when a link has the focus."""
+    """Measure a page in Chromium at some widths, and what it shows when a link has focus."""
     (folder / "page.html").write_text(page, "utf-8")
     asked = {"widths": json.dumps(widths), "link": link, "page": json.dumps((folder / "page.html").as_uri())}
     (folder / "probe.html").write_text(PROBE % asked, "utf-8")

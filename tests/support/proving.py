@@ -1,4 +1,4 @@
-"""Stores to prove things of, what can be proved of them, and the checker that the documentation prints."""
+"""Makes stores to prove things of, and runs the checker that the documentation prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = ("refers_to", "implies", "causes", "derived_from")
 
 
 class ByHand:
-    """The functions of the documentation, which need no WorldDB. They raise for what does not hold."""
+    """The documentation's functions, which need no WorldDB and raise for what does not hold."""
 
     def __init__(self) -> None:
         names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Running the command line inside this process or in one of its own, and a small store to run it on."""
+"""Runs the command line in this process or another one, on a small store."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Small(NamedTuple):
 
 
 def small_store(folder: Path) -> Small:
-    """A store of eleven commits, one a day from 2026-11-21 on: a revision, a supersession, a conflict, a proposal.
+    """Make a store of eleven commits, one a day from 2026-11-21: one of each common case.
 
     | commit | what |
     |---|---|

@@ -42,7 +42,7 @@ class Served(NamedTuple):
         return port
 
     def logs(self, *lines: str) -> str:
-        """The log, once all of these are in it: the line of a request is written after its answer, so wait for it."""
+        """Wait for lines of the server's log, which come after the answers, and return it."""
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
             told = self.log.read_text()
@@ -99,7 +99,7 @@ def request(method: str = "POST", body: bytes = b"", path: str = "/mcp", **heade
 
 
 def send(server: Served, raw: bytes) -> Reply:
-    """Send bytes, in which ``HERE`` stands for the server's address, and read to the end of the answer."""
+    """Send bytes (``HERE`` becomes the server's address) and read to the end of the answer."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as link:
         try:
             link.sendall(raw.replace(b"HERE", f"127.0.0.1:{server.port}".encode(), 1))

@@ -1,4 +1,4 @@
-"""Remember, recall, forget: as a program calls them, and as a model does through a loop of tool calls."""
+"""Remembers, recalls and forgets as a program does, and as a model's tool calls do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory as a store of LangGraph's does what LangGraph's own store in memory does, and keeps the past besides."""
+"""The memory as LangGraph's store does what its in-memory store does, and keeps the past."""
 
 from __future__ import annotations
 

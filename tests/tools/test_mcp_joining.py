@@ -1,4 +1,4 @@
-"""One call is a whole memory: its scopes, whom it is about, what it was made of and what it contradicts."""
+"""One MCP call stores a whole memory: scopes, subjects, sources and contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a lineage on both time axes: its geometry, its words, and what a browser shows."""
+"""Tests the page of a lineage on both time axes: geometry, words, and a browser's view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody changed in the files behind the engine's back: diff names it, whichever hashes were made to fit."""
+"""Finds what somebody changed in the files, whichever hashes were made to fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing a bundle with a store or another bundle: exactly what differs in its world, and nothing around it."""
+"""Compares bundles with stores and bundles: what differs in their world, nothing else."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_a_store_did_since_is_told_by_its_log_as_between_two_of_its_moments
 
 
 def essence(change: worlddb.Change, *, within: bool) -> tuple[Any, ...]:
-    """What is said of a world; of its path only the last name, since a bundle holds nothing above its world."""
+    """What is said of a world, with the last name of its path: a bundle has nothing above."""
     events = sorted((event["seq"], event["event"], event["why"]) for event in change.events) if within else []
     return change.ref, change.names[-1], change.change, sorted(map(repr, change.changes)), change.a, change.b, events
 

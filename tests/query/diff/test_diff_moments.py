@@ -1,4 +1,4 @@
-"""Comparing moments: interval columns and events tell what the tries of two replayed stores tell (law 9)."""
+"""Compares two moments as the tries of two replayed stores compare (law 9)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def decided(db: worlddb.Database, draw: random.Random) -> Any:
 
 
 def essence(found: worlddb.Difference) -> list[object]:
-    """What a difference says, but for the order of what no hash covers and how much was read for it."""
+    """A difference without the order that no hash covers and without the amount read."""
     changes = [
         (change.ref, change.path if change.change != "moved" else "", change.change, sorted(map(repr, change.changes)),
          change.a, change.b, sorted(map(repr, change.events)))

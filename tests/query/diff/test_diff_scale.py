@@ -1,4 +1,4 @@
-"""A large store with one turn altered in its files: verify finds it, diff names it, the report shows it."""
+"""Finds one altered turn in a large store: verify, diff and the report show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that took in the same by themselves share no hash: they are compared by what they say."""
+"""Compares stores that share no hash by what they say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs: every one that a store makes holds, by this program and by the one in the documentation."""
+"""Every proof of a store holds, by this program and by the one in the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs that were changed, heads that they were not made for, and files that are none: nothing of it holds."""
+"""Changed proofs, proofs of other heads and files that are no proofs do not hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from worlddb.log.model.proof import read_proof
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store of some forty commits, with worlds in several others and edges with reasons."""
+    """A closed store of some forty commits, with worlds in several others and reasoned edges."""
     store = tmp_path_factory.mktemp("whole") / "store"
     grow(store, 3, 40)
     return store

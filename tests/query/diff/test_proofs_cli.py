@@ -1,4 +1,4 @@
-"""``prove`` and ``check-proof``: what they print, how they end, and files that are neither proofs nor heads."""
+"""Tests ``prove`` and ``check-proof``: output, exit codes and malformed files."""
 
 from __future__ import annotations
 

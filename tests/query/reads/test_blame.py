@@ -1,4 +1,4 @@
-"""``view.blame``: the commit that made each field and each edge what it is, now and in the past."""
+"""Tests ``view.blame``: the commit that made each field and edge, now and in the past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for moments: what they stand for, what stays of what they stood for, and the command line in the past."""
+"""Tests names for moments: what they stand for, erasure, and use on the command line."""
 
 from __future__ import annotations
 

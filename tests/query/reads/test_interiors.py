@@ -1,4 +1,4 @@
-"""Who lies inside a world is kept from one read to the next, and is always what a list made anew would be."""
+"""Tests the cache of a world's members: it always equals a list made anew."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Unlisted(Inhabitants):
 
 
 def known_and_right(view: View, node: int) -> bool:
-    """True if the members of a world were known, which they must be rightly; they are listed and kept if not."""
-    with view._snapshot() as sight:
-        known = sight.members_known(node)
-        exact = members_below(sight.tables, node, view.moment)
+    """True if a world's members were cached, rightly; they are listed and cached if not."""
+    with view._snapshot() as snapshot:
+        known = snapshot.members_known(node)
+        exact = members_below(snapshot.tables, node, view.moment)
         assert exact is not None
         if known is None:
-            listed = Inhabitants(sight.tables, node, view.moment)
+            listed = Inhabitants(snapshot.tables, node, view.moment)
             listed.listed()
-            assert sight.keep_members(node, listed).nodes == exact
+            assert snapshot.keep_members(node, listed).nodes == exact
         else:
             assert known.nodes == exact
             assert known.in_order.tolist() == sorted(exact)
@@ -77,8 +77,8 @@ def test_what_is_known_of_an_interior_is_what_a_list_says_whatever_was_written_s
             views = [db.view(valid=valid) for valid in TIMES]
             views.append(db.view(valid=TIMES[0], seq=random.randint(4, views[0].seq)))
             for ref in worlds[:3]:
-                with views[0]._snapshot() as sight:
-                    node = sight.tables.node_of(bytes.fromhex(ref))
+                with views[0]._snapshot() as snapshot:
+                    node = snapshot.tables.node_of(bytes.fromhex(ref))
                 assert node is not None
                 known += sum(known_and_right(view, node) for view in views)
         assert known > 20
@@ -114,13 +114,13 @@ def test_a_part_of_the_store_shares_nothing_of_what_the_whole_knows(tmp_path: Pa
         outside = db.create("Note", "outside").ref
         db.link(inner, "contains", outside)
         whole = db.view()
-        with whole._snapshot() as sight:
-            node = sight.tables.node_of(bytes.fromhex(inner))
+        with whole._snapshot() as snapshot:
+            node = snapshot.tables.node_of(bytes.fromhex(inner))
         assert node is not None
         assert not known_and_right(whole, node)
         assert known_and_right(whole, node)
-        with db.view(world=outer)._snapshot() as sight:
-            assert sight.members_known(node) is None
+        with db.view(world=outer)._snapshot() as snapshot:
+            assert snapshot.members_known(node) is None
 
 
 def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +128,8 @@ def test_so_many_worlds_are_kept_and_no_more(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(containment, "MAX_COMMITS", 1)
     with worlddb.open(tmp_path / "store") as db:
         refs = [db.create("World", f"world {number}").ref for number in range(3)]
-        with db.view()._snapshot() as sight:
-            nodes = [sight.tables.node_of(bytes.fromhex(ref)) for ref in refs]
+        with db.view()._snapshot() as snapshot:
+            nodes = [snapshot.tables.node_of(bytes.fromhex(ref)) for ref in refs]
         first, second, third = (node for node in nodes if node is not None)
         view = db.view()
         assert [known_and_right(view, node) for node in (first, second, first, third, first, second)] == [
@@ -150,8 +150,8 @@ def test_after_many_events_a_world_is_listed_rather_than_all_of_them_read(
     with worlddb.open(tmp_path / "store") as db:
         garden, other = (db.create("World", name).ref for name in ("Garden", "Other"))
         db.create("Note", "bed", world=garden)
-        with db.view()._snapshot() as sight:
-            node = sight.tables.node_of(bytes.fromhex(garden))
+        with db.view()._snapshot() as snapshot:
+            node = snapshot.tables.node_of(bytes.fromhex(garden))
         assert node is not None
         assert not known_and_right(db.view(), node)
         db.create("Note", "few", world=other)

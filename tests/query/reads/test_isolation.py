@@ -1,4 +1,4 @@
-"""Law 7: a query inside a world returns nothing from outside, and a confined view does not say that there is more.
+"""Tests law 7: a confined view shows nothing from outside, nor that there is more.
 
 Each structure is checked through every read path of every confined view, against the model without what lies outside.
 """
@@ -37,7 +37,7 @@ CANARY_STRUCTURES = 12
 
 
 def check(folder: Path, seed: int, seen: Counter[str], *, thorough: bool) -> None:
-    """One structure: all confined views, narrower ones inside them, and scopes of one that is not confined."""
+    """Look through all confined views of one structure, narrower ones, and scopes."""
     structure = Structure(folder, seed)
     try:
         rng = random.Random(seed)

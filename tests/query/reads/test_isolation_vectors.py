@@ -1,4 +1,4 @@
-"""Law 7 for the vector lane: what is recalled by meaning inside a world is what would be if there were nothing else."""
+"""Tests law 7 for the vector lane: recall inside a world as if there were nothing else."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def nearest(found: Inside, query: str) -> dict[str, float]:
 
 
 def composed_inside(found: Inside, view: worlddb.View) -> None:
-    """Composed embeddings of what is inside are made of what is inside, worked out here from the model."""
+    """Compute from the model the composed embeddings of what is inside."""
     made: dict[int, Any] = {}
 
     def vector(number: int) -> Any:

@@ -1,4 +1,4 @@
-"""The query pipeline: what each operator keeps, what is told of it, and what it never lets out."""
+"""Tests the query pipeline: what each operator keeps, says and never lets out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator against a plain reading of what it says: sets and lists, made of the other reads of a view."""
+"""Compares every query operator with a plain reading of its definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's Tesla scenario (§7.5): one company over three quarters, and six queries whose answers are exact sets."""
+"""Tests the paper's Tesla scenario (§7.5): six queries whose answers are exact sets."""
 
 from __future__ import annotations
 

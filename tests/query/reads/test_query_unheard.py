@@ -1,4 +1,4 @@
-"""What a query says of types that nothing here has: a slip of the pen finds nothing, and looks like an answer."""
+"""Says of types unknown to the store that a query found nothing because of them."""
 
 from __future__ import annotations
 

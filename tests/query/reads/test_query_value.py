@@ -1,4 +1,4 @@
-"""A query is a value: it survives JSON, prints as a person would say it, and is never changed by what is added."""
+"""A query is a value: it survives JSON, prints as words, and is never changed in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of a span of time equal what all the instants of it answer one by one, to the microsecond at its borders."""
+"""Reads of a span of time equal what its instants answer, to the microsecond."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = 1_000
 
 
 class Shown(NamedTuple):
-    """What the instants of a span show under one reference: the number of the version at each of them."""
+    """The version number that each instant of a span shows under one reference."""
 
     numbers: tuple[int | None, ...]
 
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
 
 
 class Oracle:
-    """Asks views of single instants: the start of a span, and every instant in it at which anything changes."""
+    """Asks views of single instants: a span's start, and every change within it."""
 
     def __init__(self, db: Database, seq: int) -> None:
         self.db, self.seq = db, seq
@@ -81,7 +81,7 @@ def expected(shown: dict[str, Shown], way: str, inside: set[str]) -> dict[str, i
 
 
 def expected_each(shown: dict[str, Shown], way: str, inside: set[str]) -> set[tuple[str, int]]:
-    """Every version that a span admits: the one that is shown throughout, or those that are at any instant."""
+    """Every version that a span admits: the one shown throughout, or those at any instant."""
     numbers = {ref: [each.throughout] if way == "during" else each.numbers for ref, each in shown.items()}
     return {(ref, number) for ref in numbers.keys() & inside for number in numbers[ref] if number is not None}
 
@@ -152,7 +152,7 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
 
 
 def recalled(view: View, lanes: frozenset[str]) -> list[worlddb.Hit]:
-    """The hits that one of the lanes found; others are there because they contradict one of these."""
+    """The hits of these lanes; other hits are there because they contradict one of them."""
     return [hit for hit in view.recall(QUERY, k=ALL, exact=True) if lanes & hit.lanes.keys()]
 
 
@@ -209,7 +209,7 @@ def compare_members(oracle: Oracle, view: View, span: tuple[int, int]) -> None:
 
 
 def compare_learned(oracle: Oracle, view: View, rng: random.Random) -> None:
-    """What was learned between two moments of ingest time is what the commits between them changed."""
+    """What was learned between two ingest times is what the commits between them changed."""
     times = [oracle.db.view(seq=seq).ingested for seq in range(1, oracle.seq + 1)]
     span = some_span(rng, times)
     for world in view.find(include_superseded=True):

@@ -1,4 +1,4 @@
-"""Identities seen as one: each is met once, with the edges and members of all its worlds, as of any moment."""
+"""Sees identities as one, with the edges and members of all their worlds, at any moment."""
 
 from __future__ import annotations
 

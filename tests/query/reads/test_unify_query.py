@@ -1,4 +1,4 @@
-"""What a query of a unified view gives is what the view's other reads give, and what the operator ``unify`` gives."""
+"""Queries of a unified view equal its other reads and the operator ``unify``."""
 
 from __future__ import annotations
 

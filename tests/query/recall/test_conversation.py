@@ -1,4 +1,4 @@
-"""What a conversation needs and a document does not: context that turns lend each other, statements amid requests."""
+"""Tests what conversations need of recall: context from turns, statements amid requests."""
 
 from __future__ import annotations
 

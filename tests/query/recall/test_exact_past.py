@@ -1,4 +1,4 @@
-"""Law 9 at size: a view as of a moment and a store replayed to it answer every question alike, ranked ones included."""
+"""Tests law 9 at size: a view of the past ranks as a store replayed to it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Failed(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """How many cases of each kind were compared, how many of them had an answer, and those that differed."""
+    """Counts cases compared and answered by kind, and keeps those that differed."""
 
     cases: Counter[str]
     answered: Counter[str]
@@ -116,7 +116,7 @@ def questions(rng: random.Random, refs: list[str], times: list[int]) -> Iterator
 def _queries(
     rng: random.Random, ref: str, text: str, type_name: str, direction: Any, span: dict[str, Any], closed: bool
 ) -> Iterator[tuple[str, Read]]:
-    """Queries of the pipeline: from everything, from a world, from a text, with operators of every kind."""
+    """Queries from everything, from a world and from a text, with all operators."""
     everything, one, found = Query.of(), Query.of(seeds=ref), Query.of(text=text, exact=True, k=30)
     some = everything.include_superseded() if closed else everything
     yield from (

@@ -1,4 +1,4 @@
-"""Facts that compete in a recall: the newest first, and both where a question asks for change."""
+"""Ranks competing facts: the newest first, and both where a question asks for change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a question names, where more refers to them than tells anything: the latest is proposed where little else is."""
+"""Proposes the latest of those that refer to a named person where little else is told."""
 
 from __future__ import annotations
 

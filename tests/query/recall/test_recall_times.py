@@ -1,4 +1,4 @@
-"""Times that a question names: which are understood, from when it is asked, and which are only recognised."""
+"""Tests times in questions: which are understood, from when, and which only recognised."""
 
 from __future__ import annotations
 

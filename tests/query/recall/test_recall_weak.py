@@ -1,4 +1,4 @@
-"""A recall always gives the nearest there is; whether that rests on anything is said with it, and changes nothing."""
+"""Recall says when its nearest hits rest on little, and changes no answer by that."""
 
 from __future__ import annotations
 

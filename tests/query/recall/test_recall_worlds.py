@@ -1,4 +1,4 @@
-"""Recall inside a world of many members: listed at once, listed after a look at some hits, or looked up hit by hit."""
+"""Recalls inside worlds of many members, however their membership is found out."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def test_a_world_whose_members_are_rare_among_the_hits_is_listed_and_asked_for_a
 
 def test_members_are_listed_further_where_listing_stopped(db: Database) -> None:
     view = db.view()
-    with view._snapshot() as sight:
-        world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
+    with view._snapshot() as snapshot:
+        world = snapshot.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
         assert world is not None
-        every = members_below(sight.tables, world, view.moment)
-        some = Inhabitants(sight.tables, world, view.moment)
+        every = members_below(snapshot.tables, world, view.moment)
+        some = Inhabitants(snapshot.tables, world, view.moment)
         assert every is not None
         assert len(every) == MEMBERS + 1
         assert [some.listed(limit) for limit in (0, 5, MEMBERS)] == [None, None, None]
@@ -116,15 +116,15 @@ def test_more_hits_than_were_wanted_are_fetched_in_steps_that_grow(
     monkeypatch.setattr(candidates, "LISTED_FOR_A_HIT", 0)
     forget(db)
     view, asked = db.view(), list[int]()
-    with view._snapshot() as sight:
-        world = sight.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
+    with view._snapshot() as snapshot:
+        world = snapshot.tables.node_of(bytes.fromhex(view.find(name="Garden")[0].ref))
         assert world is not None
-        inside = sorted(members_below(sight.tables, world, view.moment) or ())
+        inside = sorted(members_below(snapshot.tables, world, view.moment) or ())
 
         def fetch(limit: int, nodes: Collection[int] | None) -> list[TextHit]:
             asked.append(limit)
             return [TextHit(node, 1, 0, 1.0) for node in inside[:limit]]
 
-        passed = list(candidates.Gate(sight, world, Choice()).passing(fetch, wanted=1, first=2))
+        passed = list(candidates.Gate(snapshot, world, Choice()).passing(fetch, wanted=1, first=2))
     assert [each.node for each in passed] == inside
     assert asked == [2, 8, 32, 128]

@@ -1,4 +1,4 @@
-"""Reranking: the caller's scores decide, what they cannot be is refused, and nothing else of an answer changes."""
+"""Reranks by the caller's scores, refuses impossible ones, and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second look at the first hits: what they tell by their form, and when in their session they were said."""
+"""Rescores the first hits by their form and by when in their session they were said."""
 
 from __future__ import annotations
 

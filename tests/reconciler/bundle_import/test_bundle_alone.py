@@ -1,4 +1,4 @@
-"""What is exported of a world tells nothing of the rest of the store but what the page on bundles names."""
+"""A bundle tells no more of the rest of its store than the page on bundles names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMIT_NUMBERS = ("seq", "decided")
 
 
 def grown(folder: Path, *, crowded: bool, say: Callable[[Database, Path], Any]) -> Any:
-    """What is said of a world that a store makes step by step; with ``crowded`` others write before each step."""
+    """What is said of a world grown step by step; with ``crowded`` others write before each."""
     clock, turns = ManualClock(), Turns()
     made: dict[str, Any] = {}
 

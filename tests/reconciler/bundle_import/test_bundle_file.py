@@ -1,4 +1,4 @@
-"""A bundle checks itself: whatever is changed, cut off, forged or left out, it is refused, and the frame is named."""
+"""A bundle checks itself: any change, cut, forgery or omission names its frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers may send: a bundle either holds and is imported into a store that verifies, or is refused by type."""
+"""A hostile bundle is refused with a typed error or leaves a store that verifies."""
 
 from __future__ import annotations
 

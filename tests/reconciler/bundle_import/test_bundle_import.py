@@ -1,4 +1,4 @@
-"""Importing a bundle: the same hashes and the same answers in another store, once, whatever is there already."""
+"""Imports a bundle once: the same hashes and answers, whatever is there already."""
 
 from __future__ import annotations
 

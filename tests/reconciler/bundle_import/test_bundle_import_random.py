@@ -1,4 +1,4 @@
-"""Any world of any store is the same in any other store that took it in, and stays so as both grow."""
+"""Any world of any store is the same wherever it is imported, and stays so as both grow."""
 
 from __future__ import annotations
 

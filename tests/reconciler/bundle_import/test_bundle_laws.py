@@ -1,4 +1,4 @@
-"""An import holds for both stores together what handlers hold in each: classes, orders, and ends of validity."""
+"""An import keeps for both stores together what handlers keep in each."""
 
 from __future__ import annotations
 

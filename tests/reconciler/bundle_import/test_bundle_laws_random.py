@@ -1,4 +1,4 @@
-"""Two stores that go on by themselves and send each other bundles: the laws of both together hold."""
+"""Two stores that exchange bundles at random keep the laws of both together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof in a bundle: that its world hash is what a head of the exporting store stands for."""
+"""A bundle proves that its world hash stands under a head of the exporting store."""
 
 from __future__ import annotations
 

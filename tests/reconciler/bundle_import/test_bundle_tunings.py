@@ -1,4 +1,4 @@
-"""Thresholds of the resolver in a bundle: told to whoever reads it, and set by an import where none hold."""
+"""A bundle carries the resolver's thresholds; an import sets them where none hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST, SECOND, THIRD = (Thresholds(fuzzy=fuzzy) for fuzzy in (0.91, 0.93, 0.95))
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """A world for which thresholds are set: around it, for itself, further in, and where it has no part."""
+    """A world with thresholds set around it, for it, further in, and elsewhere."""
     with worlddb.open(tmp_path / "store") as db:
         team = db.create("Topic", "Team")
         inner = db.create("Topic", "Inner", world=team)

@@ -1,4 +1,4 @@
-"""Registered edge types in a bundle: told to whoever reads it, and registered by an import where nothing else is."""
+"""A bundle carries registered edge types; an import registers those that are missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worlddb.log.model import bundle as fr
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """A world with edges of two types, one of which another version holds for further in, and types that none is of."""
+    """A world with edges of two types, one with another version further in, and unused types."""
     types = [Tagged("knows", 1), Tagged("knows", 2), Showing("doubts", 3), Tagged("unused", 1)]
     with worlddb.open(tmp_path / "store", edge_types=types) as db:
         team = db.create("Topic", "Team")

@@ -1,4 +1,4 @@
-"""Vectors follow in the background: whoever has the lease makes them, and nobody waits for them."""
+"""Vectors follow in the background: the lease holder makes them, and nobody waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong values from callers: each a typed error that names what is wrong, and nothing written."""
+"""Wrong values from callers give typed errors that name them, and write nothing."""
 
 from __future__ import annotations
 

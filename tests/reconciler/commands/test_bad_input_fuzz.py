@@ -1,4 +1,4 @@
-"""Anything at all as an argument of anything public: an answer or one of our errors, and the store still verifies."""
+"""Any argument of any public call gives an answer or a typed error; the store verifies."""
 
 from __future__ import annotations
 

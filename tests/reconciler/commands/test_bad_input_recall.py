@@ -1,4 +1,4 @@
-"""Recall's bad input: whatever is asked, and of whatever, an answer or one of our errors comes, and it comes soon."""
+"""Any recall of anything gives an answer or a typed error, and soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories, formats and processes that a store cannot be opened or used in: typed errors, and nothing touched."""
+"""Directories, formats and processes that cannot be used give typed errors, untouched."""
 
 from __future__ import annotations
 

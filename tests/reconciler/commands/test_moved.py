@@ -1,4 +1,4 @@
-"""A store whose directory is moved or deleted while it is open: nothing is acknowledged that would be lost (law 4)."""
+"""A store that is moved or deleted while open acknowledges nothing that is lost (law 4)."""
 
 from __future__ import annotations
 

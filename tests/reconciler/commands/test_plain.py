@@ -1,4 +1,4 @@
-"""A batch whose plain commands are decided in one go comes to what it comes to one by one, byte for byte."""
+"""A batch decided in bulk equals the same commands decided one by one, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``worlddb doctor``: each thing is broken on purpose, and has to be found, explained and mended by what it says."""
+"""``worlddb doctor`` finds, explains and mends each thing that is broken on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``worlddb doctor`` says of an installation: Python, libraries and extras, each missing on purpose."""
+"""``worlddb doctor`` reports a missing Python, library or extra of an installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``worlddb doctor`` says where it cannot look, and that it says nothing where nothing is to be done."""
+"""``worlddb doctor`` says where it cannot look, and nothing where nothing is to be done."""
 
 from __future__ import annotations
 

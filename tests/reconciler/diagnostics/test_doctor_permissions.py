@@ -1,4 +1,4 @@
-"""What the doctor says of files that the user may not read or write, as some of another user's are."""
+"""``worlddb doctor`` reports files that the user may not read or write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def forbidden(monkeypatch: pytest.MonkeyPatch) -> Hide:
-    """Lets files of some names be no more read or written, whoever runs the tests: root may do everything."""
+    """Makes files of some names unreadable and unwritable, even for root."""
     access = os.access
 
     def hide(mode: int, *names: str) -> None:

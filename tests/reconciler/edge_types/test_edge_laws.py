@@ -1,4 +1,4 @@
-"""The laws of the eleven edge types, as their handlers state them: each law has a test that tries to break it."""
+"""Tries to break each law of the eleven edge types, as their handlers state them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of identity: of worlds that are one, and of edges that are moved, closed, and written again under a key."""
+"""Tests the laws of identity, and of edges moved, closed and written again under a key."""
 
 from __future__ import annotations
 

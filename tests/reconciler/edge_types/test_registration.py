@@ -1,4 +1,4 @@
-"""Edge types of one's own: what registering them writes, who may write their edges, and what the past knows of them."""
+"""Registers edge types: what is written, who may use them, and what the past knows."""
 
 from __future__ import annotations
 

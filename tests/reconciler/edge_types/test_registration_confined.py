@@ -1,4 +1,4 @@
-"""What a view that is confined to a world tells of edge types: what holds there, and nothing of where it comes from."""
+"""A confined view tells which edge types hold there, and not where they come from."""
 
 from __future__ import annotations
 

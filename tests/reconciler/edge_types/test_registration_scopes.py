@@ -1,4 +1,4 @@
-"""Which registration holds where, and what functional relations record, against a model that counts every path."""
+"""Compares which registration holds where with a model that counts every path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a revision takes away is told: versions that hold at no time, and what leads past an end that was set."""
+"""A revision says which versions it leaves at no time, and what leads past an end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes whose place: of corrections in any order, dated back or ahead, exactly one holds at any time."""
+"""Of corrections in any order, dated back or ahead, exactly one holds at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters by type see the types of the place that they ask from: those inside, then those of the worlds around."""
+"""Filters by type see the types inside a place, then those of the worlds around it."""
 
 from __future__ import annotations
 

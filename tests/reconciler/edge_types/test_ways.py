@@ -1,4 +1,4 @@
-"""Containment that is read once: it says what a walk from each world says, and costs one walk for all of them."""
+"""Containment that is read once equals a walk from each world, at the cost of one walk."""
 
 from __future__ import annotations
 

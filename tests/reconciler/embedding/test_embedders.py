@@ -1,4 +1,4 @@
-"""Adapters of models that people have already: thin, loaded when they are needed, and typed errors without them."""
+"""Tests adapters of embedding models: thin, loaded when needed, typed errors otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors: they follow the texts in commits of their own, are blobs of the log, and a rebuild never asks the model."""
+"""Vectors follow texts in commits of their own, and a rebuild never asks the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An endpoint as an embedder, against one that does as it is told: whatever it does, there is an answer, and soon."""
+"""Tests an embedding endpoint that misbehaves: there is an answer, and soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedding spaces: a store moves to another model while the old one answers, and no step of it loses anything."""
+"""A store moves to another embedding model while the old one answers, and loses nothing."""
 
 from __future__ import annotations
 

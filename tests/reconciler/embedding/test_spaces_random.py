@@ -1,4 +1,4 @@
-"""Random histories of embedding spaces: which one answers is a function of the commit, and the past stays as it was."""
+"""Random histories of embedding spaces: the commit alone decides which one answers."""
 
 from __future__ import annotations
 

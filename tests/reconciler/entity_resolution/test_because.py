@@ -1,4 +1,4 @@
-"""Why two worlds may be one is said in words that a person understands; the numbers stay in the evidence."""
+"""Says in words why two worlds may be one; the numbers stay in the evidence."""
 
 from __future__ import annotations
 

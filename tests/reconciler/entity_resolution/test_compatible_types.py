@@ -1,4 +1,4 @@
-"""Which types may be of one and the same world: the resolver proposes across them, and across no others."""
+"""The resolver proposes identities across compatible types, and across no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing is merged unasked, a class holds no rejected pair, and all that is known of an identity is one document."""
+"""Nothing is merged unasked, no class holds a rejected pair, one document has it all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is who in the published LoCoMo conversations: speakers stay two, and are found where others name them."""
+"""Resolves the published LoCoMo conversations: two speakers stay two, and are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another look at who is who, around what is new: bounded, off the path of any commit, and only ever a proposal."""
+"""Looks for duplicates in the background: bounded, off any commit, only proposals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may be whom: the adversarial table, the guards, the verdict, and the blocks that candidates come from."""
+"""Tests the resolver: the adversarial table, the guards, the verdict and the blocks."""
 
 from __future__ import annotations
 

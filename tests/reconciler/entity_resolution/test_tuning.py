@@ -1,4 +1,4 @@
-"""Thresholds that are set for a world: they hold inside it, the nearest win, and the log says from when on."""
+"""Thresholds hold inside their world, the nearest win, and the log says from when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random histories in which every text is a word of its own: what is erased is gone, and nothing else is."""
+"""Erases from random histories: what is erased is gone, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person is erased by name from a published LoCoMo conversation, while another process has the store open."""
+"""Erases a person by name from a LoCoMo conversation that another process has open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was made of an erased text goes with it: what is derived from it, what sums it up, what it alone mentions."""
+"""Erases what was derived from an erased text, sums it up or is mentioned by it alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the engine itself has written what somebody was called, or why: an erasure finds that too."""
+"""Erases what the engine itself wrote of somebody's name or reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backups: begun, brought up to date, broken off, refused; and what was erased is erased there too."""
+"""Begins, updates, breaks off and refuses backups; an erasure reaches them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciding a history again: the same by the same rules, other by other ones, and never a change to the store."""
+"""Decides a history again: the same rules give the same, and the store never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restoring: a store again, whole, without what was erased since, and never half of one that takes writes."""
+"""Restores a whole store without what was erased since, never half of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if: histories without some of their commits, in stores that say what they are and pose as nothing else."""
+"""Supposes histories without some commits, in stores that say what they are."""
 
 from __future__ import annotations
 

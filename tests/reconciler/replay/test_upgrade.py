@@ -1,4 +1,4 @@
-"""A store whose tables are older is refused, and upgraded in its place: after a backup, at once or not at all."""
+"""Upgrades a store of older tables in place after a backup, at once or not at all."""
 
 from __future__ import annotations
 

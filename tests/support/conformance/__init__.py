@@ -1,1 +1,1 @@
-"""What the conformance suite of the Model Context Protocol needs: a server with its fixtures, and what is expected."""
+"""A server with the fixtures of MCP's conformance suite, and its expected results."""

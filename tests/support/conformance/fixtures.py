@@ -1,4 +1,4 @@
-"""The server of ``worlddb mcp --http`` with the tools, resources and prompts that the conformance suite asks for.
+"""Serves ``worlddb mcp --http`` with what the conformance suite asks for.
 
 Each is offered in the way in which the memory's own are, so that what the suite looks at is our code.
 
@@ -123,7 +123,7 @@ PROMPTS = (
 
 
 def serve(store: str) -> int:
-    """Run the command with the fixtures beside the memory's own, until the process is told to end."""
+    """Serve the fixtures beside the memory's own tools until the process is told to end."""
     MemoryServer.tools += TOOLS
     MemoryServer.templates += TEMPLATES
     MemoryServer.prompts += PROMPTS

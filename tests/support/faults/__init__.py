@@ -1,1 +1,1 @@
-"""Helpers of the fault tests: a scripted run, the places where it can be cut, and processes to do it in."""
+"""Helps the fault tests: a scripted run, places to cut it, processes to do it in."""

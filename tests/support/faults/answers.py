@@ -11,7 +11,7 @@ QUERIES = ("office", "engineering lead", "team sits in Bern", "lamp", "fact")
 
 
 def answers(view: View, *, queries: tuple[str, ...] = QUERIES, exact: bool = True) -> dict[str, Any]:
-    """Worlds, members, histories, edges, hashes, proposals, names, types and rankings, as the view sees them."""
+    """Everything that a view answers: worlds, edges, hashes, proposals, names and rankings."""
     refs: list[str] = []
     for world in view.find(include_superseded=True):
         refs.append(world.ref)
@@ -40,5 +40,5 @@ def answers(view: View, *, queries: tuple[str, ...] = QUERIES, exact: bool = Tru
 
 
 def ranked(recall: worlddb.Recall) -> list[Any]:
-    """The hits; without the exact statistics only their order, for scores follow the state of the index."""
+    """The hits; without exact statistics only in order, since scores follow the index."""
     return list(recall.hits) if recall.exact else [hit.ref for hit in recall.hits]

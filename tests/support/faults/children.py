@@ -1,4 +1,4 @@
-"""Processes of one function each, forked from a clean server that has nothing open and no threads."""
+"""Runs functions in processes forked from a server with nothing open and no threads."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Acknowledged:
             os.close(fd)
 
     def lines(self) -> list[str]:
-        """The lines that have ended: of one on two pages of the file, a first half is there before the rest."""
+        """The whole lines; a line on two pages of the file may be there with its first half only."""
         return self.file.read_text("utf-8").split("\n")[:-1] if self.file.exists() else []
 
 
 def start(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:
-    """Begin a process that calls ``function`` (of an importable module)."""
+    """Start a process that calls ``function`` (of an importable module)."""
     process = _CONTEXT.Process(target=function, args=arguments, daemon=True)
     process.start()
     return process
 
 
 def ended(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
-    """Wait for a process's end; its exit code, negative for a signal."""
+    """Wait for the end of a process and return its exit code, negative for a signal."""
     process.join(seconds)
     if process.exitcode is None:
         process.kill()
@@ -54,7 +54,7 @@ def ended(process: ForkServerProcess, seconds: float = PATIENCE_SECONDS) -> int:
 
 
 def call(function: Callable[..., None], *arguments: Any) -> int:
-    """Run a process to its end; its exit code."""
+    """Run a process to its end and return its exit code."""
     return ended(start(function, *arguments))
 
 

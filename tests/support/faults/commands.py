@@ -1,4 +1,4 @@
-"""Every command of the command line on a store that may be damaged: each ends in an answer or a typed error."""
+"""Runs every command on a store that may be damaged: an answer or a typed error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, whole: Path, folder: Path) -> Known:
-        """Note the head and some references of a whole store, and write what commands need into a folder."""
+        """Note the head and some references of a whole store, and write files that commands need."""
         folder.mkdir(parents=True, exist_ok=True)
         with worlddb.open(whole, author="x") as db:
             (folder / "noted.head").write_text(db.checkpoint(), encoding="utf-8")
@@ -78,7 +78,7 @@ def every_line(store: Path, known: Known) -> list[list[str]]:
 
 
 def try_commands(store: Path, known: Known, which: Callable[[int], Iterable[int]] = range) -> Counter[str]:
-    """Run them, or those whose numbers ``which`` picks of so many; how they ended, by exit code or error code.
+    """Run command lines, or those that ``which`` picks by number; count how they ended, by code.
 
     Raises:
         AssertionError: one ended in anything but an answer or a typed error.

@@ -10,7 +10,7 @@ from tests.support.faults.answers import answers
 
 
 def verified(store: Path, *, deep: bool = False) -> worlddb.Verified | worlddb.WorldDBError:
-    """What verification says of a store, or the typed error with which it could not even be opened."""
+    """Verify a store; return the result, or the typed error that kept it from opening."""
     try:
         with worlddb.open(store, author="x", create=False) as db:
             return db.verify(deep=deep)

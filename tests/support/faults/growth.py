@@ -1,4 +1,4 @@
-"""A store that grows by random commands of every kind, so that its history has a bit of everything."""
+"""Grows a store by random commands of every kind."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from worlddb.reconciler.backup import copying
 
 
 def cut_run(folder: Path, acknowledgements: Path, at: int, how: str) -> None:
-    """Run the script until the ``at``-th point; with 0, to its end, and write the points passed beside it."""
+    """Run the script to its ``at``-th point, or with 0 to its end and write the points passed."""
     cut = Cut(at, how)
     install(cut)
     Run(folder, Acknowledged(acknowledgements)).whole()
@@ -55,7 +55,7 @@ def write_and_read(folder: Path, acknowledgements: Path, author: str, count: int
 
 
 def race(folder: Path, acknowledgements: Path, kind: str, count: int, together: Barrier) -> None:
-    """Open the store when all others do, and do one kind of thing again and again, a write after each."""
+    """Open the store with all others and repeat one kind of thing, a write after each."""
     acknowledge = Acknowledged(acknowledgements)
     together.wait()
     with worlddb.open(folder, author=kind, timeout_seconds=60) as db:
@@ -71,7 +71,7 @@ def race(folder: Path, acknowledgements: Path, kind: str, count: int, together: 
 
 
 def write_and_find(folder: Path, acknowledgements: Path, author: str, stop: Path) -> None:
-    """Write and look for what was written until ``stop`` is there, acknowledging the name of every world."""
+    """Write and search until ``stop`` is there, acknowledging the name of every world."""
     acknowledge = Acknowledged(acknowledgements)
     with worlddb.open(folder, author=author, timeout_seconds=60) as db:
         for number in itertools.count():
@@ -87,7 +87,7 @@ def write_and_find(folder: Path, acknowledgements: Path, author: str, stop: Path
 
 
 def write_together(folder: Path, acknowledgements: Path, threads: int) -> None:
-    """Write from several threads that share their transactions, acknowledging the name of every world, without end."""
+    """Write without end from threads that share transactions, acknowledging every world."""
     acknowledge = Acknowledged(acknowledgements)
     with worlddb.open(folder, durability="group", timeout_seconds=60) as db:
 
@@ -103,7 +103,7 @@ def write_together(folder: Path, acknowledgements: Path, threads: int) -> None:
 
 
 def fork_and_use(folder: Path) -> None:
-    """Fork with a store open: the child may not use it nor open it again, and disturbs nobody, however it exits."""
+    """Fork with a store open: the child can neither use nor reopen it, and disturbs nobody."""
     db = worlddb.open(folder, author="parent")
     db.create("Fact", "before the fork")
     view = db.view()
@@ -186,7 +186,7 @@ def _used_after_damage(store: Path) -> str:
 
 
 def open_truncated(whole: Path, folder: Path, lengths: list[int], outcomes: Path) -> None:
-    """Open the store with its data file cut to each length; a line of ``outcomes`` is ``length outcome``."""
+    """Open the store with its file cut to each length; a line is ``length outcome``."""
     data = (whole / "data.mdb").read_bytes()
     told = Acknowledged(outcomes)
     for length in lengths:
@@ -199,7 +199,7 @@ def open_truncated(whole: Path, folder: Path, lengths: list[int], outcomes: Path
 
 
 def write_without_room(folder: Path, room_bytes: int) -> None:
-    """Write until the data file may not grow: a typed error each time, and all is well once there is room again."""
+    """Write with no room for the file: a typed error each time, and all well with room again."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     db = worlddb.open(folder, author="full")
     written = [db.create("Fact", f"before {number}") for number in range(3)]
@@ -222,7 +222,7 @@ def write_without_room(folder: Path, room_bytes: int) -> None:
 
 
 def write_without_files(folder: Path) -> None:
-    """Use a store when the process may open no further file: a typed error, and all is well afterwards."""
+    """Use a store with no file handle left: a typed error, and all well afterwards."""
     db = worlddb.open(folder, author="starved")
     receipt = db.create("Fact", "before", content="the text before")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -241,7 +241,7 @@ def write_without_files(folder: Path) -> None:
 
 
 def read_under_audit(store: Path, events: Path) -> None:
-    """Read everything while the interpreter reports what touches the network, other processes or files to write."""
+    """Read everything while the interpreter reports network, processes and written files."""
     told = Acknowledged(events)
     db = worlddb.open(store, author="x")
     view = db.view()
@@ -289,7 +289,7 @@ def write_until_killed(folder: Path, acknowledgements: Path, author: str, begin:
 
 
 def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb.Receipt:
-    """One commit: mostly a world, every few a revision of it, a link, a batch or something else that is erased."""
+    """Write one commit: mostly a world, sometimes a revision, link, batch or erasure."""
     name, text = f"{author} {number}", f"{author} wrote number {number} " * (1 + number % 40)
     if number % 4 == 3:
         with db.batch(idempotency_key=key) as tx:
@@ -310,7 +310,7 @@ def _varied(db: worlddb.Database, author: str, number: int, key: str) -> worlddb
 
 
 def overwrite_pages(whole: Path, folder: Path, outcomes: Path) -> None:
-    """Overwrite each page in turn with zeros, with its neighbour, and with noise; ``page what outcome`` a line."""
+    """Overwrite each page with zeros, its neighbour and noise; a line is ``page what outcome``."""
     data = (whole / "data.mdb").read_bytes()
     told = Acknowledged(outcomes)
     noise = random.Random(1).randbytes(4096)
@@ -326,7 +326,7 @@ def overwrite_pages(whole: Path, folder: Path, outcomes: Path) -> None:
 
 
 def cut_backup(folder: Path, into: Path, points: Path, at: int, how: str) -> None:
-    """Back a store up, but only to the ``at``-th point; with 0, to the end, and write the points passed to a file."""
+    """Back a store up to the ``at``-th point, or with 0 to the end and write the points passed."""
     with worlddb.open(folder, create=False) as db:
         cut = Cut(at, how)
         install(cut)
@@ -336,7 +336,7 @@ def cut_backup(folder: Path, into: Path, points: Path, at: int, how: str) -> Non
 
 
 def cut_upgrade(folder: Path, points: Path, at: int, how: str) -> None:
-    """Upgrade a store, but only to the ``at``-th point; with 0, to the end, and write the points passed to a file."""
+    """Upgrade a store to the ``at``-th point, or with 0 to the end and write the points passed."""
     cut = Cut(at, how)
     install(cut)
     worlddb.upgrade(folder)

@@ -20,7 +20,7 @@ LEAST_COMMITS = 200
 
 
 class Load(NamedTuple):
-    """What came of a load. Slices with readers and without took turns; each of the two took ``seconds`` in all."""
+    """The outcome of a load: slices with and without readers, ``seconds`` of each in all."""
 
     seconds: float
     alone: int
@@ -49,7 +49,7 @@ class Load(NamedTuple):
 
 
 def load(folder: Path, *, writers: int, readers: int, share: float, slices: int, slice_seconds: float) -> Load:
-    """Let writers write all the time, and readers read in every other slice, taking ``share`` of a core together."""
+    """Run writers always and readers in every other slice, with ``share`` of a core in all."""
     store, stop, reading = folder / "store", folder / "stop", folder / "reading"
     worlddb.open(store).close()
     files = [folder / f"writer-{number}" for number in range(writers)]
@@ -104,7 +104,7 @@ def _sizes(store: Path, most: int) -> tuple[int, int, int]:
 
 
 def _spare(db: worlddb.Database, most: int) -> int:
-    """How many commits, of ``most``, fit into the pages that are free now, before the file has to grow."""
+    """Count the commits, up to ``most``, that fit into free pages before the file grows."""
     file = db.path / "data.mdb"
     file_bytes = file.stat().st_size
     with db._env._shared.env.begin():  # What these commits let go of stays until this ends.
@@ -116,7 +116,7 @@ def _spare(db: worlddb.Database, most: int) -> int:
 
 
 def write_steadily(store: Path, acknowledgements: Path, stop: Path) -> None:
-    """Write a world after the other until ``stop`` is there; a line is ``seq ref processor-seconds name``."""
+    """Write worlds until ``stop`` is there; a line is ``seq ref processor-seconds name``."""
     acknowledge = Acknowledged(acknowledgements)
     with worlddb.open(store, author=acknowledgements.name, timeout_seconds=PATIENCE_SECONDS) as db:
         for number in itertools.count():
@@ -171,14 +171,14 @@ def _read_last(db: worlddb.Database, writer: Path, *, ranked: bool) -> None:
 
 
 def _last_line(file: Path) -> str:
-    """The last line that has ended: of one on two pages of the file, a first half is there before the rest."""
+    """The last whole line; a line on two pages may be there with its first half only."""
     with open(file, "rb") as opened:
         opened.seek(max(0, os.fstat(opened.fileno()).st_size - LINE_BYTES))
         return opened.read().decode().split("\n")[-2]
 
 
 def _written(files: list[Path]) -> tuple[int, float]:
-    """How many worlds were acknowledged (the numbers in their names are counted from 0), and the processor time."""
+    """Count acknowledged worlds (their names count from 0) and the processor time."""
     last = [_last_line(file).split() for file in files]
     return sum(int(name.rpartition("-")[2]) + 1 for *_, name in last), sum(float(spent) for *_, spent, _ in last)
 

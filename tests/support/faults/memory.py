@@ -1,4 +1,4 @@
-"""Where tests put their stores: in memory where they can, since the speed of a disk is not under test."""
+"""Finds a place in memory for tests' files: the speed of a disk is not under test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOM_BYTES = 1 << 30
 
 
 def memory_with_room() -> Path | None:
-    """Return the file system in memory if it has room for a whole run of the tests and may run programs."""
+    """The file system in memory, if it has room for a test run and may run programs."""
     if not os.access(_MEMORY, os.W_OK) or os.statvfs(_MEMORY).f_flag & getattr(os, "ST_NOEXEC", 0):
         return None
     return _MEMORY if shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES else None
@@ -22,7 +22,7 @@ def memory_with_room() -> Path | None:
 
 @contextmanager
 def folder_in_memory() -> Iterator[Path]:
-    """Make a folder that is removed at the end, in memory where the machine has a file system there."""
+    """Make a temporary folder, in memory where the machine has a file system there."""
     with tempfile.TemporaryDirectory(
         dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None, prefix="worlddb-test-"
     ) as folder:

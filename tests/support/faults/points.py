@@ -1,4 +1,4 @@
-"""Where a run can be cut: the steps of a write, and the seams between the parts that take part in it."""
+"""Names where a run can be cut: steps of a write, and seams between its parts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEAMS: tuple[tuple[Any, str], ...] = (
 
 
 def install(step: Step) -> None:
-    """Call ``step`` with a name at every point of every write from now on. Only for a process of its own."""
+    """Call ``step`` with a name at every point of every write; only in a process of its own."""
     environment._no_step = step  # type: ignore[assignment]
     for owner, name in SEAMS:
         setattr(owner, name, before(owner, name, step))

@@ -1,4 +1,4 @@
-"""A program that makes a store on a file system of its own and then has that mounted read-only."""
+"""Makes a store on its own file system and remounts that read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process with a store of its own open, which does what it is told and can be stopped or killed while it does."""
+"""Drives a process with its own open store, which can be stopped or killed on the way."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Far:
         return self.db.head()
 
     def last_in_a_write(self) -> int:
-        """Where the log ends as a write sees it that was waiting for the lock until now: nothing is read before it."""
+        """Where the log ends for a write that has just got the lock and has read nothing before."""
         return self.db._env.write(lambda txn: LmdbLog(txn).head().seq)
 
     def verify(self) -> worlddb.Verified:

@@ -1,4 +1,4 @@
-"""A run of varied commands that can be cut anywhere, started again from its beginning, and ends in the same state.
+"""A run of varied commands that can be cut and restarted, and ends in the same state.
 
 Every write has an idempotency key, and its own clock and randomness: what was committed before the cut answers with
 the receipt that it had, and what was not is decided with the same nonces. Two finished runs therefore end in the same
@@ -33,7 +33,7 @@ class OwnEntropy:
 
 
 class Run:
-    """One attempt at the script. ``acknowledge`` is called with a line whenever a write has returned."""
+    """One attempt at the script; calls ``acknowledge`` with a line after every write."""
 
     def __init__(self, folder: Path, acknowledge: Callable[[str], None]) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Makes the frozen store of the format that this release writes: ``python -m tests.support.frozen.make``.
+"""Make the frozen store of today's format: ``python -m tests.support.frozen.make``.
 
 Once a format is released, its frozen store must never be made again: it stands for the files that users have. Until
 then, make it again whenever the bytes of a store change. A new format gets a new file beside the old ones.
@@ -6,6 +6,7 @@ then, make it again whenever the bytes of a store change. A new format gets a ne
 
 from __future__ import annotations
 
+import argparse
 import json
 import lzma
 import tempfile
@@ -78,7 +79,7 @@ def fill(db: Database, clock: ManualClock, folder: Path) -> None:
 
 
 def answers(db: Database) -> dict[str, Any]:
-    """What the store answers, as plain values: asked when it was made, and of what is read from it later."""
+    """What the store answers, as plain values, when it is made and when it is read later."""
     view = db.view(valid=db.head().ingested_at)
     found = [view.get(ref, include_superseded=True) for ref in sorted(_worlds(db))]
     return {
@@ -98,6 +99,7 @@ def _worlds(db: Database) -> set[str]:
 
 def main() -> None:
     """Write ``format-N.mdb.xz`` and ``format-N.json``."""
+    argparse.ArgumentParser(prog="python -m tests.support.frozen.make", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder, clock = Path(scratch), ManualClock()
         with worlddb.open(

@@ -1,4 +1,4 @@
-"""One event of each type: its value, its bytes, and the hash of these. New types go at the end."""
+"""One event of each type with its bytes and hash. New types go at the end."""
 
 from __future__ import annotations
 

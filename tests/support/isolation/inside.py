@@ -1,4 +1,4 @@
-"""What a confined view must answer: what the model answers when everything outside is taken away from it."""
+"""What a confined view must answer: the model's answers without everything outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUERIES = ("red boat", "green", "Ada blue")
 
 
 def reduced(state: State, inside: set[int]) -> State:
-    """The state without what lies outside: an edge needs its ends and its home, a proposal its two sides."""
+    """The state inside: edges with both ends and home there, proposals with both sides."""
 
     def kept(edges: dict[int, Edge]) -> dict[int, Edge]:
         return {
@@ -104,7 +104,7 @@ class Inside:
         }
 
     def blames(self) -> None:
-        """Where fields and edges came from: told of all edges inside, and naming nothing from outside."""
+        """Blame answers for all edges inside, and names nothing from outside."""
         inside = {self.names.refs[number] for number in self.inside}
         for number in self.state.worlds:
             ref = self.names.refs[number]
@@ -114,7 +114,7 @@ class Inside:
             assert named | {field.ref for field in found.fields if field.ref} <= inside
 
     def timelines(self) -> None:
-        """What was learned of ends ends with what is known, by commits that wrote here; spans see all of time."""
+        """Timelines tell of commits inside only; spans see all of time."""
         for number in self.state.worlds:
             ref = self.names.refs[number]
             versions, steps = self.view.history(ref), self.view.timeline(ref)
@@ -138,7 +138,7 @@ class Inside:
             assert {end for edge in edges for end in (edge.source, edge.target)} | set(found.refs) <= inside
 
     def unified(self) -> None:
-        """Seen as one, what lies inside is shown once a class of what lies inside, and nothing else is."""
+        """A unified view shows each class once, with what lies inside and nothing else."""
         structure, view = self.structure, self.view
         one = structure.db(1).view(seq=view.seq, valid=view.valid, world=self.names.refs[self.top], unify=True)
         inside = {self.names.refs[number] for number in self.inside}
@@ -265,7 +265,7 @@ class Inside:
                 assert {hit.ref for hit in grouped} <= below
 
     def groups(self, query: str) -> None:
-        """Hits are grouped by containers that lie inside, whatever else contains them, each by its name of now."""
+        """Hits are grouped by the containers inside, under their present names."""
         refs = self.names.refs
         containers = {refs[number]: set(self.reads.containers(number)) for number in self.inside}
         for group in self.view.recall(query, group=3).groups:
@@ -287,7 +287,7 @@ class Inside:
                 assert {hit.version, *(other.version for other in hit.others)} <= own
 
     def narrowed(self, to: int) -> Inside:
-        """The view confined once more; asked of the outer one, so that it cannot be widened on the way."""
+        """Confine the view again, through the outer one, so that it cannot be widened."""
         inner = Inside(self.structure, to, self.view.seq, self.view.valid)
         inner.view = self.view.confined(self.names.refs[to])
         inner.compared.view = inner.view
@@ -336,7 +336,7 @@ def told(read: Callable[[str], Any], ref: str) -> tuple[type, list[str]]:
 
 
 def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
-    """A view from each world: of the present, and of an earlier moment at which the world was known."""
+    """A view from each world: of the present, and of an earlier moment that knew it."""
     for top in tops:
         yield Inside(structure, top, structure.head, structure.db(1).view().valid)
         made = structure.state.worlds[top].versions[0].seq
@@ -345,7 +345,7 @@ def views(structure: Structure, tops: Iterator[int]) -> Iterator[Inside]:
 
 
 def scoped(structure: Structure) -> None:
-    """A scope in a view that is not confined: only what the world contains is found, by whatever means (law 7)."""
+    """A scope in a view that is not confined finds only what the world contains (law 7)."""
     view = structure.db(1).view()
     reads = Reads(structure.state, view.valid, structure.names)
     refs = structure.names.refs

@@ -1,4 +1,4 @@
-"""Queries from inside a world: what they must find is worked out here from the model, one edge after another."""
+"""Compares queries inside a world with the model, worked out one edge at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIRECTIONS = ("out", "both", "in")
 
 
 def reached(reads: Reads, start: int, direction: str, inside: Callable[[int], bool]) -> set[int]:
-    """The worlds up to :data:`DEPTH` edges away, if each step stays inside or goes along a ``refers_to``."""
+    """The worlds up to :data:`DEPTH` edges away by steps inside or along ``refers_to``."""
     found: set[int] = set()
     level, visited = {start}, {start}
     for _ in range(DEPTH):
@@ -40,7 +40,7 @@ def reached(reads: Reads, start: int, direction: str, inside: Callable[[int], bo
 
 
 def confined(found: Inside) -> None:
-    """Every query that names nothing, and traversals from every world, see what the model sees without the rest."""
+    """Queries that name nothing, and traversals from every world, equal the reduced model's."""
     view, reads, refs = found.view, found.reads, found.names.refs
     seen = {number for number in found.inside - {found.top} if reads.version_at(number) is not None}
     everything = view.query().run()
@@ -63,7 +63,7 @@ def confined(found: Inside) -> None:
 
 
 def scoped(view: View, reads: Reads, top: int) -> None:
-    """Queries inside a world of a view that is not confined: nothing from outside, but along ``refers_to``."""
+    """Queries inside a world see nothing from outside, except along ``refers_to``."""
     refs = reads.names.refs
     inside = reads.inside(top)
     seen = {refs[number] for number in inside if reads.version_at(number) is not None}

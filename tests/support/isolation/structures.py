@@ -1,4 +1,4 @@
-"""Random structures: worlds in worlds, some in several, and edges, moves, ends and proposals across all borders."""
+"""Random structures: nested and shared worlds, with edges and moves across all borders."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Structure(Session):
             self.clock.advance(rng.randint(1, 4) * TICK)
 
     def _write_some(self, draw: Callable[[], Command], times: int) -> None:
-        """Commits of what the model says will not be refused; a part of one would be refused as a whole."""
+        """Write commits that the model does not refuse; one refusal would undo a whole batch."""
         pending: list[Command] = []
         for _ in range(times):
             command = draw()

@@ -1,4 +1,4 @@
-"""One request against the model: its commands in a row on a copy of the state, which is kept or thrown away whole."""
+"""One request against the model, on a copy of the state that is kept or thrown away whole."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Attempt(OfWorlds):
         return found[leaving]
 
     def _carry(self, moved: set[int], left: set[int], goal: int) -> None:
-        """Interior edges of what was left go along if both their ends do; an accepted identity stays."""
+        """Interior edges go along if both ends do; an accepted identity stays."""
         carried, behind = set(), set()
         for number, edge in list(self.state.edges.items()):
             ends = {edge.source, edge.target}

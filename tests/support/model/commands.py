@@ -1,4 +1,4 @@
-"""What is asked of the engine and of the model alike: a method's name and its arguments, with references as values."""
+"""One command for engine and model alike: method, arguments, references as values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Known(NamedTuple):
-    """A world, edge or proposal by its number in the model; ``digits`` of its reference are given, 0 for all."""
+    """A world, edge or proposal by its model number; ``digits`` of its reference, 0 for all."""
 
     number: int
     digits: int = 0

@@ -1,4 +1,4 @@
-"""The working copy of a state that one request changes, and the few changes that all commands are made of."""
+"""The working copy of a state that one request changes, and its basic changes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Draft:
         return self.number(reference, "world")
 
     def end_world(self, number: int, at: int, by: int = -1) -> None:
-        """Close a world for good; one that has ended keeps its end, or gets an earlier one. ``by`` took its place."""
+        """Close a world for good; a second end only moves earlier. ``by`` took its place."""
         newest = self.state.worlds[number].versions[-1]
         leave_conflicts(self, number, at, by)
         tightened = self.tighten(number, at)

@@ -1,4 +1,4 @@
-"""The laws of the eleven edge types, as the model has them: when an edge is refused, and what else it does."""
+"""The laws of the eleven edge types in the model: refusals and side effects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refuse(code: str) -> NoReturn:
 
 
 def default_start(on: Draft, type_name: str, source: int, target: int) -> int:
-    """From when an edge is valid if nobody said: its source's beginning, a member's for ``contains``."""
+    """An edge's default start: its source's beginning, or the member's for ``contains``."""
     end = target if type_name == "contains" else source
     return on.now if end == ROOT else on.state.worlds[end].newest.start
 

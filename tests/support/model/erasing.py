@@ -1,4 +1,4 @@
-"""What an erasure takes from the model: the texts of some worlds, in every state that there ever was."""
+"""Erases texts of worlds from every state of the model that there ever was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hashes of the format, worked out again from its description and over whole sets, never a change at a time."""
+"""Computes the format's hashes from its description, over whole sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def h(tag: str, *fields: bytes) -> bytes:
 
 
 def trie_node(entries: Mapping[bytes, bytes], depth: int = 0) -> bytes:
-    """The stored bytes of the trie node for a set of entries whose keys agree in their first ``depth`` digits."""
+    """The stored bytes of the trie node for entries that agree in ``depth`` digits."""
     if len(entries) <= 128:
         return b"\x00" + b"".join(key + entries[key] for key in sorted(entries))
     below: dict[int, dict[bytes, bytes]] = {}
@@ -42,7 +42,7 @@ def trie_root(entries: Mapping[bytes, bytes]) -> bytes:
 
 
 def world(body: bytes, members: Mapping[bytes, bytes], edges: set[bytes], made: int) -> bytes:
-    """Equation 2 of the paper: a world's hash from its body, its members' hashes and its interior edges."""
+    """Equation 2 of the paper: a world's hash of its body, members and interior edges."""
     interior = trie_root(dict.fromkeys(edges, b""))
     return h("worlddb/world/1", body, trie_root(members), interior, struct.pack(">q", made))
 

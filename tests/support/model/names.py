@@ -1,4 +1,4 @@
-"""Which of the engine's references stand for which of the model's numbers, learned from each commit's events.
+"""Maps the engine's references to the model's numbers, learned from each commit's events.
 
 Ids hold random nonces, so the model cannot foretell them. It foretells everything else about what a commit writes,
 and here each id is taken from the event that says the same as the model, and is worked out again from its parts.

@@ -1,4 +1,4 @@
-"""Which registration holds for an edge, by brute force: every path upwards, counted; and edge types to register."""
+"""Finds by brute force which registration holds for an edge, and lists types to register."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Widening(Tagged):
 
 
 class Registered(NamedTuple):
-    """A registration of the model: when it was made, in which world, which version, and whether it is functional."""
+    """A registration in the model: commit, world, version, and whether it is functional."""
 
     seq: int
     world: int
@@ -48,7 +48,7 @@ class Registered(NamedTuple):
 
 
 def steps_up(containers: dict[int, set[int]], start: int) -> dict[int, int]:
-    """The fewest steps from a world up to each that contains it, by going round until nothing gets shorter."""
+    """The fewest steps from a world to each of its containers, relaxed to a fixed point."""
     found = {start: 0}
     changed = True
     while changed:
@@ -62,14 +62,14 @@ def steps_up(containers: dict[int, set[int]], start: int) -> dict[int, int]:
 
 
 def nearest(containers: dict[int, set[int]], known: list[Registered], home: int) -> Registered | None:
-    """The registration that holds in a world: fewest steps, then earliest commit, then the world made first."""
+    """The registration that holds in a world: fewest steps, earliest commit, oldest world."""
     steps = steps_up(containers, home)
     ranked = sorted((steps[one.world], one.seq, one.world) for one in known if one.world in steps)
     return next(iter([one for one in known if ranked and (one.seq, one.world) == ranked[0][1:]]), None)
 
 
 def overlapping(edges: list[tuple[int, int, int, int]], start: int, end: int, target: int) -> Iterator[int]:
-    """The other targets of (number, target, start, end) edges that are valid at some moment of ``[start, end)``."""
+    """The other targets of (number, target, start, end) edges valid during ``[start, end)``."""
     for _, other, begins, ends in edges:
         if other != target and any(begins <= moment < ends for moment in range(start, end)):
             yield other

@@ -9,7 +9,7 @@ from tests.support.model.state import Version
 
 
 def newest_first(reads: Reads, inside: Collection[int], found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Numbers and scores with every newer contradiction before what it contradicts, by trying until nothing changes.
+    """Order newer contradictions before what they contradict, by repeated passes.
 
     What was erased says nothing, and is nobody's newer one.
     """

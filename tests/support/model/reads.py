@@ -128,7 +128,7 @@ class Reads:
         return self._refs([edge.source for edge in found if edge.target == number])
 
     def inside(self, world: int) -> set[int]:
-        """Everything that a world contains at the moment, at any depth; the root contains all others always."""
+        """Everything that a world contains at the moment, at any depth; the root contains all."""
         if world == ROOT:
             return set(self.state.worlds) - {ROOT}
         found: set[int] = set()
@@ -163,7 +163,7 @@ class Reads:
         return found
 
     def _widened(self, type_name: str, world: int) -> tuple[set[str], set[int]]:
-        """A type with its subtypes, and the instances of the worlds that stand for any of these, as a world sees them.
+        """A type with its subtypes and the instances of their worlds, as a world sees them.
 
         Seen is what is inside the world, the world itself, and what is directly in a world around it; of those that
         stand for the type, the nearest do.
@@ -193,7 +193,7 @@ class Reads:
         return (None, None) if version is None else (version.type, version.name)
 
     def _steps(self, world: int) -> dict[int, int]:
-        """What is seen from a world: 0 for what is inside, else how many steps up something contains it directly."""
+        """The worlds seen from a world: 0 steps for those inside, else steps up to a container."""
         found = dict.fromkeys({world, *self.inside(world)}, 0)
         membership = [edge for _, edge in self.state.edges_of("contains") if self._in_force(edge)]
         around, reached = {world}, {world}

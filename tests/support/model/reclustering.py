@@ -1,4 +1,4 @@
-"""What another look at who is who proposes, by brute force: all that are of one type and name inside one world.
+"""Finds by brute force the pairs that reclustering proposes: one type and name in a world.
 
 The names that are drawn are equal or nothing alike, so that no tier but the exact one decides. Around which worlds the
 engine looks is its own affair; whatever it proposes must follow from one of the two sides, and for what is new since
@@ -54,7 +54,7 @@ def judged(state: State, number: int) -> tuple[list[int], dict[str, Any]]:
 
 
 def is_settled(state: State, one: int, other: int) -> bool:
-    """Whether somebody has still to decide about a pair, or has decided and nothing about it has changed."""
+    """True if a pair waits for a decision, or was decided and has not changed since."""
     latest = _latest(state, one, other)
     return latest is not None and (latest.status in ("pending", "accepted") or not _changed(state, latest))
 
@@ -80,7 +80,7 @@ def take_in(attempt: Attempt, proposals: list[tuple[int, int, dict[str, Any]]], 
 
 
 def missing(before: State, now: State) -> list[tuple[int, int]]:
-    """Pairs that follow for worlds that have changed since a state, and that nobody has proposed."""
+    """Pairs that follow from worlds changed since a state, and that nobody has proposed."""
     fresh = [
         number
         for number, world in now.worlds.items()
@@ -96,7 +96,7 @@ def missing(before: State, now: State) -> list[tuple[int, int]]:
 
 
 def shown(evidence: dict[str, Any], state: State, refs: dict[int, str]) -> dict[str, Any]:
-    """The evidence as a view of a state shows it: with references, and the names that they have there."""
+    """The evidence as a view of a state shows it, with references and names of then."""
     if not isinstance(evidence.get("considered"), list):
         return evidence
     considered = [

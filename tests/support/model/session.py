@@ -1,4 +1,4 @@
-"""A store and the model side by side: every write goes to both, and what either says is held against the other."""
+"""Runs each write on a store and the model, and compares what both say."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Session:
     def write(
         self, commands: list[Command], *, batch: bool = False, key: str | None = None, handle: int = 0
     ) -> Receipt | None:
-        """Ask both for one commit; the receipt, or ``None`` where the engine raised what the model foretold."""
+        """Ask both for one commit; the receipt, or ``None`` if the engine raised as foretold."""
         attempt, expected = self.foretold(commands, handle)
         other = self.another(handle)
         before = self.db(other).head()
@@ -200,7 +200,7 @@ class Session:
             receipt.refs
 
     def check_committed(self, receipt: Receipt, attempt: Attempt, commands: list[Command]) -> None:
-        """Hold the receipt of a request against what the model made of it, however long ago that was."""
+        """Compare a request's receipt with the model's, however long ago it was."""
         staged = bool(commands) and all(
             command.method == "link" and result in attempt.state.proposals
             for command, result in zip(commands, attempt.results, strict=True)
@@ -263,7 +263,7 @@ class Session:
         return Compared(view, self.states[view.seq], self.names, self.hashes[view.seq])
 
     def check_present(self) -> None:
-        """What every step must leave behind: the same hashes, the same answers, and ends that only move earlier."""
+        """Check what every step must keep: hashes, answers, and ends that only move earlier."""
         view = self.db(self.another(0)).view()
         assert (view.seq, view.valid) == (self.head, max(self.clock.value, self.times[-1]))
         compared = self.compared(view)

@@ -1,4 +1,4 @@
-"""What the model knows after each commit: plain dictionaries of immutable records, copied whole at every commit.
+"""The model's state after each commit: dictionaries of immutable records, copied whole.
 
 The engine keeps interval columns; the model keeps every state that there ever was. "As of commit 7" is therefore
 nothing but ``states[7]`` here, which is what law 9 says that it has to mean.
@@ -80,7 +80,7 @@ class Proposal(NamedTuple):
 
 @dataclass
 class State:
-    """Everything at one commit. ``edges`` holds those that have not been unlinked, ``unlinked`` the others."""
+    """Everything at one commit; ``edges`` are those not unlinked, ``unlinked`` the others."""
 
     worlds: dict[int, World] = field(default_factory=dict)
     edges: dict[int, Edge] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class State:
         return one
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
-        """Whether edges of a type lead from one world to another, which they do from a world to itself."""
+        """True if edges of a type lead from one world to another; a world reaches itself."""
         reached = {start}
         for _ in self.worlds:
             reached |= {edge.target for _, edge in self.edges_of(type_name) if edge.source in reached}

@@ -45,6 +45,6 @@ def refusal(receipt: Receipt) -> str:
 
 
 def state_of(db: Database, *refs: str) -> list[Any]:
-    """Everything that a view of the present says about some worlds themselves, apart from their edges."""
+    """All that a view of the present says of some worlds, apart from their edges."""
     view = db.view()
     return [(view.get(ref, include_superseded=True), view.history(ref)) for ref in refs]

@@ -1,4 +1,4 @@
-"""Commands as Hypothesis draws them: references are numbers that are read modulo what there is when they are used."""
+"""Draws commands with Hypothesis; references are numbers modulo what there is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TICK = 1_000
 
 
 class Pick(NamedTuple):
-    """A reference that is yet to be chosen. ``kind`` is what it should be of; ``draw`` which one."""
+    """A reference to be chosen later: ``kind`` says of what, ``draw`` which one."""
 
     kind: str
     draw: int
@@ -30,7 +30,7 @@ class TypeOf(NamedTuple):
 
 
 class AnyType(NamedTuple):
-    """One edge type after the other, starting at ``draw``: what Hypothesis draws by itself repeats too much."""
+    """Edge types in turn from ``draw`` on; Hypothesis by itself repeats too much."""
 
     draw: int
 
@@ -91,7 +91,7 @@ def _proposals(state: State, status: str) -> list[int]:
 
 
 def _reference(pick: Pick, state: State, position: int) -> Reference:
-    """Mostly something of the right kind; now and then what an earlier command of the batch made, or nothing."""
+    """Mostly a reference of the right kind, else one made earlier in the batch, or nothing."""
     if "'s " in pick.kind:
         return _end(pick, state)
     which, rest = pick.draw % 64, pick.draw // 64

@@ -1,4 +1,4 @@
-"""What takes whose place, as the model has it: ends that move with a correction, and contradictions that end."""
+"""The model of succession: corrections move ends, and contradictions end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds that are set for worlds: which of them there are, and which hold where, by counting steps."""
+"""The model of thresholds that are set for worlds, by counting steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worlddb import Thresholds
 
 
 class Holding(NamedTuple):
-    """The least fuzzy score in a world, and the world that it was set for, if it was set for any."""
+    """The least fuzzy score that holds in a world, and the world it was set for, if any."""
 
     fuzzy: float
     world: int | None

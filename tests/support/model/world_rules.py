@@ -1,4 +1,4 @@
-"""Commands about a world itself against the model: worlds come, take versions and names, and end."""
+"""The model of commands on a world itself: it comes, takes versions and names, and ends."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class OfWorlds(Tuning):
         return known.ended and known.newest.end <= self.now and (revive or known.newest.erasure is None)
 
     def _twin(self, type_name: str, name: str, aliases: tuple[str, ...], inside: int) -> tuple[int, str] | None:
-        """The earliest open world of the type inside the scope that has the name; failing that, the next alias."""
+        """The oldest open world in the scope of that type and name, or else of that alias."""
         for wanted in (name, *aliases):
             for number, known in self.state.worlds.items():
                 names = {normal(text) for text in (known.newest.name, *known.aliases)} - {""}

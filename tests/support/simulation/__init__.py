@@ -1,1 +1,1 @@
-"""The whole engine in a simulated world: one seed decides who does what when, and what goes wrong."""
+"""Simulates the whole engine: one seed decides who does what when, and what fails."""

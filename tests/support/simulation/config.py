@@ -63,7 +63,7 @@ class Config(NamedTuple):
 
 
 def drawn(rng: random.Random) -> Config:
-    """A configuration: everything beyond the three commands that nothing goes without is there in every other run."""
+    """Draw a configuration; all but three commands are in every other run."""
     commands = {name: often for name, often in COMMANDS.items() if name in _ALWAYS or rng.random() < 0.6}
     return Config(
         turns=rng.randint(*TURNS),

@@ -200,7 +200,7 @@ _METHODS: dict[str, Callable[[Drawing], Recipe]] = {
 
 
 def erases_again(commands: list[Command], state: State) -> bool:
-    """True if something is to be erased that has no text left: whether it has reasons left is not in the model."""
+    """True if a command would erase what has no text left, which the model does not cover."""
     erased = [command.arguments["refs"] for command in commands if command.method == "erase"]
     worlds = [state.worlds.get(getattr(ref, "number", -1)) for ref in erased]
     return any(world is not None and world.newest.erasure is not None for world in worlds)

@@ -1,4 +1,4 @@
-"""The engine and the model of it, through crashes: whatever ends in the middle of a write, both stay level."""
+"""Drives engine and model through crashes, and keeps them level."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Engine(Session):
         return True
 
     def carry_out(self, work: Callable[[], str], fault: Fault | None, handle: int) -> str:
-        """Let somebody do something other than writing, during which the fault may happen; in words what was done."""
+        """Do something other than a write while the fault may happen; return it in words."""
         self.points.arm(fault, lambda due, point: self._happen(due, point, handle))
         try:
             return work()
@@ -89,7 +89,7 @@ class Engine(Session):
             self.points.disarm()
 
     def ask_again(self, key: str) -> None:
-        """Who never got an answer asks under the same key, and gets the receipt that was written at the time."""
+        """Repeat an unanswered request under its key, which gets the receipt of then."""
         asked, attempt = self.unanswered.pop(key)
         before = self.head
         receipt = self._ask(asked.commands, asked.batch, key, asked.handle)

@@ -1,4 +1,4 @@
-"""Whoever keeps the store: rebuilds, reopens, replays, verifies, backs up, and loses an index now and then."""
+"""Keeps the store: rebuilds, reopens, replays, verifies, backs up, and loses an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The points of a write, seen from outside: where a process can end, a machine stop, or somebody else come."""
+"""The points of a write at which a process ends, a machine stops or another one comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader: views of random moments, kept for a while, and every answer held against the model's."""
+"""Reads views of random moments and compares every answer with the model's."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reader:
         return f"{look.__name__.strip('_')} at commit {view.seq}, valid {view.valid}"
 
     def look_in_between(self, durable: bool) -> None:
-        """In the middle of somebody else's write: what is not committed is not there, what is kept is as it was."""
+        """Look in the middle of another's write: nothing uncommitted shows, kept views stay."""
         engine, db = self._engine, self._engine.db(self.handle)
         engine.seen["looks in between"] += 1
         view = db.view(seq=self._rng.randint(1, engine.head)) if durable else db.view()
@@ -76,7 +76,7 @@ class Reader:
     # -- views
 
     def _new_view(self) -> View:
-        """Of the present, or of any commit: by its number, its time, or a time just before the next one's."""
+        """Make a view of the present or of any commit: by number, time, or just before the next."""
         engine, rng = self._engine, self._rng
         db = engine.db(self.handle)
         valid = rng.choice((None, self._drawing.moment()))

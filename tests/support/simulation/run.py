@@ -175,7 +175,7 @@ class _Simulation:
         self.say(f"the log ends at {self.engine.head}, its root is {self.engine.hashes[-1][0][:12]}")
 
     def _fault(self, asked: Asked) -> Fault | None:
-        """Which of the faults this write meets, and after how many points. Erasures, which have most, meet most."""
+        """Draw the fault that a write meets and after how many points; erasures meet most."""
         erases = any(command.method == "erase" for command in asked.commands)
         for kind, share in self.config.faults.items():
             if kind != BACKWARDS and self.rng.random() < (3 * share if erases else share):
@@ -183,7 +183,7 @@ class _Simulation:
         return None
 
     def _crash(self, *kinds: str) -> Fault | None:
-        """The end of a process or of all, if there are such things, while something other than a write is done."""
+        """Draw the end of a process, or of all, while something other than a write is done."""
         for kind in kinds:
             if self.rng.random() < self.config.faults.get(kind, 0.0):
                 return Fault(kind, self.rng.randrange(_POINTS_OF_A_CHORE))

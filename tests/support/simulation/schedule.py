@@ -1,4 +1,4 @@
-"""Simulated time: actors take turns in the order of the moments that they wait for, and the clock goes with them."""
+"""Schedules actors in simulated time, in the order of the moments they wait for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Turn(NamedTuple):
 
 
 class Schedule:
-    """Whose turn it is. Of those that are due at one moment, the one that has waited longest comes first."""
+    """Decides whose turn it is; of those due at one moment, who has waited longest."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock

@@ -1,1 +1,1 @@
-"""The rules of the house, as functions that yield one line for each place where a rule is broken."""
+"""The rules of the house: functions that yield one line for each broken rule."""

@@ -1,4 +1,4 @@
-"""Clocks and randomness: the product reads them in one module only, everything else is handed the values."""
+"""Allows clocks and randomness in one module only; all others are handed the values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def stray_effects(source: Source) -> Iterator[str]:
 
 
 def _named(source: Source) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything that is reached through an imported name, under whatever alias."""
+    """Line and full name of everything reached through an imported name, under any alias."""
     aliases = _aliases(source)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and (dotted := _dotted(node)):

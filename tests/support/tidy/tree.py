@@ -1,4 +1,4 @@
-"""What the rules look at: the files that are, or could be, committed, and the Python sources among them."""
+"""Lists the files that are or could be committed, and the Python sources among them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Source:
 
 
 def repository_files() -> tuple[str, ...]:
-    """Every file that git tracks or would add; all that is not hidden or made, where there is no git."""
+    """Every file that git tracks or would add; without git, all that is not hidden or made."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout

@@ -1,4 +1,4 @@
-"""The command line as a whole: options, exit codes, errors, streams. What each command answers is tested beside it."""
+"""Tests the command line as a whole: options, exit codes, errors and streams."""
 
 from __future__ import annotations
 

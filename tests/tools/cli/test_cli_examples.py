@@ -1,4 +1,4 @@
-"""Every example in the help of every command, run as it is printed, in a folder that has what the examples name."""
+"""Runs every example in the help of every command as it is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, at whatever moment it comes: the command ends with 130 and a word, and never with a traceback."""
+"""Ctrl-C at any moment ends a command with 130 and a word, never with a traceback."""
 
 from __future__ import annotations
 

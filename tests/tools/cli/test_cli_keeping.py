@@ -1,4 +1,4 @@
-"""``ingest verify rebuild replay diff proposals accept reject undo``: commands that write, check and compare."""
+"""``ingest verify rebuild replay diff proposals accept reject undo`` at a command line."""
 
 from __future__ import annotations
 

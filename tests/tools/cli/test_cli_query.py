@@ -1,4 +1,4 @@
-"""``worlddb query``: what a person types, step by step, is the query that a program would build."""
+"""``worlddb query``: what a person types is the query that a program would build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``worlddb embed``, ``reembed`` and ``spaces``: another embedding model, from the command line."""
+"""``worlddb embed``, ``reembed`` and ``spaces``: moves to another embedding model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line does with its streams: a full disk, a closed pipe, a terminal, text that would steer one."""
+"""Tests the streams of the command line: full disks, closed pipes, terminal escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line on terminals of any width, with and without colours, and its progress bars."""
+"""Tests the command line on terminals of any width and colour, with progress bars."""
 
 from __future__ import annotations
 

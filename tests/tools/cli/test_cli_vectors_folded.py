@@ -1,4 +1,4 @@
-"""Vectors come in commits of their own, after every few writes: people are told of them in one line."""
+"""The command line tells of commits of vectors in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``create revise retire link unlink``: a store written from the command line, and read again."""
+"""``create revise retire link unlink``: writes a store by commands, and reads it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever somebody gets wrong, what is said is about what they have: commands at a command line, tools over MCP."""
+"""Messages speak of what the reader has: commands on the command line, tools over MCP."""
 
 from __future__ import annotations
 

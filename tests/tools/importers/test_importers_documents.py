@@ -1,4 +1,4 @@
-"""Markdown and plain text: headings become worlds inside worlds, and a file that has grown adds only its tail."""
+"""Imports Markdown and plain text: headings become worlds, a grown file adds its tail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are read whatever they are compressed with; every damage has a typed error that names the file."""
+"""Reads files whatever their compression; every damage gives an error with the file's name."""
 
 from __future__ import annotations
 

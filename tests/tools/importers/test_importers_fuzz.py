@@ -1,4 +1,4 @@
-"""Whatever a file holds, an importer raises WorldDB's errors and no other; what it accepts can be stored."""
+"""Any content of a file gives WorldDB's errors and no other, or can be stored."""
 
 from __future__ import annotations
 

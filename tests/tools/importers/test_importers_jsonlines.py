@@ -1,4 +1,4 @@
-"""JSON Lines of turns: what is read, in which portions, and which line and field an error names."""
+"""Reads JSON Lines of turns in portions; errors name line and field."""
 
 from __future__ import annotations
 

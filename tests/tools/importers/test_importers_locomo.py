@@ -1,4 +1,4 @@
-"""LoCoMo: what is read, which record and path an error names, and the published conversations."""
+"""Reads LoCoMo, and the published conversations; errors name record and path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LongMemEval: every haystack is a conversation, every session is dated, and what is broken is named by its place."""
+"""Reads LongMemEval: conversations of dated sessions; errors name their place."""
 
 from __future__ import annotations
 

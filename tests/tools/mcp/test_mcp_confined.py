@@ -1,4 +1,4 @@
-"""Whoever is served one world can tell nothing of others: two stores, one with a neighbour, answer byte for byte alike.
+"""A confined MCP server answers byte for byte as one whose store has no neighbour.
 
 The neighbour has the same scopes, names, texts and idempotency keys, and writes between any two calls.
 """

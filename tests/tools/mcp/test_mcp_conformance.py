@@ -1,4 +1,4 @@
-"""The protocol's own tools against the server: its conformance suite, and the inspector's command line.
+"""Runs the protocol's conformance suite and inspector against the server.
 
 Both are programs for Node.js. ``make conformance`` fetches them into ``.venv/npm`` and runs this file; without them it
 is skipped. That the fixtures are served at all is tested without them.

@@ -1,4 +1,4 @@
-"""What a call costs whoever is served one world does not tell how much others have in the store."""
+"""The cost of a confined client's call does not tell how much others have stored."""
 
 from __future__ import annotations
 

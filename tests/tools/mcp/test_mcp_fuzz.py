@@ -1,4 +1,4 @@
-"""A thousand requests that no client should send: the server answers or is silent, goes on, and writes nothing."""
+"""Sends a thousand requests that no client should send: the server goes on, writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thousand calls: the server's memory and its open files stay as they are, over standard streams and over HTTP."""
+"""A thousand calls do not grow the server's memory or its open files."""
 
 from __future__ import annotations
 

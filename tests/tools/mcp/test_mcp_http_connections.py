@@ -1,4 +1,4 @@
-"""Connections that are closed by halves or read slowly: nothing is written by half, cut short or held up."""
+"""Half-closed and slow connections write nothing by half and hold nobody up."""
 
 from __future__ import annotations
 

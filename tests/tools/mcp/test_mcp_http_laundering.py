@@ -1,4 +1,4 @@
-"""Two keys of different principals over HTTP, each confined to a world of its own, with a scope that both contain.
+"""Two keys over HTTP, each confined to its world, cannot pass as one another.
 
 Whatever the second does to what the first wrote, it stays the first's; and nothing that a client sends says who it is.
 """

@@ -1,4 +1,4 @@
-"""Nothing that a principal wrote can come to look as if another had written it, or as if it had come by another way."""
+"""Nothing that a principal wrote can look as if another wrote it, or came another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the MCP server listens over HTTP, what it does not wait for, and the limits that its page states."""
+"""Tests where the MCP server listens, what it does not wait for, and its limits."""
 
 from __future__ import annotations
 

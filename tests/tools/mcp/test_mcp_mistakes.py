@@ -1,4 +1,4 @@
-"""Slips of models that would leave a memory wrong: each is told before anything is written, and what to do instead."""
+"""Models' slips are told before anything is written, with what to do instead."""
 
 from __future__ import annotations
 

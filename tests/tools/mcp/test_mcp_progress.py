@@ -1,4 +1,4 @@
-"""Long calls of the MCP server: how far they are is told, and one that is cancelled stops and leaves nothing half."""
+"""Long MCP calls report progress, and a cancelled one leaves nothing half."""
 
 from __future__ import annotations
 

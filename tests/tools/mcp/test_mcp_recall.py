@@ -1,4 +1,4 @@
-"""What the MCP server's recall says beside the memories: which sessions answer, and what may have been missed."""
+"""The MCP server's recall names the sessions that answer and what may be missing."""
 
 from __future__ import annotations
 

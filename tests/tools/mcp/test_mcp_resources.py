@@ -1,4 +1,4 @@
-"""Resources, prompts and completions of the MCP server, asked for by the official client inside this process."""
+"""Tests resources, prompts and completions with the official client in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP server as a program: the official client over standard streams, and clients that behave badly."""
+"""Runs the MCP server as a program, for the official client and badly behaved ones."""
 
 from __future__ import annotations
 

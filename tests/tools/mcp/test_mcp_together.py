@@ -1,4 +1,4 @@
-"""Several servers on one store, each with a client, all at once: what was acknowledged is there, and seen by all."""
+"""Runs several servers on one store at once: every acknowledged write is seen by all."""
 
 from __future__ import annotations
 

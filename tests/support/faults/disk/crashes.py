@@ -1,4 +1,4 @@
-"""Crashes of a recorded run: when they come, what they leave, and what has to be there afterwards."""
+"""Draws crashes of a recorded run, makes what they leave, and checks what must be there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.faults.traces import traces
 
 
 class Crash(NamedTuple):
-    """The power fails after so many operations, in a sync of that kind or before it; ``seed`` says what is left."""
+    """A power failure after so many operations; ``seed`` decides what is left."""
 
     after: int
     sync: str
@@ -46,7 +46,7 @@ def kinds_of_sync(operations: Sequence[Operation]) -> dict[str, list[int]]:
 
 
 def crashes(operations: Sequence[Operation], count: int, rng: random.Random) -> Iterator[Crash]:
-    """So many crashes, as many at each kind of sync point as at any other: before it, after it, or on the way to it."""
+    """Draw crashes evenly over the kinds of sync points: before, after and on the way."""
     kinds = sorted(kinds_of_sync(operations).items())
     every = sorted(number for _, numbers in kinds for number in numbers)
     for number in range(count):
@@ -58,7 +58,7 @@ def crashes(operations: Sequence[Operation], count: int, rng: random.Random) -> 
 
 
 def prefixes(operations: Sequence[Operation]) -> list[Crash]:
-    """A kill after each operation: everything that was done until then is there."""
+    """Kill after each operation: everything done until then is there."""
     return [Crash(after, KILLED, 0) for after in range(len(operations) + 1)]
 
 
@@ -93,7 +93,7 @@ def look(trace: Path, recorded: Path, into: Path, outcomes: Path, wanted: Sequen
 
 
 def check(store: Path, acknowledged: Sequence[str], lines: Sequence[str]) -> None:
-    """Everything that was acknowledged is there, at most one write more, and it is opened by anybody as it is."""
+    """Check that all acknowledged writes are there, at most one more, and that it opens."""
     with worlddb.open(store, author="reader") as db:
         found = db.head().seq
         reached = [line for line in lines if int(line.split()[1]) <= found]

@@ -1,4 +1,4 @@
-"""A disk that has been told a part of a trace, and what could be on it after the power failed.
+"""Simulates a disk that was told part of a trace, and what a power failure leaves of it.
 
 The rules are the strictest that POSIX allows a file system. Bytes are there for certain once their file was synced, or
 when they were written through; of others any part may be there, in pieces of a page or of a sector, in any order, and
@@ -20,7 +20,7 @@ PAGE_BYTES, SECTOR_BYTES = 4096, 512
 
 
 class Piece(NamedTuple):
-    """A change of a file: bytes at an offset, or with none, a length. ``certain``: it was written through."""
+    """A change of a file: bytes at an offset, or a length; ``certain`` if written through."""
 
     offset: int
     data: bytes | None
@@ -140,7 +140,7 @@ class Disk:
 
 
 class Chance:
-    """What is there of what is not certain. This one keeps all of it, as when a process is killed."""
+    """Decides what uncertain data survives. This one keeps all of it, as a kill does."""
 
     def how_many(self, changes: int) -> int:
         """How many of a folder's changes are there."""
@@ -169,7 +169,7 @@ class Nothing(Chance):
 
 
 class Some(Chance):
-    """Any part is there: of each page, or each sector, by a share that is drawn anew for every crash."""
+    """Any part survives, of each page or sector, by a share drawn for every crash."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -216,7 +216,7 @@ def _apply(content: bytearray, piece: Piece) -> None:
 
 
 def told(operations: Sequence[Operation]) -> Disk:
-    """A disk that has been told these."""
+    """Make a disk that was told these operations."""
     disk = Disk()
     for operation in operations:
         disk.do(operation)

@@ -1,4 +1,4 @@
-"""Recording what a process does to files, by a library that is preloaded into it, and reading that."""
+"""Records what a process does to files by a preloaded library, and reads the trace."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SYNCS = frozenset({Kind.WRITE_THROUGH, Kind.SYNC, Kind.SYNC_FOLDER})
 
 
 class Operation(NamedTuple):
-    """One thing that was done. Paths are below the recorded folder; ``file`` is the file's number while it is open."""
+    """One recorded operation; paths are below the folder, ``file`` numbers an open file."""
 
     kind: Kind
     path: str
@@ -53,14 +53,14 @@ class Operation(NamedTuple):
 
 
 def why_not() -> str:
-    """Why nothing can be recorded on this machine; empty if it can be."""
+    """Say why nothing can be recorded on this machine; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "a library is preloaded by LD_PRELOAD, which is known to work on Linux"
     return "" if shutil.which("cc") else "there is no C compiler (cc) to make the recording library with"
 
 
 def record(function: str, folder: Path, into: Path) -> None:
-    """Call a function (``module:name``) with a new folder, in a process of its own, and record what it does there."""
+    """Call a function (``module:name``) with a new folder in a process, and record what it does."""
     library = into.with_name("recorder.so")
     command = ["cc", "-O1", "-Wall", "-shared", "-fPIC", "-o", str(library), str(_SOURCE), "-ldl", "-lpthread"]
     subprocess.run(command, check=True, timeout=RECORDING_SECONDS)

@@ -1,4 +1,4 @@
-"""What is recorded: the script of the crash tests, which acknowledges every write in a file of the recorded folder."""
+"""Runs the script of the crash tests while it is recorded."""
 
 from __future__ import annotations
 
