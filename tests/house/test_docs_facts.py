@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 
 import worlddb
+from bench.house import walks
 from tests.house.test_docs import text_of
 from tests.support.tidy.tree import ROOT
 from worlddb.log.model import blobs, codec, events, hashing, limits
@@ -284,3 +285,17 @@ def test_every_benchmark_is_on_the_page_of_performance() -> None:
     listed = rows(section(text_of("docs/performance.md"), "## Programs"))
     told = {quoted(row[0])[0].split(" ")[0] for row in listed}
     assert told == {f"bench.{name}" for name in names}
+
+
+# -- the walks
+
+
+def test_the_walks_on_the_page_of_the_architecture_are_those_that_calls_take() -> None:
+    taken = walks()
+    for name in ("create", "recall"):
+        listed = [
+            file
+            for row in rows(section(text_of("docs/architecture.md"), f"## A {name}, walked"))
+            for file in quoted(row[1])
+        ]
+        assert len(listed) > 5 and set(listed) <= set(taken[name].functions), name
