@@ -1,4 +1,4 @@
-"""WorldDB: a memory engine for agents. An append-only log of decided events, and projections that it can rebuild.
+"""WorldDB: a memory engine for AI agents, with an append-only log that everything derives from.
 
 Start with :func:`open`; everything public is importable from here. It is loaded when the first name is asked for, so
 that the command line can see to an interruption before it loads the rest.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Load what is public at the first use of it; a checker of types sees the names themselves."""
+        """Load the public names when the first of them is used; type checkers see the names themselves."""
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import worlddb.public
@@ -27,5 +27,5 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
     def __dir__():
-        """What is public, too, before it is loaded."""
+        """List the public names, also before they are loaded."""
         return sorted({*globals(), *__getattr__("__all__")})

@@ -1,4 +1,4 @@
-"""The façade: an open store, whose every call is handed to the room that does it."""
+"""The façade: an open store, which hands every call to the room that does it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ from worlddb.writing import Batch, WriteCalls
 
 
 class Verified(NamedTuple):
-    """What a verification found; ``first_bad_seq`` is ``None`` if everything holds, and 0 if it is in no commit.
+    """The findings of a verification.
+
+    ``first_bad_seq`` is ``None`` if everything holds, and 0 if the damage is in no commit.
 
     ``head`` is how the log stands to the head that was given: "holds", "untrusted", "other_store", "shorter",
     "rewritten" or "unreadable"; empty if none was given. ``supposes`` says what a hypothetical store supposes.
@@ -117,7 +119,7 @@ class Verified(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """What was rebuilt, in how many seconds, and the root hash that came out."""
+    """The projections that were rebuilt, the seconds it took, and the root hash that came out."""
 
     rebuilt: tuple[str, ...]
     seconds: float
@@ -125,7 +127,7 @@ class Rebuilt(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one commit decided: its receipt, who asked for which commands, and the events in their order.
+    """One commit: its receipt, its author, the commands that were asked for, and the events in order.
 
     ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
     """
@@ -137,7 +139,7 @@ class Step(NamedTuple):
 
 
 class Head(NamedTuple):
-    """Where a store stands: its last commit, the hashes that stand for all of it, and when it was made.
+    """The state of a store: its last commit, the hashes that cover it, and when it was made.
 
     ``tree`` is the root of the Merkle tree over the commits, which proofs lead to. ``supposes`` says what a
     hypothetical store supposes, and is empty of every other.
@@ -234,8 +236,10 @@ class Database(WriteCalls):
         return other
 
     def close(self) -> None:
-        """Let go of the store. Committed writes are durable whether or not it is called; work in the background is
-        waited for, half a minute at most."""
+        """Close the store. Committed writes are durable whether or not it is called.
+
+        Background work that is under way is waited for, half a minute at most.
+        """
         if self._background is not None:
             self._background.finish()
         self._reader.end()
@@ -264,13 +268,13 @@ class Database(WriteCalls):
         return receipt
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """As in a batch; the index is deleted at once."""
+        """Drop an embedding space that no longer answers, as in a batch, and delete its index at once."""
         receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
         self._reader.vector_indexes()
         return receipt
 
     def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
-        """Many commands, one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
+        """Write many commands as one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
 
         Calls on ``tx`` return pending references that later calls in the batch may use. One refusal, or an exception
         in the block, aborts all of it; a refusal is raised as :class:`RefusedError` when the block ends.
@@ -296,7 +300,7 @@ class Database(WriteCalls):
         embed: bool = False,
         idempotency_key: str | None = None,
     ) -> Receipt:
-        """Take in turns of a conversation as one commit: worlds for conversation, sessions, turns and speakers.
+        """Write turns of a conversation as one commit: conversation, sessions, turns and speakers.
 
         With ``session`` all turns belong to that one; without it each belongs to the session that it names.
 
@@ -306,10 +310,10 @@ class Database(WriteCalls):
         candidates, as in :meth:`create`: all of them by default. What was erased stays out, unless ``revive`` lets
         it come back.
 
-        With ``embed`` the call also waits for what otherwise is due later: once the turns are committed, texts get
-        their vectors, and :meth:`recluster` proposes who else may be one, by meaning too. What it stages has commits of
-        its own, so it is in :meth:`proposals` and not in the receipt. If the model fails then, what was said is kept,
-        and the receipt has a note.
+        With ``embed`` the call also does the work that is otherwise due later: once the turns are committed, texts get
+        their vectors, and :meth:`recluster` proposes identities, by meaning too. The proposals have commits of their
+        own, so they are in :meth:`proposals` and not in the receipt. If the model fails, the turns stay committed, and
+        the receipt has a note.
 
         Raises:
             InputError: an argument or a turn is wrong; nothing was written.
@@ -344,8 +348,9 @@ class Database(WriteCalls):
         world: Any = None,
         unify: bool = False,
     ) -> View:
-        """A pinned view: ``ingested`` (or the commit ``seq``, or a bookmark) is what was known, ``valid`` what should
-        have been true.
+        """A view pinned to a moment: ``ingested`` is what was known, ``valid`` what should have been true.
+
+        The ingest axis takes a time, a commit (``seq``) or a bookmark.
 
         ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now. With
         ``world`` the view is confined: it sees that world and what it contains at the view's moment, and nothing else.
@@ -366,7 +371,7 @@ class Database(WriteCalls):
         return found.ref
 
     def bookmarks(self) -> list[Bookmark]:
-        """The named moments, in the order in which they were set."""
+        """The named moments, in the order they were set."""
         return self.view().bookmarks()
 
     def proposals(self, *, status: str | None = "pending") -> list[Proposal]:
@@ -374,12 +379,12 @@ class Database(WriteCalls):
         return self.view().proposals(status=status)
 
     def log(self, first: int = 1, last: int | None = None, *, ref: Any = None) -> Iterator[Entry]:
-        """The events as a person reads them, with their commits; with ``ref`` only those that name it."""
+        """The journal: events as a person reads them; with ``ref``, only those that name it."""
         begin, end = self._commits(first, last)
         return journal(self._reader, begin, end, None if ref is None else self.full_ref(ref))
 
     def steps(self, first: int = 1, last: int | None = None) -> Iterator[Step]:
-        """What each commit from ``first`` to ``last`` (default: the head) decided, one after another."""
+        """Each commit from ``first`` to ``last`` (default: the head), with what it decided."""
         begin, end = self._commits(first, last)
         for seq in range(max(1, begin), end + 1):
             with self._reader.snapshot() as snapshot:
@@ -387,7 +392,7 @@ class Database(WriteCalls):
             yield step
 
     def _commits(self, first: int, last: int | None) -> tuple[int, int]:
-        """The commits from one to another, or to the head if that comes first."""
+        """The commits from ``first`` to ``last``, or to the head if that comes first."""
         checked_number(first, "first", 0, HIGHEST_SEQ)
         if last is not None:
             checked_number(last, "last", 0, HIGHEST_SEQ)
@@ -397,10 +402,10 @@ class Database(WriteCalls):
     def follow(
         self, first: int | None = None, *, ref: Any = None, patience_seconds: float | None = None
     ) -> Iterator[Entry]:
-        """The events from commit ``first`` on (default: the next one), as this and other processes commit them.
+        """Events from commit ``first`` (default: the next one) on, as any process commits them.
 
-        It goes on for as long as it is iterated, or until nothing was committed for ``patience_seconds``. To go on
-        later, begin at the ``seq`` of the last entry that was dealt with, plus one: nothing is missed or told twice.
+        The iterator ends when nothing was committed for ``patience_seconds``; by default it never ends. To go on later,
+        begin at the ``seq`` of the last entry that was handled, plus one: no entry is missed or repeated.
         """
         if first is not None:
             checked_number(first, "first", 0, HIGHEST_SEQ)
@@ -426,7 +431,7 @@ class Database(WriteCalls):
     # -- work that is due after writes: vectors for new texts, and another look at who is who
 
     def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> Embedding:
-        """Give vectors to the texts that have none yet, at most about ``limit`` of them, in commits of their own.
+        """Give vectors to texts that have none, at most about ``limit`` of them, in commits of their own.
 
         They go into the embedding space in use. Texts are found by their words at once and by their meaning from here
         on. ``ingest`` of the command line calls this at its end; a program calls it when it has time, from any thread
@@ -450,7 +455,7 @@ class Database(WriteCalls):
         limit: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Reembedding:
-        """Move to another embedding model: fill a space of its own, and let that answer once no text lacks a vector.
+        """Move to another embedding model: fill a new space, which answers once every text has a vector.
 
         Nothing else is touched. The space in use goes on answering until then, and is kept afterwards: see
         :meth:`drop_space`. What was embedded is committed batch by batch, so the same call goes on where it was
@@ -469,16 +474,17 @@ class Database(WriteCalls):
         return done
 
     def spaces(self) -> tuple[EmbeddingSpace, ...]:
-        """The embedding spaces, those that were dropped too, in the order in which they were opened."""
+        """The embedding spaces, dropped ones too, in the order they were opened."""
         with self._reader.snapshot() as snapshot:
             return tuple(described(snapshot.log, snapshot.tables))
 
     def recluster(self, *, limit: int | None = None, tiebreaker: Tiebreaker | None = None) -> Reclustering:
-        """Resolve again what lies within two hops of what is new since the last time, and propose what is found.
+        """Resolve again the worlds within two hops of what is new, and propose the matches found.
 
-        All tiers run, that of meaning too as far as there are vectors. Proposals are staged in commits of their own,
-        whose author is ``worlddb.recluster``; where nothing is found nothing is written. One process at a time does
-        it: another gets an answer that is ``busy``. At most about ``limit`` worlds are looked at.
+        What came since the last call is new. All tiers run; the embedding tier compares as far as there are vectors.
+        Proposals are staged in commits of their own, whose author is ``worlddb.recluster``; where nothing is found
+        nothing is written. One process at a time does it: another gets an answer that is ``busy``. At most about
+        ``limit`` worlds are looked at.
 
         ``tiebreaker`` chooses between the contenders for one world: a program, a person, a model. It is called while
         the store is not locked, its answer is in the evidence, and nothing asks it again.
@@ -493,10 +499,10 @@ class Database(WriteCalls):
         return self._recluster(limit, tiebreaker)
 
     def keep_up(self, *, wait_seconds: float = 0.0) -> bool:
-        """See to it that new texts get their vectors and is looked again at who is who; true if it is done.
+        """Embed new texts and recluster; true once both are done.
 
-        A handle that was opened with ``background=True`` does it by itself after each write: this waits for that, so
-        many seconds at most. Another one does it now.
+        A handle that was opened with ``background=True`` does so by itself after each write: this call waits for that,
+        at most ``wait_seconds``. Another handle does it now.
 
         Raises:
             InputError, ModelUnavailable: as :meth:`embed`, of a handle without a thread for it. With one, see
@@ -511,16 +517,16 @@ class Database(WriteCalls):
 
     @property
     def background(self) -> bool:
-        """True if the handle has a thread that gives new texts their vectors and looks again at who is who."""
+        """True if this handle has a thread that embeds new texts and reclusters."""
         return self._background is not None
 
     @property
     def background_error(self) -> Exception | None:
-        """What went wrong in the background last, if anything did since it last went well; see ``open``."""
+        """The last error of the background thread, unless it has succeeded since; see ``open``."""
         return None if self._background is None else self._background.error
 
     def _kept_up(self, receipt: Receipt) -> Receipt:
-        """What is due after a commit, done at once; the commit stands whatever becomes of it."""
+        """Do the work that is due after a commit; the commit stands whatever becomes of it."""
         try:
             self._keep_up()
         except (UnavailableError, InputError) as error:
@@ -528,18 +534,18 @@ class Database(WriteCalls):
         return receipt
 
     def _keep_up(self) -> None:
-        """What is due after a write."""
+        """Embed new texts and recluster."""
         if self._models.any:
             self.embed()
         self._recluster()
 
     def _keep_up_behind(self) -> bool:
-        """The same in the background, as far as no other process is at it; false if one is."""
+        """Embed and recluster on the background thread; false if another process is doing it."""
         done = self._embed_behind() if self._models.any else True
         return not self._recluster().busy and done
 
     def _embed_behind(self) -> bool:
-        """Embed what is pending, unless another process is at it."""
+        """Embed pending texts, unless another process is doing it."""
         assert self._background is not None, "nobody else asks for it"
         done = embed_behind(self._writer, self._models, self._background.stopped)
         if done is not None:
@@ -570,8 +576,9 @@ class Database(WriteCalls):
         keys: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Verified:
-        """Check the file's structure, chain, events, blobs and the tables' root; ``deep`` also replays and compares
-        every table.
+        """Check the file's structure, chain, events, blobs and the tables' root.
+
+        ``deep`` also replays the log and compares every table.
 
         ``head`` is the text of a checkpoint that was kept elsewhere: the log must begin with what it stands for, so
         that one that was rewritten with fresh hashes or cut short is found. Each verifier key in ``keys`` must have
@@ -597,7 +604,7 @@ class Database(WriteCalls):
         )
 
     def rebuild(self, *names: str, progress: Progress | None = None) -> Rebuilt:
-        """Throw projections away (all of them if none is named) and derive them from the log again."""
+        """Delete projections (all of them if none is named) and derive them from the log again."""
         unknown = [name for name in names if name not in PROJECTIONS]
         if unknown:
             raise InputError(f"There is no projection {unknown[0]!r}", f"Name one of: {', '.join(PROJECTIONS)}")
@@ -607,15 +614,18 @@ class Database(WriteCalls):
         return Rebuilt(wanted, monotonic() - began, self.view().hash())
 
     def catch_up(self) -> bool:
-        """Bring the indexes to the head now; false if another process is at it. Reads do not need it."""
+        """Bring the indexes to the head now; false if another process is doing it.
+
+        Reads do not need it.
+        """
         return self._reader.catch_up()
 
     def backup(self, into: str | Path, *, progress: Progress | None = None) -> BackedUp:
-        """Bring a backup in a directory up to the last commit, or begin one there; others may write meanwhile.
+        """Bring a backup up to the last commit, or begin one; others may write meanwhile.
 
-        A backup is a store directory that can be read and not written to. What it has is not copied again, what was
-        erased here is erased there, and what breaks off is gone on with by the next call. Make a store of it with
-        :func:`restore`.
+        A backup is a store directory that can be read and not written to. Commits that it has are not copied again,
+        texts erased here are erased there, and the next call continues after an interruption. :func:`restore` makes a
+        store of it.
 
         Raises:
             BackupMismatch: the directory holds a store and no backup, or a backup that does not lead up to this store.
@@ -634,9 +644,10 @@ class Database(WriteCalls):
         bookmark: str | None = None,
         progress: Progress | None = None,
     ) -> snapshots.Snapshot:
-        """Keep the store as it is, or was, beside the log, so that a replay to a later moment starts from there.
+        """Keep a copy of the store as of a moment, from which later replays start.
 
-        It is as large as the store was then and may be deleted at any time. An erasure deletes all of them.
+        The snapshot lies beside the log. It is as large as the store was then and may be deleted at any time. An
+        erasure deletes all of them.
 
         Raises:
             InputError: nothing had been committed by then.
@@ -658,12 +669,14 @@ class Database(WriteCalls):
         without_author: str | Iterable[str] = (),
         progress: Progress | None = None,
     ) -> Replayed:
-        """Make the store as it was at an ingest time, commit or bookmark in a new directory, from the log alone.
+        """Make the store as of a moment in a new directory, from the log alone.
+
+        The moment is an ingest time (``until``), a commit or a bookmark; by default the head.
 
         With ``without``, numbers of commits, or ``without_author``, make it as it would have been without them: later
-        commits are decided again, by this handle's handlers and thresholds, and what comes of each that does not come
-        out the same is told. Such a store says what it supposes, has an id of its own, cannot be written to and
-        exports, signs and proves nothing.
+        commits are decided again, by this handle's handlers and thresholds, and each that comes out differently is
+        listed. Such a store says what it supposes, has an id of its own, cannot be written to and exports, signs and
+        proves nothing.
 
         Raises:
             InputError: nothing had been committed by then, or what is to be left out is not there, or has to stay.
@@ -704,12 +717,12 @@ class Database(WriteCalls):
         bookmark: str | None = None,
         progress: Progress | None = None,
     ) -> Redecided:
-        """Decide the commits from ``first`` to a moment (default: the last) again, and say which come out differently.
+        """Decide past commits again, and list those that come out differently.
 
-        Each is decided on the state that it was decided on then, from the commands that were kept beside its events.
-        The handlers in ``edge_types`` decide in the place of those that are registered for their types; ``resolver``
-        in the place of this handle's thresholds, and of those that are set for worlds. Nothing is written to the store:
-        scratch tables lie in the system's temporary directory meanwhile.
+        They are the commits from ``first`` to a moment (default: the last commit). Each is decided on the state that it
+        was decided on then, from the commands that were kept beside its events. The handlers in ``edge_types`` replace
+        those that are registered for their types; ``resolver`` replaces this handle's thresholds and those that are set
+        for worlds. Nothing is written to the store: scratch tables lie in the system's temporary directory meanwhile.
 
         Raises:
             InputError: one of ``edge_types`` is no handler or has the name of a built-in type; there is no such moment.
@@ -721,7 +734,7 @@ class Database(WriteCalls):
         return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
 
     def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Deciding:
-        """This handle's handlers and thresholds, with others in the place of some."""
+        """The handlers and thresholds of this handle, some replaced by the caller's."""
         with self._env.read() as txn:
             secret = secret_of(LmdbLog(txn))
         resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
@@ -730,7 +743,7 @@ class Database(WriteCalls):
     # -- proofs
 
     def head(self, *, ingested: TimeLike | None = None, seq: int | None = None, bookmark: str | None = None) -> Head:
-        """Where the store stands, or stood at an ingest time, commit or bookmark."""
+        """The state of the store, now or at an ingest time, commit or bookmark."""
         found = self._checkpoint(ingested, seq, bookmark)
         chain, root, ingest_time = found.standing
         return Head(
@@ -751,8 +764,9 @@ class Database(WriteCalls):
         bookmark: str | None = None,
         sign_with: Sequence[str] = (),
     ) -> str:
-        """The store as it is, or was at an ingest time, commit or bookmark, in a few lines to be kept elsewhere.
+        """The state of the store at a moment as a short text to keep elsewhere, signed if asked.
 
+        The moment is the present one, an ingest time, a commit or a bookmark.
         The text is a checkpoint as transparency logs have them: origin, number of commits, root of the Merkle tree
         over them, then chain hash, root world hash and ingest time. Each signing key in ``sign_with`` signs it.
 
@@ -779,7 +793,7 @@ class Database(WriteCalls):
         head: str | bytes | int | None = None,
         with_text: bool = False,
     ) -> str:
-        """A proof that a world in its newest version then, or an edge, was inside ``world`` at a moment.
+        """Prove that a world (its newest version then) or an edge was inside ``world`` at a moment.
 
         ``world`` is the root world unless given, the moment the present one. Whoever has the ``head`` (its text or its
         number of commits, the present one unless given) can check it with :func:`check_proof` and needs no store. With
@@ -801,7 +815,7 @@ class Database(WriteCalls):
             return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
 
     def prove_consistency(self, old: int, new: int | None = None) -> str:
-        """A proof that the log of ``old`` commits is how the log of ``new`` commits (default: the present log) begins.
+        """Prove that the log of ``new`` commits (default: all) begins with the log of ``old`` commits.
 
         Raises:
             InputError: there is no such commit, or the later one was given first.
@@ -831,7 +845,7 @@ class Database(WriteCalls):
         head: str | bytes | int | None = None,
         progress: Progress | None = None,
     ) -> Bundle:
-        """Write a world (``None``: the root world, which is everything) and all inside it as a bundle.
+        """Write a world (``None``: the root world, which is everything) and its interior as a bundle.
 
         It is as of an ingest time or commit (default: now). A path that ends in ``.zst`` is compressed. The file is
         there whole or not at all.
@@ -867,7 +881,7 @@ class Database(WriteCalls):
         seq: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """A world (default: the root world) and all inside it as plain objects, one for a line of JSON."""
+        """A world (default: the root world) and its interior as plain objects, one a line of JSON."""
         self._reader.refuse_supposed(_NOT_EXPORTED)
         view = self._moment(ingested, seq)
         return lines_of(self._reader, self._given(view, ref), view.moment, self._reader.store_id, progress)
@@ -882,7 +896,7 @@ class Database(WriteCalls):
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
-        """Write the objects of :meth:`export_lines` to a file as JSON Lines; what the first and last of them say.
+        """Write the objects of :meth:`export_lines` to a file; returns what its first and last say.
 
         The file is there whole or not at all; raises as :meth:`export`.
         """
@@ -893,8 +907,7 @@ class Database(WriteCalls):
         return made
 
     def check_world(self, ref: Any, *, ingested: TimeLike | None = None, seq: int | None = None) -> int:
-        """See that a world and all inside it are what was written, texts and hashes up to the world's own; how many
-        worlds were looked at.
+        """Check the texts and hashes of a world and its interior; returns how many worlds were read.
 
         What is wrong elsewhere in the store does not matter; its edges and proposals are passed over. That the world's
         own hash is the one that was committed is what :meth:`verify` and proofs show.
@@ -915,7 +928,7 @@ class Database(WriteCalls):
         head: str | bytes | None = None,
         keys: Sequence[str] = (),
     ) -> Receipt:
-        """Take in a bundle as one commit; ``ref`` of the receipt is its world.
+        """Import a bundle as one commit; ``ref`` of the receipt is its world.
 
         Ids, versions, edges, world hashes and provenance stay; what is known is not written again, and what is newer is
         added. A new world is put into ``into`` (default: the root), one that is here stays where it is unless ``into``
@@ -936,7 +949,7 @@ class Database(WriteCalls):
         return execute(self._writer, Arrival(command, contents, proved_by), idempotency_key)
 
     def _note(self, kind: str, path: str | Path, view: View) -> None:
-        """Remember where texts went, so that the receipt of an erasure can say that it did not reach them."""
+        """Remember where texts were copied to, so that an erasure's receipt can say it did not reach them."""
         note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
@@ -946,7 +959,7 @@ class Database(WriteCalls):
         return view
 
     def _given(self, view: View, ref: Any) -> bytes:
-        """The id of the world that was named; the root world's if none was."""
+        """The id of the world that was named; by default the root world's."""
         return self._reader.root if ref is None else bytes.fromhex(view.reference_of(ref))
 
     # -- erasure; `erase` itself is in `WriteCalls`
@@ -960,7 +973,10 @@ class Database(WriteCalls):
         forbid: bool = False,
         derived: bool = True,
     ) -> ErasurePlan:
-        """What ``erase`` with these arguments would reach, and where the names would still occur. Writes nothing."""
+        """List what ``erase`` with these arguments would reach, and where the names would still occur.
+
+        Writes nothing.
+        """
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
             cmd.Erase(ref=as_ref(ref), why="a plan", turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
@@ -971,7 +987,7 @@ class Database(WriteCalls):
             return preview(snapshot.log, snapshot.tables, commands)
 
     def erasure_receipt(self, erasure: Receipt | int) -> ErasureReceipt:
-        """The receipt of an erasure, to be kept: what ``erase`` returned, or the number of its commit.
+        """The receipt of an erasure, to be kept. Takes what ``erase`` returned, or the commit's number.
 
         Raises:
             InputError: that commit erased nothing.
@@ -983,7 +999,9 @@ class Database(WriteCalls):
             return erasure_notes.receipt_of(snapshot, self._reader.store_id, seq, noted_copies(self.path))
 
     def check_erasure(self, receipt: ErasureReceipt | Mapping[str, Any]) -> ErasureCheck:
-        """Whether the log says what a receipt says and the texts are gone. Takes a receipt, or its JSON as a mapping.
+        """Check that the log agrees with a receipt of an erasure and that the texts are gone.
+
+        Takes a receipt, or its JSON as a mapping.
 
         Raises:
             InputError: it is no receipt of an erasure.
@@ -993,7 +1011,7 @@ class Database(WriteCalls):
             return erasure_notes.check(snapshot, self._reader.store_id, read)
 
     def finish_erasures(self, *, wait_seconds: float | None = None) -> bool:
-        """Remove from the files what earlier erasures left there; false if another process is in the way.
+        """Remove what earlier erasures left in the files; false if another process is in the way.
 
         Needed only where ``verify`` says so: ``erase`` does it, and so do opening a store and writing to it.
         """

@@ -1,4 +1,7 @@
-"""Explain why WorldDB cannot be imported. This module needs no library, so that it can name a missing one."""
+"""Explain why WorldDB cannot be imported.
+
+This module needs no library, so that it can name a missing one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Calls that need no open store: compare, diagnose, restore and upgrade directories; check bundles and proofs; keys."""
+"""Calls that need no open store.
+
+Stores are compared, diagnosed, restored and upgraded by their directories; bundles, proofs and checkpoints are checked
+and signed as files and texts.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ def diff(
     by: str | None = None,
     deep: bool | None = None,
 ) -> Difference:
-    """What differs between two stores, or two moments of one: which worlds, and which events made them differ.
+    """Compare two stores, or two moments of one: the worlds that differ, and the events behind that.
 
     Either side may be a bundle, which is checked first. Its world is then compared with the same world of the other
     side, and with nothing around it; for that, ``by``, ``deep`` and a moment of the bundle cannot be asked for.
@@ -80,7 +84,7 @@ def diff(
 
 @contextmanager
 def _given(path: str | Path, at: TimeLike | None, seq: int | None) -> Iterator[Contents | StoreMoment]:
-    """A bundle, checked and read, or a store at a moment."""
+    """Open one side of a comparison: a bundle, checked and read, or a store at a moment."""
     if Path(path).is_file():
         yield read_contents(folder_of(path))[1]
         return
@@ -91,7 +95,7 @@ def _given(path: str | Path, at: TimeLike | None, seq: int | None) -> Iterator[C
 def _check_asked(
     files: list[bool], moments: list[tuple[Any, Any]], alone: bool, by: str | None, deep: bool | None
 ) -> None:
-    """A bundle holds one moment of one world and no log: refuse what asks for more."""
+    """Refuse what a bundle cannot answer: it holds one moment of one world, and no log."""
     if alone:
         raise InputError("A bundle holds one moment, and there is nothing to compare it with", "Name another side")
     for label, is_file, moment in zip("ab", files, moments, strict=True):
@@ -123,7 +127,7 @@ def diagnose(
     clock: Clock | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Diagnosis:
-    """Look for whatever is wrong with the installation and, with ``path``, with a store, and explain it.
+    """Find and explain what is wrong with the installation and, with ``path``, with a store.
 
     Changes nothing in the store, which need not open; as any reader it makes LMDB's lock file if there is none. With
     ``deep`` every row of the tables is compared with what the log says, in a scratch store in the system's temporary
@@ -148,7 +152,7 @@ def restore(
     erasures_of: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> backups.Restored:
-    """Make a store again of a backup, in an empty or new directory; every commit and text is checked on the way.
+    """Make a store from a backup, in an empty or new directory; every commit and text is checked.
 
     What ``erasures_of``, an original that still exists, has erased since the backup was made is left out. Nothing is
     made of what is no backup. What breaks off later leaves a directory that refuses to be written to: delete it and
@@ -183,7 +187,7 @@ _UPGRADER = "upgrade"
 def upgrade(
     path: str | Path, *, backup: str | Path | None = None, progress: Callable[[int, int], None] | None = None
 ) -> backups.Upgraded:
-    """Bring a store that an older release wrote up to date, in its place; a store that is so already is left alone.
+    """Upgrade a store that an older release wrote, in place; a current one is left alone.
 
     First a backup is made in the directory ``backup`` (default: beside the store, its name with ``.before-upgrade-N``,
     where N is the layout that the tables get), every commit and text checked on the way. Then the tables are derived
@@ -208,7 +212,7 @@ def upgrade(
 
 
 def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()) -> Bundle:
-    """Check a whole bundle without any store: every id, every hash of a world, and that nothing is missing.
+    """Check a whole bundle without a store: every id, every world hash, and that nothing is missing.
 
     With the text of a ``head``, the bundle's proof must lead from it to the world hash, so that the world is what the
     exporting store had. Each verifier key in ``keys`` must have signed the head.
@@ -228,7 +232,7 @@ def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Seq
 
 
 class KeyPair(NamedTuple):
-    """A new Ed25519 key as two lines of text: ``signing`` is secret, ``verifier`` is for everybody.
+    """A new Ed25519 key as two lines of text: ``signing`` is secret, ``verifier`` is public.
 
     Their forms are those of signed notes, so that other programs for transparency logs read them.
     """
@@ -251,8 +255,9 @@ def new_key(name: str, *, entropy: Entropy | None = None) -> KeyPair:
 
 
 def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
-    """A checkpoint with one more signature below those that it has. What it says is not looked into: a witness first
-    sees that it goes on from the checkpoint that it signed before.
+    """Add a signature to a checkpoint, below those that it has.
+
+    What the checkpoint says is not checked: a witness first sees that it goes on from the one that it signed before.
 
     Raises:
         MalformedFile: it is no checkpoint.
@@ -263,7 +268,7 @@ def sign_checkpoint(checkpoint: str | bytes, signing_key: str) -> str:
 
 
 def check_proof(proof: str | bytes, *heads: str | bytes, keys: Sequence[str] = ()) -> ProofCheck:
-    """Hold a proof against a head; no store is needed. Never raises because a proof does not hold.
+    """Check a proof against a head; no store is needed. A proof that fails raises nothing.
 
     A proof of inclusion is held against the one head that it was made for, a proof of consistency against the old
     head, the new one, or both in that order. Each verifier key in ``keys`` must have signed every head that is given.

@@ -1,4 +1,4 @@
-"""Everything public, each name from the room that has it; users import it from :mod:`worlddb`."""
+"""The public names, each from the room that has it; users import them from :mod:`worlddb`."""
 
 from worlddb.database import Database, Head, Rebuilt, Step, Verified, open
 from worlddb.log.model.clock import Clock, Entropy, ManualClock, SeededEntropy, SystemClock, SystemEntropy

@@ -1,4 +1,4 @@
-"""Open a store's directory, and read it: read transactions, its indexes, and which embedding space answers."""
+"""Open a store's directory and read it: transactions, indexes, embedding models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FEED_COMMITS: Final = 256
 
 
 def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> Environment:
-    """The environment of a store directory; with ``create``, of an empty or missing one too.
+    """Open the environment of a store directory; with ``create``, of an empty or missing one too.
 
     Raises:
         NotAStore: the path is a file, holds something else, or holds nothing and ``create`` is false.
@@ -73,7 +73,7 @@ def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds
 
 
 def folder_of(path: object) -> Path:
-    """The path that a caller gave.
+    """The path that a caller gave, as a ``Path``.
 
     Raises:
         InputError: it is nothing of the kind.
@@ -84,7 +84,7 @@ def folder_of(path: object) -> Path:
 
 
 def is_regular_file(path: str | Path) -> bool:
-    """True if a path is a file's; one that the system cannot even hold is not, and opening it says so."""
+    """True if a path is a file's. A path that the system cannot hold is not: opening it says so."""
     try:
         return Path(path).is_file()
     except OSError:
@@ -92,7 +92,7 @@ def is_regular_file(path: str | Path) -> bool:
 
 
 def _prepare(folder: Path, create: bool) -> None:
-    """See that the directory holds a store, or make it where it may hold one."""
+    """Check that the directory holds a store, or make it where it may hold one."""
     if folder.exists() and not folder.is_dir():
         raise NotAStore(f"{folder} is a file, not a directory", "Name the store's directory")
     data = folder / DATA_FILE
@@ -119,21 +119,23 @@ _OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.md
 
 
 def processors_for_us() -> int:
-    """How many processors this process may run on: in a container, or under ``taskset``, fewer than there are."""
+    """How many processors this process may run on; in a container, or under ``taskset``, not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _threads() -> Executor | None:
-    """Threads for searches that are begun before they are needed; none where they would wait for one processor. They
-    are made with the first such search, and end with the handle."""
+    """Threads for searches begun ahead; ``None`` where they would wait for one processor.
+
+    They start with the first such search, and end with the handle.
+    """
     processors = processors_for_us()
     return ThreadPoolExecutor(min(processors, MAX_THREADS), "worlddb-search") if processors > 1 else None
 
 
 def backup_into(env: Environment, folder: Path, author: str, progress: Progress | None) -> BackedUp:
-    """Bring a backup in a directory up to the last commit, or begin one there, and remember where it is."""
+    """Bring a backup up to the last commit, or begin one, and remember where it is."""
     refuse_inside(env.folder, folder)
     with env.read() as txn:
         place, head = str(folder.resolve()), LmdbLog(txn).head().seq
@@ -173,7 +175,7 @@ RowsOfCommits = Callable[[LmdbLog, Tables, int, int], Iterable[Row]]
 
 
 class StoreReader:
-    """Read one store: transactions on it, its indexes, and the models that embed questions to it."""
+    """Reads one store: transactions on it, its indexes, and the models that embed questions."""
 
     def __init__(self, env: Environment, models: Models) -> None:
         self.env = env
@@ -199,7 +201,7 @@ class StoreReader:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """The log and the tables in one read transaction; tables that are missing or behind are derived first."""
+        """The log and the tables in one read transaction; tables that are behind are derived first."""
         with self.env.read() as txn:
             snapshot = Snapshot(LmdbLog(txn), Tables(txn))
             current = snapshot.tables.progress().seq == snapshot.log.head().seq
@@ -211,12 +213,15 @@ class StoreReader:
                 yield Snapshot(LmdbLog(txn), Tables(txn))
 
     def heal(self) -> None:
-        """Derive the tables from the log. They commit together, so what is not level with it was tampered with."""
+        """Derive the tables from the log.
+
+        Both commit together, so tables that are not level with it were tampered with.
+        """
         self.env.refuse_damaged_pages()
         self.env.write(lambda txn: rebuild_unless_level(LmdbLog(txn), Tables(txn)))
 
     def refuse_supposed(self, what: str) -> None:
-        """See that the store is what happened, before it stands for that; raises ``HypotheticalStore`` if not."""
+        """Raise ``HypotheticalStore`` if the store is hypothetical: it proves and exports nothing."""
         with self.snapshot() as snapshot:
             refuse_supposed(snapshot.tables, what)
 
@@ -231,13 +236,13 @@ class StoreReader:
         return PresentTextLane(self.text, head, self._threads)
 
     def let_go_of_erased(self) -> None:
-        """What is held in memory may hold words, and vectors of words, that were erased."""
+        """Close the indexes after an erasure: memory may hold erased words, and vectors of them."""
         if self._generation != self.env.generation:
             self._generation = self.env.generation
             self.close()
 
     def close(self) -> None:
-        """Let go of the indexes' files."""
+        """Close the indexes' files; a later read opens them again."""
         self.text.close()
         for follower in self._vectors.values():
             follower.close()
@@ -245,13 +250,13 @@ class StoreReader:
             composed.forget()
 
     def end(self) -> None:
-        """Let go of the indexes and of the threads, for good. A search that goes on elsewhere ends by itself."""
+        """Close the indexes and the threads for good. A search under way elsewhere ends by itself."""
         self.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False)
 
     def _feed(self, read: RowsOfCommits[Row], after: int, through: int) -> Iterator[Row]:
-        """What an index takes of the commits behind one, a transaction for every few of them."""
+        """Read for an index what it takes of a range of commits, a few commits in each transaction."""
         for first in range(after, through, FEED_COMMITS):
             with self.snapshot() as snapshot:
                 rows = list(read(snapshot.log, snapshot.tables, first, min(first + FEED_COMMITS, through)))
@@ -266,7 +271,7 @@ class StoreReader:
     # -- which space answers
 
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """The text as a vector of the first space whose model is here, or in words why there is none (law 12)."""
+        """The text as a vector of the first space whose model is here, or why there is none (law 12)."""
         why = NOTHING_EMBEDDED
         for space in spaces:
             try:
@@ -280,15 +285,16 @@ class StoreReader:
         return why
 
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """A vector that the caller made, of the first of some spaces, or in words why there is none."""
+        """The caller's vector as one of the first of ``spaces``, or the reason why there is none."""
         for space in spaces[:1]:
             return VectorQuery(space.number, space.row.dimension, given_vector(space, values), space.name, space.model)
         return NOTHING_EMBEDDED
 
     def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
-        """How many texts have no vector in a space yet, or in the one that answers; all of them if there is none.
+        """How many texts have no vector in a space yet; with ``None``, in the space that answers.
 
-        Counted up to :data:`MAX_PENDING`, and once for each head. Indexes of spaces dropped since are let go of then.
+        Where no space answers, all texts count. They are counted up to :data:`MAX_PENDING`, once for each head. The
+        indexes of spaces that were dropped since are deleted then.
         """
         log, tables = snapshot
         head = log.head()
@@ -303,7 +309,7 @@ class StoreReader:
         return waiting
 
     def wake_embedding(self) -> None:
-        """Say that a read found texts without vectors.
+        """Wake the background thread: a read found texts without vectors.
 
         Where nothing was compared by meaning, whoever embeds is not woken: that a question finds no model does not
         bring one.
@@ -330,17 +336,17 @@ class StoreReader:
     # -- indexes
 
     def catch_up(self) -> bool:
-        """Bring the indexes to the head; false if another process is at it."""
+        """Bring the indexes to the head; false if another process is doing it."""
         level = self.text.catch_up(self.head())
         return self.index_vectors() and level
 
     def index_vectors(self) -> bool:
-        """Bring the indexes of the embedding spaces to the head; false if another process is at it."""
+        """Bring the vector indexes to the head; false if another process is doing it."""
         head = self.head()
         return all([index.catch_up(head) for index in self.vector_indexes()])
 
     def rebuild(self, names: Collection[str], progress: Progress | None) -> None:
-        """Throw projections away and derive them from the log again."""
+        """Delete projections and derive them from the log again."""
         if TABLES_NAME in names:
             self.env.refuse_damaged_pages()
             self.env.write(lambda txn: rebuild(LmdbLog(txn), Tables(txn), progress))
@@ -353,7 +359,7 @@ class StoreReader:
             self.forget_composed()
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> PresentVectorLane:
-        """The index of the query's space up to ``head``; with ``before``, of the worlds that have lower numbers."""
+        """The index of the query's space up to ``head``; ``before`` limits it to lower node numbers."""
         return PresentVectorLane(self.vectors(query.space, query.dimension), head, query, before)
 
     def vectors(self, space: int, dimension: int) -> VectorFollower:
@@ -366,7 +372,7 @@ class StoreReader:
         return found
 
     def vector_indexes(self) -> list[VectorFollower]:
-        """The indexes of the spaces that there are; what is left of those of dropped ones is removed."""
+        """The indexes of the spaces in the store; the files of dropped spaces are deleted."""
         with self.snapshot() as snapshot:
             found = list(all_spaces(snapshot.log, snapshot.tables))
         for space in found:
@@ -375,7 +381,7 @@ class StoreReader:
         return [self.vectors(space.number, space.row.dimension) for space in found if space.dropped is None]
 
     def composed(self, space: int, dimension: int, pool: str) -> ComposedFollower:
-        """The composed embeddings of the store's present in a space."""
+        """The composed embeddings of the present, in a space."""
         self.let_go_of_erased()
         found = self._composed.get((space, pool))
         if found is None:
@@ -385,7 +391,7 @@ class StoreReader:
         return found
 
     def _forget(self, space: int) -> None:
-        """Delete the index of a dropped space; the next call tries again if another process is at it."""
+        """Delete the index of a dropped space; if another process holds it, the next call tries again."""
         follower = self._vectors.pop(space, None)
         if follower is not None:
             follower.close()
@@ -393,7 +399,7 @@ class StoreReader:
         self.forget_composed(space)
 
     def forget_composed(self, space: int | None = None) -> None:
-        """Delete what is kept of composed embeddings, of one space or of all."""
+        """Delete the composed embeddings that are kept on disk, of one space or of all."""
         for (number, _), follower in self._composed.items():
             if space in (None, number):
                 follower.forget()
@@ -406,7 +412,7 @@ class StoreReader:
 
 
 def _nobody() -> None:
-    """Where nobody works in the background."""
+    """Stands in where there is no background thread."""
 
 
 def _vector_rows(space: int, log: LmdbLog, tables: Tables, after: int, through: int) -> Iterable[VectorRow]:

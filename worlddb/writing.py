@@ -1,4 +1,4 @@
-"""The write calls, as an open store and a batch share them, and batches: many commands as one commit."""
+"""The write calls of an open store and of a batch, and the batch: many commands as one commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Pending(NamedTuple):
 
 
 class WriteCalls(ABC):
-    """Every command as a method. References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
+    """Every command as a method, for an open store and for a batch.
+
+    References may be receipts, records, hex ids or unique prefixes of 4 digits and more.
 
     Times are timezone-aware ``datetime``, ISO 8601 text, dates (first instant in UTC) or integer microseconds.
     """
@@ -39,6 +41,14 @@ class WriteCalls(ABC):
         if isinstance(ref, Pending):
             raise InputError("A pending reference was used outside of its batch", "Use tx.receipt.refs afterwards")
         return as_ref(ref)
+
+    def _ref_if_any(self, ref: Any) -> cmd.Ref | None:
+        return None if ref is None else self._ref(ref)
+
+    def _refs(self, refs: Any) -> tuple[cmd.Ref, ...]:
+        """The references that a caller gave as one, or as a list of them."""
+        several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
+        return tuple(self._ref(ref) for ref in several)
 
     # -- worlds, edges, identities and moments
 
@@ -74,7 +84,7 @@ class WriteCalls(ABC):
             name=name,
             content=content,
             aliases=_texts(aliases, "aliases"),
-            world=None if world is None else self._ref(world),
+            world=self._ref_if_any(world),
             key=key,
             valid_from=_time(valid_from, "valid_from"),
             valid_to=_time(valid_to, "valid_to"),
@@ -99,7 +109,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Give a world a new version from ``valid_from`` (default: now) on; the previous one ends there.
+        """Give a world a new version from ``valid_from`` (default: now); the previous one ends there.
 
         Backdated to before the previous version began, the previous one is valid at no time any more.
         """
@@ -129,7 +139,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """State a retired or superseded world again, as a new lineage that is ``derived_from`` the old one."""
+        """State a retired or superseded world again: a new lineage, ``derived_from`` the old one."""
         command = cmd.Reassert(
             ref=self._ref(ref),
             content=content,
@@ -162,11 +172,11 @@ class WriteCalls(ABC):
             source_ref=self._ref(source),
             type=type,
             target_ref=self._ref(target),
-            home=None if home is None else self._ref(home),
+            home=self._ref_if_any(home),
             key=key,
             properties={} if properties is None else properties,
-            valid_from=None if valid_from is None else parse_time(valid_from, "valid_from"),
-            valid_to=None if valid_to is None else parse_time(valid_to, "valid_to"),
+            valid_from=_time(valid_from, "valid_from"),
+            valid_to=_time(valid_to, "valid_to"),
             why=why,
         )
         return self._execute([command], idempotency_key)
@@ -185,12 +195,14 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Move one world, or a list of them, into ``to``; ``out_of`` is needed where a world is in several."""
-        several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
+        """Move one world, or a list of them, into ``to``.
+
+        ``out_of`` is needed where a world is in several.
+        """
         command = cmd.Move(
-            refs=tuple(self._ref(ref) for ref in several),
+            refs=self._refs(refs),
             to=self._ref(to),
-            out_of=None if out_of is None else self._ref(out_of),
+            out_of=self._ref_if_any(out_of),
             valid_from=_time(valid_from, "valid_from"),
             why=why,
         )
@@ -201,7 +213,7 @@ class WriteCalls(ABC):
         return self._execute([cmd.Alias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
 
     def unalias(self, ref: Any, *aliases: str, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take aliases back."""
+        """Take aliases of a world back."""
         return self._execute([cmd.Unalias(ref=self._ref(ref), aliases=aliases, why=why)], idempotency_key)
 
     def erase(
@@ -215,7 +227,7 @@ class WriteCalls(ABC):
         derived: bool = True,
         idempotency_key: str | None = None,
     ) -> Any:
-        """Remove the texts of one world, or of a list of them, for good. The one destructive command.
+        """Remove the texts of one world, or of a list of them, for good: the one destructive command.
 
         All that was ever said about a world goes: names, contents, aliases, reasons, provenance, and the texts of the
         edges at either end of it and of its proposals. What stays says that there was something, when it was erased,
@@ -230,12 +242,9 @@ class WriteCalls(ABC):
 
         Costs time, and for a while room on the disk, in proportion to the store, however many worlds are erased.
         """
-        several = refs if isinstance(refs, list | tuple) and not isinstance(refs, Pending) else [refs]
         commands = [
-            cmd.Erase(
-                ref=self._ref(ref), why=reason, turns=turns, everywhere=everywhere, forbid=forbid, derived=derived
-            )
-            for ref in several
+            cmd.Erase(ref=ref, why=reason, turns=turns, everywhere=everywhere, forbid=forbid, derived=derived)
+            for ref in self._refs(refs)
         ]
         if not commands:
             raise InputError("Nothing was named to erase", "Give at least one reference")
@@ -250,7 +259,7 @@ class WriteCalls(ABC):
         return self._execute([cmd.Reject(proposal=self._ref(proposal), why=why)], idempotency_key)
 
     def undo(self, proposal: Any, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Undo an accepted identity; both sides are as they were."""
+        """Undo an accepted identity; both sides are again as they were."""
         return self._execute([cmd.Undo(proposal=self._ref(proposal), why=why)], idempotency_key)
 
     def bookmark(
@@ -263,7 +272,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Name a moment: the commit ``seq``, what was known at the ingest time ``at``, or the present head.
+        """Name a moment: the commit ``seq``, an ingest time ``at``, or by default the head.
 
         The name then serves ``view(bookmark=...)`` and ``replay(bookmark=...)``. A name that is taken is refused,
         unless ``move`` is true; what it stood for before is kept. The receipt's ``ref`` is the commit's chain hash.
@@ -282,7 +291,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Let an edge type hold for a world (default: the whole store) and all that it contains, from now on.
+        """Put an edge type in force for a world (default: the whole store) and all that it contains.
 
         Give the type's handler; of a built-in type its name, to say whether it is ``functional``: then a second edge
         of the type from one world, valid at the same time and with another target, is a conflict of the two targets.
@@ -297,7 +306,7 @@ class WriteCalls(ABC):
             digest_of=told.digest_of,
             rewrites=told.rewrites,
             functional=functional,
-            world=None if world is None else self._ref(world),
+            world=self._ref_if_any(world),
             why=why,
         )
         return self._execute([command], idempotency_key)
@@ -305,9 +314,9 @@ class WriteCalls(ABC):
     def unregister(
         self, edge_type: str, *, world: Any = None, why: str = "", idempotency_key: str | None = None
     ) -> Any:
-        """Take the registration of an edge type in a world (default: the store's) back; its edges stay."""
-        where = None if world is None else self._ref(world)
-        return self._execute([cmd.Unregister(type=edge_type, world=where, why=why)], idempotency_key)
+        """End the registration of an edge type in a world (default: the store's); its edges stay."""
+        command = cmd.Unregister(type=edge_type, world=self._ref_if_any(world), why=why)
+        return self._execute([command], idempotency_key)
 
     def tune(
         self,
@@ -318,7 +327,7 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Set the resolver's thresholds for a world (default: the whole store) and all that it contains, from now on.
+        """Set the resolver's thresholds for a world (default: the whole store) and its interior.
 
         They hold for candidates of ``type``, or of every type where none is given. Of several the nearest hold, and in
         one world those of the candidate's type; where none are set, those that the store was opened with. What is set
@@ -333,18 +342,17 @@ class WriteCalls(ABC):
             margin=thresholds.margin,
             most=thresholds.most,
             type=type,
-            world=None if world is None else self._ref(world),
+            world=self._ref_if_any(world),
             why=why,
         )
         return self._execute([command], idempotency_key)
 
     def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take back what was set for a type (default: for every type) in a world (default: the whole store)."""
-        where = None if world is None else self._ref(world)
-        return self._execute([cmd.Untune(type=type, world=where, why=why)], idempotency_key)
+        """Take thresholds back: of a type (default: every type) in a world (default: the whole store)."""
+        return self._execute([cmd.Untune(type=type, world=self._ref_if_any(world), why=why)], idempotency_key)
 
     def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Let another embedding space answer: one that has vectors for all that the present one has them for.
+        """Let another embedding space answer; it must have vectors for all that the present one has.
 
         ``reembed`` does it when it has filled a space. Views of earlier commits go on with the space of their time. The
         receipt's ``ref`` is the chain hash of the commit that opened the space.
@@ -352,7 +360,7 @@ class WriteCalls(ABC):
         return self._execute([cmd.UseSpace(name=name, why=why)], idempotency_key)
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Give an embedding space up that does not answer any more: its index is deleted, and it takes no vectors.
+        """Drop an embedding space that no longer answers: its index goes, and it takes no vectors.
 
         Its vectors stay in the log, where only :meth:`erase` deletes: ``exact`` reads of the time before compare them.
         """
@@ -375,7 +383,7 @@ Execute = Callable[[Sequence[cmd.Command], str | None], Receipt]
 
 
 class Batch(WriteCalls):
-    """Collects commands; they are decided together, as one commit, when the ``with`` block ends."""
+    """Collects commands and decides them together, as one commit, when the ``with`` block ends."""
 
     def __init__(self, execute: Execute, ontology: Ontology, idempotency_key: str | None) -> None:
         self._receipt: Receipt | None = None
@@ -398,7 +406,7 @@ class Batch(WriteCalls):
 
     @property
     def receipt(self) -> Receipt:
-        """What the batch did; there once its block has ended."""
+        """The receipt of the batch, once its block has ended."""
         if self._receipt is None:
             raise InputError("The batch has not been committed", "Ask for the receipt after its with block has ended")
         return self._receipt

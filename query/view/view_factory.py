@@ -1,4 +1,4 @@
-"""Make the views of an open store: choose the commit, and the edge rules that were in force then."""
+"""Make the views of an open store: choose the commit and the edge rules in force then."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HandlerCodes = frozenset[tuple[str, int, bytes]]
 
 
 class Known(NamedTuple):
-    """A moment on the ingest axis as a caller names it: a time, a commit or a bookmark; with none of them, the head."""
+    """A caller's moment on the ingest axis: a time, a commit or a bookmark; with none, the head."""
 
     ingested: TimeLike | None
     seq: int | None
     bookmark: str | None
 
     def named(self) -> str:
-        """Which of the three was given; empty for the head.
+        """The name of the one that was given; empty for the head.
 
         Raises:
             InputError: more than one was.
@@ -63,7 +63,7 @@ class Known(NamedTuple):
 
 
 class ViewFactory:
-    """Pins views of one open store. ``codes`` tells which edge handlers the process has by now."""
+    """Pins views of one open store. ``codes`` tells which edge handlers the process has."""
 
     def __init__(self, reader: Reader, clock: Clock, built_in: Spec, codes: Callable[[], HandlerCodes]) -> None:
         self._reader = reader
@@ -73,7 +73,7 @@ class ViewFactory:
         self._newest: tuple[int, Spec] | None = None
 
     def view(self, known: Known, valid: TimeLike | None, *, unify: bool) -> View:
-        """The view of a moment; ``valid`` defaults to the moment's time if one is given, else to now."""
+        """The view of a moment; ``valid`` defaults to the time of a given moment, else to now."""
         is_past = bool(known.named())
         with self._reader.snapshot() as snapshot:
             at = known.commit(snapshot)
@@ -87,7 +87,7 @@ class ViewFactory:
         return View(Window(self._reader, place, self._built_in, spec, unify=unify), ingested)
 
     def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:
-        """How queries see edges at a commit. It is made again only when a registration or a handler was added."""
+        """How queries see edges at a commit; made again only after a new registration or handler."""
         changed, codes = snapshot.tables.last_registration(), self._codes()
         if not changed or seq < changed:
             return spec_of(self._built_in, registered(snapshot.tables, seq) if changed else [], codes)

@@ -161,7 +161,7 @@ def test_a_world_that_loses_its_last_container_is_adopted_by_the_root(order: lis
         memberships = [db.view().edges(member, type="contains", direction="in", include_superseded=True)[0].ref]
         memberships += [db.link(home, "contains", member).ref for home in homes[1:]]
         root = db.view().containers(homes[0])[0]
-        db._clock.value = day(3)  # type: ignore[attr-defined]
+        db._writer.clock.value = day(3)  # type: ignore[attr-defined]
         for left, number in enumerate(order, 1):
             receipt = db.unlink(memberships[number])
             adopted = [note.refs for note in receipt.notes if note.code == "adopted_by_root"]
