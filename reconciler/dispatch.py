@@ -17,7 +17,7 @@ from worlddb.log.model.ids import short
 from worlddb.log.model.times import FOREVER, format_time
 from worlddb.projections.tables.apply.log_marks import bookmark_at
 from worlddb.projections.tables.storage.schema import ACCEPTED, PENDING, STATUS_NAMES, ProposalRow
-from worlddb.reconciler.bundle_import.importing import import_bundle
+from worlddb.reconciler.bundle_import.bundle_importer import import_bundle
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.decisions import worlds
 from worlddb.reconciler.decisions.configuration import (
@@ -32,7 +32,7 @@ from worlddb.reconciler.entity_resolution import equivalence
 from worlddb.reconciler.entity_resolution.namesakes import Resolution
 from worlddb.reconciler.erasure.erasure_plan import erase as erase_planned
 from worlddb.reconciler.transaction.context import Context, edge_ref, node_ref, proposal_ref
-from worlddb.reconciler.transaction.draft import Decided
+from worlddb.reconciler.transaction.draft import Decision
 
 
 def marked_moment(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
@@ -78,7 +78,7 @@ _INSTEAD: Final = {
 """What can be done with a proposal that is in another state than a decision about it needs."""
 
 
-def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolution) -> Decided:
+def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolution) -> Decision:
     """Decide one command on top of everything decided so far."""
     if isinstance(command, cmd.Create):
         return worlds.create(ctx, command, details, resolution)
@@ -88,7 +88,7 @@ def decide(ctx: Context, command: cmd.Command, details: int, resolution: Resolut
 # -- edges
 
 
-def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
+def link(ctx: Context, command: cmd.Link, details: int) -> Decision:
     source, target = node_ref(ctx, command.source_ref), node_ref(ctx, command.target_ref)
     home = None if command.home is None else node_ref(ctx, command.home)
     written = ctx.link(
@@ -101,40 +101,40 @@ def link(ctx: Context, command: cmd.Link, details: int) -> Decided:
         details=details,
         key=command.key,
     )
-    return Decided(written.id, staged=written.staged)
+    return Decision(written.id, staged=written.staged)
 
 
-def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decided:
+def unlink(ctx: Context, command: cmd.Unlink, details: int) -> Decision:
     edge = edge_ref(ctx, command.edge)
     if ctx.tables.proposal(edge) is not None:
         ctx.refuse("is_a_proposal", f"{short(edge)} is an accepted proposal", "Undo it")
     ctx.unlink(edge)
-    return Decided(edge)
+    return Decision(edge)
 
 
 # -- identity
 
 
-def accept(ctx: Context, command: cmd.Accept, details: int) -> Decided:
+def accept(ctx: Context, command: cmd.Accept, details: int) -> Decision:
     proposal, row = _proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_joined_strangers(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "accepted", details))
     ctx.write_accepted(proposal, row)
-    return Decided(proposal)
+    return Decision(proposal)
 
 
-def reject(ctx: Context, command: cmd.Reject, details: int) -> Decided:
+def reject(ctx: Context, command: cmd.Reject, details: int) -> Decision:
     proposal, row = _proposal(ctx, command.proposal, (PENDING,))
     equivalence.refuse_if_joined(ctx, row)
     ctx.draft.emit(ev.Decided(proposal, "rejected", details))
-    return Decided(proposal)
+    return Decision(proposal)
 
 
-def undo(ctx: Context, command: cmd.Undo, details: int) -> Decided:
+def undo(ctx: Context, command: cmd.Undo, details: int) -> Decision:
     proposal, _ = _proposal(ctx, command.proposal, (ACCEPTED,))
     ctx.unlink(proposal)
     ctx.draft.emit(ev.Decided(proposal, "undone", details))
-    return Decided(proposal)
+    return Decision(proposal)
 
 
 def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[bytes, ProposalRow]:
@@ -151,56 +151,56 @@ def _proposal(ctx: Context, ref: cmd.Ref, wanted: tuple[int, ...]) -> tuple[byte
 # -- moments
 
 
-def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decided:
+def bookmark(ctx: Context, command: cmd.Bookmark, details: int) -> Decision:
     marked, body = marked_moment(ctx, command)
     if body != ev.NONE:
         ctx.draft.emit(ev.Bookmarked(body, details, marked))
-    return Decided(ctx.draft.log.chain(marked), body)
+    return Decision(ctx.draft.log.chain(marked), body)
 
 
 # -- texts
 
 
-def erase(ctx: Context, command: cmd.Erase, details: int) -> Decided:
-    return Decided(erase_planned(ctx, command, details))
+def erase(ctx: Context, command: cmd.Erase, details: int) -> Decision:
+    return Decision(erase_planned(ctx, command, details))
 
 
 # -- other stores
 
 
-def import_(ctx: Context, command: cmd.Import, details: int) -> Decided:
-    return Decided(import_bundle(ctx, command))
+def import_(ctx: Context, command: cmd.Import, details: int) -> Decision:
+    return Decision(import_bundle(ctx, command))
 
 
 # -- what holds in a world
 
 
-def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decided]:
+def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decision]:
     """A command that comes to the reference of a world."""
-    return lambda ctx, command, details: Decided(set_it(ctx, command, details))
+    return lambda ctx, command, details: Decision(set_it(ctx, command, details))
 
 
 # -- vectors
 
 
-def embed(ctx: Context, command: cmd.Embed, details: int) -> Decided:
+def embed(ctx: Context, command: cmd.Embed, details: int) -> Decision:
     vectors_of_texts.embed(ctx, command)
-    return Decided(ctx.draft.log.chain(command.through))
+    return Decision(ctx.draft.log.chain(command.through))
 
 
-def change_space(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> Decided:
-    return Decided(*spaces.change(ctx, command, details))
+def change_space(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> Decision:
+    return Decision(*spaces.change(ctx, command, details))
 
 
 # -- another look
 
 
-def recluster(ctx: Context, command: cmd.Recluster, details: int) -> Decided:
+def recluster(ctx: Context, command: cmd.Recluster, details: int) -> Decision:
     equivalence.stage_found(ctx, command)
-    return Decided(ctx.draft.log.chain(command.through))
+    return Decision(ctx.draft.log.chain(command.through))
 
 
-_DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decided]]] = {
+_DECIDE: Final[dict[type[cmd.Command], Callable[[Context, Any, int], Decision]]] = {
     cmd.Revise: worlds.revise,
     cmd.Retire: worlds.retire,
     cmd.Reassert: worlds.reassert,

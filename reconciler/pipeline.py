@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import rebuild_unless_level
+from worlddb.projections.runner import Progress, rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
@@ -27,8 +27,8 @@ from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.outcome import Receipt, Refusal
 from worlddb.reconciler.commands.validation import check
-from worlddb.reconciler.decisions.bulk import PlainDecider
-from worlddb.reconciler.decisions.configuration import setting_for
+from worlddb.reconciler.decisions.bulk import BulkDecider
+from worlddb.reconciler.decisions.configuration import thresholds_for
 from worlddb.reconciler.dispatch import decide
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.entity_resolution import namesakes, resolver
@@ -66,7 +66,6 @@ _COPIES: Final = {
 }
 
 Request = Ingest | Arrival | Sequence[cmd.Command]
-Progress = Callable[[int, int], None]
 
 
 class Task(NamedTuple):
@@ -189,9 +188,9 @@ def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Resolut
         return Resolution(keyed, ())
     if command.resolve == "all":
         home = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
-        setting = setting_for(ctx, resolving, command.type, home)
+        setting = thresholds_for(ctx, resolving, command.type, home)
         found = resolver.all_tiers(ctx, command, setting.thresholds)
-        return Resolution(keyed, [match._replace(evidence=match.evidence | setting.told()) for match in found])
+        return Resolution(keyed, [match._replace(evidence=match.evidence | setting.as_evidence()) for match in found])
     return Resolution(keyed, namesakes.exact(ctx, command))
 
 
@@ -303,7 +302,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]
     if erasures:
         ctx.erasure = plan(log, tables, erasures)
-    plain = PlainDecider(ctx) if len(commands) >= PLAIN_BATCH else None
+    plain = BulkDecider(ctx) if len(commands) >= PLAIN_BATCH else None
     for position, command in enumerate(commands):
         try:
             if plain is None or not plain.decide(command):

@@ -33,6 +33,7 @@ from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding
 from worlddb.projections.check import verify_store
+from worlddb.projections.runner import Progress
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.storage.transaction import CommitCache
 from worlddb.query.export.bundle_export import bundle_frames
@@ -61,7 +62,7 @@ from worlddb.reconciler.background.embedding_backfill import (
     reembed,
 )
 from worlddb.reconciler.background.reclustering import Reclustering, recluster
-from worlddb.reconciler.background.worker import Background
+from worlddb.reconciler.background.worker import BackgroundWorker
 from worlddb.reconciler.backup import snapshots
 from worlddb.reconciler.backup.backups import BackedUp
 from worlddb.reconciler.commands import commands as cmd
@@ -73,18 +74,17 @@ from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.embedder import Embedder
 from worlddb.reconciler.embedding.models import AUTO, given_embedder, models_of
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace, described
-from worlddb.reconciler.erasure.preview import ErasurePlan, preview
+from worlddb.reconciler.erasure.erasure_preview import ErasurePlan, preview
 from worlddb.reconciler.ingest.extraction import Extractor, Ingest, Turn, given_turns
-from worlddb.reconciler.pipeline import Progress, Task, Writer, create_store, execute
-from worlddb.reconciler.replay.decide_again import Deciding
-from worlddb.reconciler.replay.history import left_out
-from worlddb.reconciler.replay.redecide import Redecided, redecide
-from worlddb.reconciler.replay.replay import Replayed, replay
-from worlddb.reconciler.replay.what_if import first_left_out, suppose
+from worlddb.reconciler.pipeline import Task, Writer, create_store, execute
+from worlddb.reconciler.replay.decider import Decider
+from worlddb.reconciler.replay.hypothetical_history import left_out
+from worlddb.reconciler.replay.redecision import Redecided, redecide
+from worlddb.reconciler.replay.replay import Replayed, first_left_out, replay, suppose
 from worlddb.reconciler.similarity.thresholds import ByType, Resolving, Thresholds
 from worlddb.reconciler.similarity.verdict import Tiebreaker
 from worlddb.reconciler.transaction.inputs import Arrival
-from worlddb.reconciler.transaction.receipts import decided, secret_of
+from worlddb.reconciler.transaction.receipts import commit_summary, secret_of
 from worlddb.store import (
     DEFAULT_TIMEOUT_SECONDS,
     PROJECTIONS,
@@ -192,7 +192,7 @@ class Database(WriteCalls):
         self._models = models_of(embedder)
         self._env = open_environment(folder, author=author, create=create, timeout_seconds=timeout_seconds)
         self._ontology = ontology
-        self._background = Background(self._keep_up_behind) if background else None
+        self._background = BackgroundWorker(self._keep_up_behind) if background else None
         self._looked_at = 0
         self._writer = Writer(
             self._env,
@@ -388,7 +388,7 @@ class Database(WriteCalls):
         begin, end = self._commits(first, last)
         for seq in range(max(1, begin), end + 1):
             with self._reader.snapshot() as snapshot:
-                step = Step(*decided(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
+                step = Step(*commit_summary(snapshot.log, seq), tuple(commit_entries(snapshot.log, seq)))
             yield step
 
     def _commits(self, first: int, last: int | None) -> tuple[int, int]:
@@ -733,12 +733,12 @@ class Database(WriteCalls):
         self._reader.refuse_supposed("its commits were decided again already")
         return redecide(self._env, self._deciding(edge_types, resolver), first, last, progress)
 
-    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Deciding:
+    def _deciding(self, edge_types: Iterable[EdgeHandler], resolver: Thresholds | ByType | None) -> Decider:
         """The handlers and thresholds of this handle, some replaced by the caller's."""
         with self._env.read() as txn:
             secret = secret_of(LmdbLog(txn))
         resolving = self._writer.resolving if resolver is None else Resolving(resolver, instead=True)
-        return Deciding(self._ontology.deciding_with(edge_types), resolving, secret)
+        return Decider(self._ontology.deciding_with(edge_types), resolving, secret)
 
     # -- proofs
 

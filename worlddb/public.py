@@ -114,13 +114,13 @@ from worlddb.reconciler.embedding.models import embedder_named
 from worlddb.reconciler.embedding.package_models import FastembedEmbedder, SentenceTransformersEmbedder
 from worlddb.reconciler.embedding.spaces import EmbeddingSpace
 from worlddb.reconciler.embedding.static_embedder import StaticEmbedder
-from worlddb.reconciler.erasure.preview import ErasurePlan
+from worlddb.reconciler.erasure.erasure_preview import ErasurePlan
 from worlddb.reconciler.ingest.extraction import Extraction, Extractor, Node, Relation, Turn
 from worlddb.reconciler.ingest.mentions.mention_extractor import EntityExtractor
 from worlddb.reconciler.ingest.mentions.surface_forms import KINDS as MENTION_KINDS
 from worlddb.reconciler.ingest.mentions.surface_forms import Mention
 from worlddb.reconciler.replay.event_comparison import DecidedEvent, Hypothesis, Redecision
-from worlddb.reconciler.replay.redecide import Redecided
+from worlddb.reconciler.replay.redecision import Redecided
 from worlddb.reconciler.replay.replay import Replayed
 from worlddb.reconciler.similarity.scores import Likeness
 from worlddb.reconciler.similarity.thresholds import Thresholds

@@ -36,7 +36,7 @@ from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
 from worlddb.query.snapshot.containment import InteriorCache
 from worlddb.query.snapshot.snapshot import Snapshot
-from worlddb.reconciler.background.reclustering import Meaning
+from worlddb.reconciler.background.reclustering import NearestTexts
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.backup.backups import BackedUp, backup
 from worlddb.reconciler.embedding.models import Models
@@ -316,7 +316,7 @@ class StoreReader:
         """
         self.told_of_pending()
 
-    def meaning(self) -> Meaning | None:
+    def meaning(self) -> NearestTexts | None:
         """The embedding space that answers and its index, if texts have been embedded."""
         with self.snapshot() as snapshot:
             space = space_in_use(snapshot.log, snapshot.tables)
@@ -325,7 +325,7 @@ class StoreReader:
         index = self.vectors(space.number, space.row.dimension)
         head = self.head()
         # What somebody says of themselves is not who they are: whole texts are compared.
-        return Meaning(
+        return NearestTexts(
             space.number,
             space.row.dimension,
             space.name,

@@ -27,13 +27,13 @@ from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.decisions.configuration import Setting, setting_for
+from worlddb.reconciler.decisions.configuration import ThresholdSetting, thresholds_for
 from worlddb.reconciler.entity_resolution.equivalence import class_of, is_settled
 from worlddb.reconciler.entity_resolution.namesakes import Candidate, members_of, scope_of
-from worlddb.reconciler.entity_resolution.resolver import Held, considered
+from worlddb.reconciler.entity_resolution.resolver import Comparisons, considered
 from worlddb.reconciler.pipeline import Writer, execute
 from worlddb.reconciler.similarity.verdict import Ambiguous, Resolved, Tiebreaker, judge
-from worlddb.reconciler.transaction.ancestry import Ways
+from worlddb.reconciler.transaction.ancestry import Ancestry
 from worlddb.reconciler.transaction.context import Context
 from worlddb.reconciler.transaction.draft import Draft, FreshNonces
 from worlddb.reconciler.transaction.recorded_texts import details_at
@@ -60,14 +60,14 @@ _LABELLED: Final = frozenset(map(type_digest, LABELLED_TYPES))
 _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, ev.Filled)
 
 
-class News(NamedTuple):
+class ChangedWorlds(NamedTuple):
     """The worlds that commits say something new about, in the order in which they do, and the last of the commits."""
 
     nodes: tuple[int, ...]
     through: int
 
 
-def news(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> News:
+def changed_worlds(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> ChangedWorlds:
     """What the commits behind one say something new about: whole commits, until about so many worlds are together."""
     found: dict[int, None] = {}
     through = after
@@ -77,7 +77,7 @@ def news(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> News
             found.update((node, None) for node in numbers if node is not None)
         if len(found) >= most:
             break
-    return News(tuple(found), through)
+    return ChangedWorlds(tuple(found), through)
 
 
 def _named(event: ev.Event) -> tuple[bytes, ...]:
@@ -149,7 +149,7 @@ MARK_COMMITS: Final = 1_000
 """After how many commits without a proposal it is recorded how far the looking has come."""
 
 
-class Meaning(NamedTuple):
+class NearestTexts(NamedTuple):
     """An embedding space and its index: what the nearest texts to a vector are, whose they are, and how near."""
 
     space: int
@@ -172,18 +172,18 @@ class Reclustering(NamedTuple):
     busy: bool = False
 
 
-class Look(NamedTuple):
+class ComparedWorld(NamedTuple):
     """A world, whom it was held against, and those among them with whom nothing has to be proposed."""
 
     lineage: bytes
-    held: Held
-    setting: Setting
+    held: Comparisons
+    setting: ThresholdSetting
     settled: frozenset[int]
 
 
 def recluster(
     writer: Writer,
-    meaning: Meaning | None,
+    meaning: NearestTexts | None,
     *,
     after: int = 0,
     limit: int | None = None,
@@ -218,19 +218,23 @@ def _progress(writer: Writer) -> tuple[int, int]:
         return reclustered_through(Tables(txn)), LmdbLog(txn).head().seq
 
 
-def _look(writer: Writer, meaning: Meaning | None, after: int, head: int, *, every: bool) -> tuple[list[Look], int]:
+def _look(
+    writer: Writer, meaning: NearestTexts | None, after: int, head: int, *, every: bool
+) -> tuple[list[ComparedWorld], int]:
     """What is seen around the next commits, and the last of them."""
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
-        fresh = news(log, tables, after, head, MAX_NEW)
+        fresh = changed_worlds(log, tables, after, head, MAX_NEW)
         nonces = FreshNonces(writer.entropy)
         draft = Draft(log, tables, log.head(), nonces, ingest_time=0, wall_time=0, author=AUTHOR)
         ctx = Context(draft, writer.ontology, b"")
-        ctx.ways = Ways(ctx.containers, partial(members_of, ctx))
+        ctx.ancestry = Ancestry(ctx.containers, partial(members_of, ctx))
         return list(_looks(ctx, writer, meaning, neighbourhood(tables, fresh.nodes), every=every)), fresh.through
 
 
-def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[int], *, every: bool) -> Iterator[Look]:
+def _looks(
+    ctx: Context, writer: Writer, meaning: NearestTexts | None, nodes: list[int], *, every: bool
+) -> Iterator[ComparedWorld]:
     for node in nodes:
         body = ctx.body(node)
         if body is None:
@@ -238,7 +242,7 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
         names = (body.name, *ctx.aliases(node))
         if not _names_somebody(names) or is_label(ctx.draft.log, ctx.tables, node):
             continue
-        setting = setting_for(ctx, writer.resolving, body.type, node)
+        setting = thresholds_for(ctx, writer.resolving, body.type, node)
         thresholds = setting.thresholds
         candidate = Candidate(names, body.type, scope_of(ctx, node), node)
         near = {} if meaning is None else _near(ctx, node, meaning, thresholds.embedding)
@@ -250,10 +254,10 @@ def _looks(ctx: Context, writer: Writer, meaning: Meaning | None, nodes: list[in
             for each in found
             if each.node in one or is_settled(ctx, node, each.node) or is_label(ctx.draft.log, ctx.tables, each.node)
         )
-        yield Look(ctx.lineage(node), held, setting, settled)
+        yield ComparedWorld(ctx.lineage(node), held, setting, settled)
 
 
-def _near(ctx: Context, node: int, meaning: Meaning, least: float) -> dict[int, float]:
+def _near(ctx: Context, node: int, meaning: NearestTexts, least: float) -> dict[int, float]:
     """Those whose newest text has a meaning near to that of a world's newest."""
     tables = ctx.tables
     place = vector_place(tables, meaning.space, node, tables.node(node).versions)
@@ -278,13 +282,13 @@ def _names_somebody(names: Sequence[str]) -> bool:
 
 
 def _judged(
-    look: Look, meaning: Meaning | None, tiebreaker: Tiebreaker | None
+    look: ComparedWorld, meaning: NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
     """(later lineage, earlier lineage, evidence) of what is to be proposed."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
     compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
-    told = {**look.setting.told(), "by": AUTHOR, **compared}
+    told = {**look.setting.as_evidence(), "by": AUTHOR, **compared}
     for each in chosen:
         if each.node not in look.settled:
             yield look.lineage, bytes.fromhex(each.ref), {**found.evidence, **told}

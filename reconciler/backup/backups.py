@@ -18,12 +18,12 @@ from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import common_commits
-from worlddb.projections.runner import rebuild
+from worlddb.projections.runner import Progress, rebuild
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LAYOUT
-from worlddb.reconciler.backup.copying import CHUNK_COMMITS, Copier, Progress, erasures_after
+from worlddb.reconciler.backup.commit_copier import CHUNK_COMMITS, Copier, erasures_after
 
 RESTORING: Final = "restoring"
 """The kind of a copy that becomes a store of its own when it is whole."""
@@ -143,8 +143,6 @@ def _refuse_another_store(one: LmdbLog, other: LmdbLog, here: Environment, there
 _ATTEMPTS: Final = 8
 """How often to back up again because an older release committed meanwhile."""
 
-UpgradeProgress = Callable[[int, int], None]
-
 
 class Upgraded(NamedTuple):
     """From which layout of the tables to which, the last commit, its root hash, and where the backup lies.
@@ -166,7 +164,7 @@ def layout_of(env: Environment) -> int:
 
 
 def upgrade(
-    env: Environment, back_up: Callable[[], BackedUp], place: str, progress: UpgradeProgress | None = None
+    env: Environment, back_up: Callable[[], BackedUp], place: str, progress: Progress | None = None
 ) -> Upgraded:
     """Derive older tables again from the log, after a backup of every commit in it.
 
@@ -191,7 +189,7 @@ def upgrade(
     raise UnavailableError(f"Somebody goes on writing to {env.folder}", "Stop the programs that use it, then try again")
 
 
-def _derive(backed_up: int, progress: UpgradeProgress | None, txn: lmdb.Transaction) -> bool:
+def _derive(backed_up: int, progress: Progress | None, txn: lmdb.Transaction) -> bool:
     """Derive the tables again unless another process has; false if there are commits that the backup lacks."""
     log, tables = LmdbLog(txn), Tables(txn)
     if tables.layout() == LAYOUT:

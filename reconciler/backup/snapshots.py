@@ -22,9 +22,10 @@ from worlddb.log.store.environment import SNAPSHOT_FOLDER, Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.shared_environment import DATA_FILE
 from worlddb.projections.check import SCRATCH_PREFIX
+from worlddb.projections.runner import Progress
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LAYOUT
-from worlddb.reconciler.backup.copying import Copier, Progress
+from worlddb.reconciler.backup.commit_copier import Copier
 
 KIND: Final = "snapshot"
 SEAL_FILE: Final = "seal.json"

@@ -31,7 +31,7 @@ from worlddb.reconciler.bundle_import.import_blobs import IncomingBlobs
 from worlddb.reconciler.transaction.draft import Draft
 
 
-class Held:
+class MissingTexts:
     """Looks at blobs and remembers, for each commit that it was asked about, which of them came as a hash only."""
 
     def __init__(self, log: LmdbLog, tables: Tables) -> None:
@@ -69,14 +69,14 @@ _Body = tuple[bytes, int, int]
 """A version as both a group and an outside frame tell it: body id, ``valid_from``, ``valid_to``."""
 
 
-class Merge:
+class BundleMerge:
     """Collects the events that a bundle comes to on the tables as they are, without writing any of them."""
 
     def __init__(self, draft: Draft, contents: Contents) -> None:
         self._draft = draft
         self._tables = draft.tables
         self._contents = contents
-        self._held = Held(draft.log, draft.tables)
+        self._held = MissingTexts(draft.log, draft.tables)
         self.blobs = IncomingBlobs(draft, contents)
         self.conflicts: list[str] = []
         self.stubs: list[bytes] = []

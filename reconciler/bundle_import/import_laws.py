@@ -17,7 +17,7 @@ from worlddb.log.model.times import FOREVER
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 from worlddb.reconciler.edge_types.functional import NEVER_FUNCTIONAL, end_conflicts, record_conflicts
 from worlddb.reconciler.edge_types.handler import AcyclicHandler
-from worlddb.reconciler.edge_types.supersession import SUPERSEDES, began_by, end_predecessors, place_of
+from worlddb.reconciler.edge_types.supersession import SUPERSEDES, began_by, end_predecessors, first_takeover
 from worlddb.reconciler.entity_resolution.equivalence import refuse_joined_by_import
 from worlddb.reconciler.transaction.context import Context
 
@@ -25,7 +25,7 @@ _SHOWN: Final = 20
 """How many links of a chain a refusal spells out."""
 
 
-def refuse_what_both_break(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
+def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
     """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
 
     A world that the bundle says was superseded ends no later than that, also in versions that only this store has; and
@@ -62,7 +62,7 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
             )
 
 
-def record_what_both_conflict_in(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
+def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
     """Record the conflicts of functional relations between edges of a bundle and edges that were here, and end those
     that what the bundle closes or retracts had caused here; true if any was written or ended."""
     before = len(ctx.draft.events)
@@ -114,7 +114,7 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
     target = _node(ctx, edge.target)
     if target == ROOT_NODE:
         ctx.refuse("root_is_permanent", "In the bundle this store's root world is superseded")
-    begins, first = place_of(ctx, _node(ctx, edge.source), edge.valid_from)
+    begins, first = first_takeover(ctx, _node(ctx, edge.source), edge.valid_from)
     by = ctx.lineage(first)
     began = began_by(ctx, target, begins)
     ctx.close(target, begins, by=by)

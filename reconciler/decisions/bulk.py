@@ -32,7 +32,7 @@ class _Rule(NamedTuple):
     code: int
 
 
-class PlainDecider:
+class BulkDecider:
     """Decides commands of one request that have only to be recorded."""
 
     def __init__(self, ctx: Context) -> None:

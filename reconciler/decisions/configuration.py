@@ -39,7 +39,7 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
     else:
         _check_own(ctx, command)
     lineage = ctx.lineage(world)
-    if says_the_same(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
+    if is_same_registration(registration_in(ctx.tables, command.type, world, ctx.draft.seq), command):
         return lineage
     known = type_names(ctx.tables)
     if command.type not in known and len(known) >= MAX_EDGE_TYPES:
@@ -107,7 +107,7 @@ def _check_own(ctx: Context, command: cmd.Register) -> None:
         )
 
 
-def says_the_same(known: Registration | None, command: cmd.Register) -> bool:
+def is_same_registration(known: Registration | None, command: cmd.Register) -> bool:
     """True if what is registered is what a command would register, wherever that is."""
     if known is None:
         return False
@@ -125,34 +125,34 @@ FIELDS: Final = Thresholds.__struct_fields__
 """What is set, in the order in which commands, events and rows have it."""
 
 
-class Setting(NamedTuple):
+class ThresholdSetting(NamedTuple):
     """The thresholds that apply to a candidate, and the world that they were set for, if they were set for one."""
 
     thresholds: Thresholds
     world: bytes | None = None
 
-    def told(self) -> dict[str, Any]:
+    def as_evidence(self) -> dict[str, Any]:
         """What the evidence says of it, beside the thresholds themselves."""
         return {} if self.world is None else {"tuned": self.world.hex()}
 
 
-def setting_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> Setting:
+def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> ThresholdSetting:
     """The thresholds for a candidate of a type in a world: the nearest that were set, else those of the open store."""
     if ctx.tuned is None:
         ctx.tuned = is_anything_tuned(ctx.tables)
     if not ctx.tuned or resolving.instead:
-        return Setting(resolving.of(type_name))
+        return ThresholdSetting(resolving.of(type_name))
     found = tuning_at(ctx.tables, home, type_name, ctx.tables.containers, ctx.draft.seq)
     if found is None:
-        return Setting(resolving.of(type_name))
-    return Setting(thresholds_of(found), ctx.lineage(found.world))
+        return ThresholdSetting(resolving.of(type_name))
+    return ThresholdSetting(thresholds_of(found), ctx.lineage(found.world))
 
 
 def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
     """Set thresholds for a world; the world's reference. What is set already, number by number, is no event."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     lineage = ctx.lineage(world)
-    if not sets_the_same(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
+    if not is_same_tuning(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
         # Whole numbers would be stored as such, and read back as something that hashes otherwise.
         scores = float(command.fuzzy), float(command.phonetic), float(command.embedding), float(command.margin)
         ctx.draft.emit(ev.Tuned(lineage, command.type, *scores, command.most, details))
@@ -179,6 +179,6 @@ def thresholds_of(known: Tuning) -> Thresholds:
     return Thresholds(**{name: getattr(known.row, name) for name in FIELDS})
 
 
-def sets_the_same(known: Tuning | None, command: cmd.Tune) -> bool:
+def is_same_tuning(known: Tuning | None, command: cmd.Tune) -> bool:
     """True if what is set is what a command would set, wherever that is."""
     return known is not None and all(getattr(known.row, name) == getattr(command, name) for name in FIELDS)

@@ -16,16 +16,16 @@ from worlddb.log.model.times import FOREVER, checked_interval
 from worlddb.projections.tables.names.canonical import name_digest
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.commands import commands as cmd
-from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, unreplaced
+from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, predecessors_left
 from worlddb.reconciler.entity_resolution.namesakes import UNRESOLVED, Resolution
 from worlddb.reconciler.transaction.context import Context, node_or_edge_ref, node_ref
-from worlddb.reconciler.transaction.draft import Decided
+from worlddb.reconciler.transaction.draft import Decision
 
 PAST_ITS_END: Final = "Retire it at its end, then reassert it as a new lineage"
 """What leads past an end that was set, which is never opened again (law 8)."""
 
 
-def create(ctx: Context, command: cmd.Create, details: int, resolution: Resolution) -> Decided:
+def create(ctx: Context, command: cmd.Create, details: int, resolution: Resolution) -> Decision:
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if resolution.keyed is None:
         lineage = Lineage(ctx.draft.nonce("lineage", len(ctx.draft.commands))[:LINEAGE_BYTES])
@@ -46,22 +46,22 @@ def create(ctx: Context, command: cmd.Create, details: int, resolution: Resoluti
     ctx.link(world, CONTAINS, node, valid_from=validity.start)
     for match in resolution.matches:
         ctx.stage(node, match.node, evidence=match.evidence)
-    return Decided(lineage, body)
+    return Decision(lineage, body)
 
 
-def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decided:
+def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decision:
     """A key that is known: unchanged text changes nothing, changed text is a revision, an end stays an end, and erased
     text stays erased unless it is asked for."""
     row = ctx.tables.node(node)
     body = ctx.body(node)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
-        return Decided(row.lineage)
+        return Decision(row.lineage)
     if row.ended:
         ctx.note("not_revived", row.lineage)
-        return Decided(row.lineage)
+        return Decision(row.lineage)
     if body is None and not command.revive:
         ctx.note("not_restored", row.lineage)
-        return Decided(row.lineage)
+        return Decision(row.lineage)
     revision = cmd.Revise(
         ref=row.lineage,
         type=command.type,
@@ -77,7 +77,7 @@ def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> 
     return _revised(ctx, revision, details, node, body)
 
 
-def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
+def revise(ctx: Context, command: cmd.Revise, details: int) -> Decision:
     node = node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if row.ended:
@@ -92,7 +92,7 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decided:
     return _revised(ctx, command, details, node, body)
 
 
-def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decided:
+def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decision:
     """A new version on top of ``body``; where that was erased, the command gives all of the text."""
     row = ctx.tables.node(node)
     newest = ctx.tables.version(node, row.versions)
@@ -116,26 +116,26 @@ def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: B
     if not (began or validity.is_empty):
         end_predecessors(ctx, node, validity.start, row.lineage)
     ctx.draft.emit(ev.Revised(row.lineage, position, details, validity.start, validity.end))
-    return Decided(row.lineage, position)
+    return Decision(row.lineage, position)
 
 
-def retire(ctx: Context, command: cmd.Retire, details: int) -> Decided:
+def retire(ctx: Context, command: cmd.Retire, details: int) -> Decision:
     at = ctx.now if command.at is None else command.at
     found = node_or_edge_ref(ctx, command.ref)
     if isinstance(found, bytes):
         ctx.close_edge(found, at)
-        return Decided(found)
+        return Decision(found)
     if found == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be retired")
-    before = unreplaced(ctx, found)
+    before = predecessors_left(ctx, found)
     ctx.end(found, at, details=details)
     if next(ctx.spans(found), None) is None:
         for earlier in before:
             ctx.note("ends_unreplaced", ctx.lineage(earlier), ctx.lineage(found))
-    return Decided(ctx.tables.node(found).lineage)
+    return Decision(ctx.tables.node(found).lineage)
 
 
-def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
+def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decision:
     node = node_ref(ctx, command.ref)
     row = ctx.tables.node(node)
     if not row.ended:
@@ -162,7 +162,7 @@ def reassert(ctx: Context, command: cmd.Reassert, details: int) -> Decided:
     return made
 
 
-def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
+def alias(ctx: Context, command: cmd.Alias, details: int) -> Decision:
     node = node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     aliases = command.aliases
@@ -173,10 +173,10 @@ def alias(ctx: Context, command: cmd.Alias, details: int) -> Decided:
     ctx.refuse_forbidden(*aliases)
     for position in range(len(aliases)):
         ctx.draft.emit(ev.Named(lineage, details, position))
-    return Decided(lineage)
+    return Decision(lineage)
 
 
-def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
+def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decision:
     node = node_ref(ctx, command.ref)
     lineage = ctx.tables.node(node).lineage
     for text in command.aliases:
@@ -186,7 +186,7 @@ def unalias(ctx: Context, command: cmd.Unalias, details: int) -> Decided:
             raise UnknownReference(f"{short(lineage)} has no alias {text[:80]!r}", "Look at its aliases with show")
         for number in found:
             ctx.draft.emit(ev.Unnamed(lineage, number))
-    return Decided(lineage)
+    return Decision(lineage)
 
 
 def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
@@ -195,7 +195,7 @@ def _refuse_erased(ctx: Context, lineage: bytes) -> NoReturn:
     )
 
 
-def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
+def move(ctx: Context, command: cmd.Move, details: int) -> Decision:
     moved = [node_ref(ctx, ref) for ref in command.refs]
     to = node_ref(ctx, command.to)
     out_of = None if command.out_of is None else node_ref(ctx, command.out_of)
@@ -204,7 +204,7 @@ def move(ctx: Context, command: cmd.Move, details: int) -> Decided:
         ctx.link(to, CONTAINS, node, valid_from=command.valid_from, details=details)
         ctx.unlink(edge)
     _carry_edges(ctx, set(moved), {source for source, _ in leaving.values()}, to)
-    return Decided(ctx.tables.node(moved[0]).lineage)
+    return Decision(ctx.tables.node(moved[0]).lineage)
 
 
 def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -17,6 +17,7 @@ from worlddb.projections.check import compare_with_replay, head_findings, tree_f
 from worlddb.projections.indexes import vector_base
 from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.text_index import TextIndex, damaged_files, stamp_of
+from worlddb.projections.runner import Progress
 from worlddb.projections.tables.apply.log_marks import described, identity_of
 from worlddb.projections.tables.apply.settings import registered
 from worlddb.projections.tables.apply.vector_spaces import space_in_use, spaces
@@ -29,8 +30,6 @@ from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.embedding.minilm import MODEL as MINILM_MODEL
 from worlddb.reconciler.embedding.static_embedder import MODEL
 from worlddb.reconciler.embedding.vectors_of_texts import pending
-
-Progress = Callable[[int, int], None]
 
 FAR_BEHIND: Final = 10_000
 """Commits that an index may be behind without a word: the next search that needs them takes them in."""

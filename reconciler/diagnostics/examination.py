@@ -13,11 +13,11 @@ from worlddb.log.model.clock import Clock
 from worlddb.log.model.errors import DamagedStore, NewerFormat, NotAStore, WorldDBError
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics import derived_state, installation, location, lock_holders, log_health
 from worlddb.reconciler.diagnostics.symptom import Diagnosis, Symptom, on, quoted, restored
 from worlddb.reconciler.edge_types.registry import Ontology
 
-Progress = Callable[[int, int], None]
 Check = Callable[[], Iterator[Symptom]]
 
 _AUTHOR: Final = "doctor"

@@ -12,9 +12,8 @@ from worlddb.log.model.times import format_time
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import Finding, page_findings, verify_log
+from worlddb.projections.runner import Progress
 from worlddb.reconciler.diagnostics.symptom import Symptom, on, quoted, restored
-
-Progress = Callable[[int, int], None]
 
 FULL_SHARE: Final = 0.8
 """A map that is fuller than this grows soon, which needs a moment without readers."""

@@ -145,29 +145,29 @@ def _sources(kind: type) -> list[str] | None:
         return None
 
 
-class _Asked:
+class _RewriteRecorder:
     """A query that only remembers what was asked of it."""
 
     def __init__(self, own: str) -> None:
         self._own = own
         self.names: list[RewriteName] = []
 
-    def hide_closed(self) -> _Asked:
+    def hide_closed(self) -> _RewriteRecorder:
         return self._add("hide_closed", self._own)
 
-    def show_conflicts(self, edge_type: str) -> _Asked:
+    def show_conflicts(self, edge_type: str) -> _RewriteRecorder:
         return self._add("show_conflicts", edge_type)
 
-    def widen_types(self, edge_type: str) -> _Asked:
+    def widen_types(self, edge_type: str) -> _RewriteRecorder:
         return self._add("widen_types", edge_type)
 
-    def cross_worlds(self, edge_type: str) -> _Asked:
+    def cross_worlds(self, edge_type: str) -> _RewriteRecorder:
         return self._add("cross_worlds", edge_type)
 
-    def unify_identities(self, edge_type: str) -> _Asked:
+    def unify_identities(self, edge_type: str) -> _RewriteRecorder:
         return self._add("unify_identities", edge_type)
 
-    def _add(self, name: RewriteName, edge_type: str) -> _Asked:
+    def _add(self, name: RewriteName, edge_type: str) -> _RewriteRecorder:
         if edge_type != self._own:
             raise InputError(f"The rewrite {name} names the edge type {edge_type!r:.80}", f"Name {self._own!r} alone")
         self.names.append(name)
@@ -176,7 +176,7 @@ class _Asked:
 
 def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
     """What a handler asks of queries. It can ask no more than the protocol lets it, so the log can keep it."""
-    asked = _Asked(name)
+    asked = _RewriteRecorder(name)
     try:
         answer = handler.on_query_rewrite(asked)
     except InputError:

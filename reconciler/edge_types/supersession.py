@@ -14,14 +14,14 @@ MAX_CONFLICTS_TOLD: Final = 20
 """How many of the worlds that one contradicted are told of when it ends."""
 
 
-class Place(NamedTuple):
+class Takeover(NamedTuple):
     """From when on something is taken, and by which world."""
 
     begins: int
     world: int
 
 
-class Heir(NamedTuple):
+class Successor(NamedTuple):
     """What takes a world's place from a time on, and the home of the edge that says so."""
 
     begins: int
@@ -48,7 +48,7 @@ def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> Non
     pending, seen = [world], {world}
     for node in pending:
         for edge in list(ctx.edges(node, SUPERSEDES)):
-            if edge.target in seen or not _is_said(edge):
+            if edge.target in seen or not _is_in_force(edge):
                 continue
             seen.add(edge.target)
             began = began_by(ctx, edge.target, at)
@@ -59,23 +59,23 @@ def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> Non
                 pending.append(edge.target)
 
 
-def place_of(ctx: HandlerContext, world: int, begins: int) -> Place:
+def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
     """From when on something stands where a world would: the world itself from ``begins`` on, or what took its place
     before it had begun."""
-    found = Place(begins, world)
+    found = Takeover(begins, world)
     pending, seen = [world], {world}
     for node in pending:
         for edge in ctx.edges(node, SUPERSEDES, incoming=True):
-            if edge.source in seen or not _is_said(edge) or began_by(ctx, node, edge.valid_from):
+            if edge.source in seen or not _is_in_force(edge) or began_by(ctx, node, edge.valid_from):
                 continue
             seen.add(edge.source)
             pending.append(edge.source)
             if edge.valid_from < found.begins:
-                found = Place(edge.valid_from, edge.source)
+                found = Takeover(edge.valid_from, edge.source)
     return found
 
 
-def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
+def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | None:
     """What takes the place of a world next after a time at which that still holds; of several the first by log order.
 
     What was to take it, and holds at no time, leaves it to what took its own place.
@@ -83,22 +83,22 @@ def next_heir(ctx: HandlerContext, world: int, after: int) -> Heir | None:
     ends = next((span.end for span in ctx.spans(world)), FOREVER)
     if ends == FOREVER or ends <= after:
         return None
-    found: list[Heir] = []
+    found: list[Successor] = []
     pending, seen = [world], {world}
     for node in pending:
         for edge in ctx.edges(node, SUPERSEDES, incoming=True):
-            if edge.source in seen or not _is_said(edge):
+            if edge.source in seen or not _is_in_force(edge):
                 continue
             seen.add(edge.source)
             starts = [span.start for span in ctx.spans(edge.source)]
             if starts:
-                found.append(Heir(max(ends, min(starts)), edge.source, edge.home))
+                found.append(Successor(max(ends, min(starts)), edge.source, edge.home))
             else:
                 pending.append(edge.source)
     return min(found, key=lambda heir: heir.begins, default=None)
 
 
-def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
+def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
     """What a world has superseded, if need be by way of what holds at no time, that ended just where the world begins.
     If that comes to hold at no time either, nothing follows it."""
     begins = first_held(ctx, world)
@@ -106,7 +106,7 @@ def unreplaced(ctx: HandlerContext, world: int) -> list[int]:
     pending, seen = [world] if begins is not None else [], {world}
     for node in pending:
         for edge in ctx.edges(node, SUPERSEDES):
-            if edge.target in seen or not _is_said(edge):
+            if edge.target in seen or not _is_in_force(edge):
                 continue
             seen.add(edge.target)
             ends = next((span.end for span in ctx.spans(edge.target)), None)
@@ -140,6 +140,6 @@ def _is_open(ctx: HandlerContext, edge: HandledEdge, other: int, pieces: list[In
     return any(not piece.intersect(said).intersect(span).is_empty for piece in pieces for span in ctx.spans(other))
 
 
-def _is_said(edge: HandledEdge) -> bool:
+def _is_in_force(edge: HandledEdge) -> bool:
     """Whether an edge is in force at any time."""
     return edge.valid_from < edge.valid_to

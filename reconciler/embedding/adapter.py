@@ -23,7 +23,7 @@ ASKED_FOR_ITS_DIMENSION: Final = "dimension"
 T = TypeVar("T")
 
 
-class Lazily(Generic[T]):
+class Lazy(Generic[T]):
     """A value that is made when it is first asked for, and once, whatever threads ask."""
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -80,7 +80,7 @@ class Adapter(ABC):
         return self.embed(texts, query=False)
 
 
-def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazily[int]:
+def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazy[int]:
     """How many numbers a model's vectors have: as given, else as the first vector has.
 
     Raises:
@@ -89,7 +89,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
     """
     if given is not None:
         checked_number(given, "dimension", 1, MAX_DIMENSION)
-        return Lazily(lambda: given)
+        return Lazy(lambda: given)
 
     def asked() -> int:
         import numpy as np
@@ -102,7 +102,7 @@ def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], mode
             )
         return int(shape[1])
 
-    return Lazily(asked)
+    return Lazy(asked)
 
 
 def imported(load: Callable[[], Any], package: str, install: str) -> Any:

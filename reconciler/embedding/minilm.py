@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.reconciler.embedding.adapter import Adapter, Lazily, imported
+from worlddb.reconciler.embedding.adapter import Adapter, Lazy, imported
 
 if TYPE_CHECKING:
     from worlddb.reconciler.embedding.embedder import Vectors
@@ -48,7 +48,7 @@ class MiniLMEmbedder(Adapter):
     def __init__(self, *, threads: int = 1) -> None:
         super().__init__(MODEL, DIMENSION)
         self._threads = threads
-        self._loaded = Lazily(self._load)
+        self._loaded = Lazy(self._load)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """One row for each text: the mean of its tokens, as sentence-transformers has it for this model.

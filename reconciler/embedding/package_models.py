@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from worlddb.log.model.errors import ModelUnavailable
-from worlddb.reconciler.embedding.adapter import Adapter, Lazily, checked_model, imported
+from worlddb.reconciler.embedding.adapter import Adapter, Lazy, checked_model, imported
 
 
 class _PackagedModel(Adapter):
@@ -18,7 +18,7 @@ class _PackagedModel(Adapter):
         self._name = checked_model(name)
         super().__init__(f"{package}/{self._name.removeprefix(f'{package}/')}")
         self._package = package
-        self._loaded = Lazily(self._load)
+        self._loaded = Lazy(self._load)
 
     def _load(self) -> Any:
         module = imported(self._imported, self._package, f"pip install {self._package}")

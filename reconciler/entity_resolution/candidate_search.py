@@ -61,7 +61,7 @@ class Search:
             self._forms_near = [form for form in map(form_of, sorted(texts)) if form is not None]
         return self._forms_near
 
-    def told(self) -> dict[str, int]:
+    def as_evidence(self) -> dict[str, int]:
         """As it is kept with the evidence; what is nothing is left out."""
         told = {
             "forms": self.forms,

@@ -84,8 +84,8 @@ class Inside:
         """True if a world is inside."""
         if self.world in (ROOT_NODE, node):
             return True
-        if ctx.ways is not None:
-            return ctx.ways.lead(node, self.world)
+        if ctx.ancestry is not None:
+            return ctx.ancestry.is_inside(node, self.world)
         if node not in self._places:
             self._look(ctx, node)
         return self._places[node]
@@ -132,7 +132,7 @@ class Inside:
 
 def _near_in(ctx: Context, world: int) -> set[int]:
     found, pending = {world}, [world]
-    members = partial(members_of, ctx) if ctx.ways is None else ctx.ways.members
+    members = partial(members_of, ctx) if ctx.ancestry is None else ctx.ancestry.members
     for around_it in pending:
         for node in members(around_it):
             if len(found) > MAX_WALKED:

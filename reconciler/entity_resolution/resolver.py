@@ -45,7 +45,7 @@ def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
     return judge(held.considered, thresholds, looked_at=held.looked_at)
 
 
-class Held(NamedTuple):
+class Comparisons(NamedTuple):
     """Whom a candidate is held against, and how much was looked at to find them."""
 
     considered: list[Considered]
@@ -59,7 +59,7 @@ def considered(
     near: Mapping[int, float] | None = None,
     *,
     every: bool = False,
-) -> Held:
+) -> Comparisons:
     """Whom a candidate is held against: those of its name, or else those of a name like it, and those whose text is
     near to its own in meaning, with the cosines in ``near``.
 
@@ -73,14 +73,14 @@ def considered(
         if len(found) > thresholds.most:
             break
     if found:
-        return Held(found, {})
+        return Comparisons(found, {})
     for node, meaning in (near or {}).items():
         if is_open(ctx, node, candidate, search.inside):
             found.append(_weighed(ctx, candidate, node, meaning))
     _weigh_alike(ctx, candidate, search, found, thresholds.margin if not every else 1.0)
     if not search.by_given_name:
         found = [each for each in found if not each.likeness.given_name or each.embedding]
-    return Held(found, search.told())
+    return Comparisons(found, search.as_evidence())
 
 
 def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list[Considered], margin: float) -> None:

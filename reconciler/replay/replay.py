@@ -1,16 +1,31 @@
-"""Replay into another directory: the store as it was, made from the log's own records."""
+"""Replay a store into another directory: as it was at a commit, or as it would be without some commits.
+
+A replay copies the log's own records and derives the tables from them. With commits left out it is one up to the first
+of them. From there on each commit keeps its number, author and times, and its commands are decided again on the state
+there. A commit that cannot be decided again is carried over if all that it names is as it was. A commit in the place of
+each one left out says so, and the store says that it is hypothetical. Ids stay wherever the decision is the same.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
-from worlddb.log.model.errors import DamagedStore
+from worlddb.log.model.collector import collector_paused
+from worlddb.log.model.errors import DamagedStore, InputError
+from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
+from worlddb.projections.runner import Progress
+from worlddb.projections.scrub import finish_erasures
+from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.backup.copying import Copier, Progress
+from worlddb.projections.tables.storage.schema import ROOT_NODE
+from worlddb.reconciler.backup.commit_copier import Copier
 from worlddb.reconciler.backup.snapshots import start_from_snapshot
-from worlddb.reconciler.replay.event_comparison import Hypothesis
+from worlddb.reconciler.replay.decider import Decider
+from worlddb.reconciler.replay.event_comparison import Hypothesis, Redecision
+from worlddb.reconciler.replay.hypothetical_history import HypotheticalHistory, LeftOutCommits, erases
 
 
 class Replayed(NamedTuple):
@@ -40,3 +55,79 @@ def replay(source: Environment, target: Environment, until: int, progress: Progr
             raise DamagedStore(f"Nothing was committed by {until}", "Replay to a later commit")
         root = found[1][:32]
         return Replayed(until, root.hex(), root == log.header(until).root)
+
+
+CHUNK_COMMITS: Final = 64
+"""How many commits are decided in one transaction of the new store."""
+
+
+def suppose(
+    source: Environment,
+    target: Environment,
+    until: int,
+    without: LeftOutCommits,
+    decider: Decider,
+    progress: Progress | None = None,
+) -> Replayed:
+    """Go through commits 1 to ``until`` without some of them, into an empty store.
+
+    Raises:
+        DamagedStore: a commit is not what was written.
+        InputError, HypotheticalStore: as :func:`first_left_out`.
+    """
+    first = first_left_out(source, until, without)
+    replay(source, target, first - 1)
+    history = HypotheticalHistory(source, target, until, first, without, decider)
+    same = 0
+    found: list[Redecision] = []
+    with collector_paused():
+        for begin in range(first, until + 1, CHUNK_COMMITS):
+            upto = min(begin + CHUNK_COMMITS - 1, until)
+            unchanged, others = target.write(partial(history.go_on, begin, upto))
+            same += unchanged
+            found.extend(others)
+            if progress is not None:
+                progress(upto, until)
+    finish_erasures(target)
+    with source.read() as theirs, target.read() as ours:
+        recorded = LmdbLog(theirs).header(until).root.hex()
+        row = Tables(ours).hash_row(ROOT_NODE, until)
+        assert row is not None, "the root world has a hash since commit 1"
+        hypothesis = Hypothesis(
+            supposes=history.sentence,
+            store_id=history.store_id.hex(),
+            parted=first - 1,
+            same=same,
+            differing=tuple(found),
+        )
+        root = row[1][:HASH_BYTES].hex()
+        return Replayed(until, root, root == recorded, hypothesis)
+
+
+def first_left_out(source: Environment, until: int, without: LeftOutCommits) -> int:
+    """The first commit that is to be left out.
+
+    Raises:
+        InputError: there is none, or one of them cannot be left out.
+        HypotheticalStore: the source is hypothetical itself.
+    """
+    with source.read() as reading:
+        refuse_supposed(Tables(reading), "nothing more can be left out of it")
+        return _first(LmdbLog(reading), until, without)
+
+
+def _first(log: LmdbLog, until: int, without: LeftOutCommits) -> int:
+    if min(without.commits, default=2) < 2:
+        raise InputError("Commit 1 made the store, so nothing is left without it", "Leave out later commits")
+    beyond = max(without.commits, default=0)
+    if beyond > until:
+        raise InputError(f"Commit {beyond} is not among commits 1 to {until}", "Name commits up to that moment")
+    for seq in sorted(without.commits):
+        if erases(log.events(seq)):
+            raise InputError(f"Commit {seq} erased texts, which cannot come back", "Leave it in")
+    wanted = (seq for seq in range(2, until + 1) if without.covers(log.header(seq)))
+    first = next((seq for seq in wanted if not erases(log.events(seq))), 0)
+    if not first:
+        authors = ", ".join(repr(author) for author in sorted(without.authors))
+        raise InputError(f"No commit from 2 to {until} is by {authors or 'nobody'}", "See who wrote what with `log`")
+    return first

@@ -28,7 +28,7 @@ class Considered(NamedTuple):
     def score(self, tier: str) -> float:
         return self.embedding if tier == "embedding" else float(getattr(self.likeness, tier))
 
-    def told(self) -> dict[str, Any]:
+    def as_evidence(self) -> dict[str, Any]:
         """As it is kept with the evidence: without its names, which are not the candidate's to keep."""
         scores = {tier: round(self.score(tier), 4) for tier in TIERS if self.score(tier)}
         guard = {"guard": self.likeness.guard} if self.likeness.guard else {}
@@ -115,7 +115,7 @@ def judge(
         raise InputError("The tiebreaker chose somebody who was no contender", "Return those of the contenders left")
     evidence: dict[str, Any] = {
         "decision": "new" if not left else "resolved" if len(left) == 1 else "ambiguous",
-        "considered": [each.told() for each in _first(considered)],
+        "considered": [each.as_evidence() for each in _first(considered)],
         "considered_in_all": len(considered),
         "thresholds": msgspec.to_builtins(thresholds),
     }

@@ -22,7 +22,7 @@ class _Path:
         self.length = 0
 
 
-class Ways:
+class Ancestry:
     """Containment as ``containers`` and ``members`` tell it, which have to answer the same as long as this is used."""
 
     def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
@@ -42,7 +42,7 @@ class Ways:
             self._known[world] = known
         return known
 
-    def lead(self, node: int, world: int) -> bool:
+    def is_inside(self, node: int, world: int) -> bool:
         """True if a world contains another, directly or through others, or is it."""
         pending, passed = [node], set[_Path]()
         while pending:

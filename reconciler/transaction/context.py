@@ -39,7 +39,7 @@ from worlddb.reconciler.edge_types.handler import EdgeHandler, HandledEdge, Inse
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.edge_types.scopes import Scopes
 from worlddb.reconciler.edge_types.supersession import note_conflicts_left
-from worlddb.reconciler.transaction.ancestry import Ways
+from worlddb.reconciler.transaction.ancestry import Ancestry
 from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.inputs import Arrival, PlannedErasure
 
@@ -229,7 +229,7 @@ class Context(Reading):
         """Whether there are texts that may not be written; ``None`` until somebody asks."""
         self.tuned: bool | None = None
         """Whether thresholds were ever set for a world; ``None`` until somebody asks."""
-        self.ways: Ways | None = None
+        self.ancestry: Ancestry | None = None
         """Containment as it was read once, where nothing is written."""
         self._depth = 0
 

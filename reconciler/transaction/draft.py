@@ -21,7 +21,7 @@ DETAIL_FIELDS: Final = frozenset({"aliases", "why", "source", "properties"})
 """The fields of a command that are stored as details."""
 
 
-class Finished(NamedTuple):
+class FinishedCommit(NamedTuple):
     """A commit that is ready to be appended."""
 
     header: Header
@@ -29,7 +29,7 @@ class Finished(NamedTuple):
     record: Record
 
 
-class Decided(NamedTuple):
+class Decision(NamedTuple):
     """What a command came to: its reference, where its body went, and whether it only staged a proposal."""
 
     ref: bytes
@@ -221,7 +221,7 @@ class Draft:
         """Tell the caller something; notes are part of the receipt."""
         self.notes.append(Note(code, list(refs)))
 
-    def finish(self, key: bytes) -> Finished:
+    def finish(self, key: bytes) -> FinishedCommit:
         """Settle the hashes and close the draft: the record to append, and what it says."""
         root = self.applier.settle()
         self.applier.finish(key)
@@ -240,4 +240,4 @@ class Draft:
             events_hash(events),
             len(self.events),
         )
-        return Finished(header, whole, Record(codec.encode(header), events, self.blobs.stored))
+        return FinishedCommit(header, whole, Record(codec.encode(header), events, self.blobs.stored))

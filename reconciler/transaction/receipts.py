@@ -234,7 +234,7 @@ def secret_of(log: LmdbLog) -> bytes:
     return blob.secret
 
 
-class Decided(NamedTuple):
+class CommitSummary(NamedTuple):
     """A commit's receipt, its author, and the names of the commands that were kept beside its events."""
 
     receipt: Receipt
@@ -242,7 +242,7 @@ class Decided(NamedTuple):
     commands: tuple[str, ...]
 
 
-def decided(log: LmdbLog, seq: int) -> Decided:
+def commit_summary(log: LmdbLog, seq: int) -> CommitSummary:
     """What commit ``seq`` decided. Nothing is decided again.
 
     Raises:
@@ -252,4 +252,4 @@ def decided(log: LmdbLog, seq: int) -> Decided:
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     commands = tuple(str(entry[0]) for entry in cause.commands) if isinstance(cause, Cause) else ()
-    return Decided(receipt_of(header, log.events(seq)), header.author, commands)
+    return CommitSummary(receipt_of(header, log.events(seq)), header.author, commands)

@@ -73,7 +73,7 @@ def appends(tree: ast.AST) -> list[int]:
 
 def test_only_the_reconciler_appends_to_the_log() -> None:
     callers = {source.path for source in sources() if appends(source.tree)}
-    assert callers == {"reconciler/pipeline.py", "reconciler/backup/copying.py"}
+    assert callers == {"reconciler/pipeline.py", "reconciler/backup/commit_copier.py"}
     assert appends(ast.parse("LmdbLog(txn).append(record)")) == appends(ast.parse("x.append(a, 1, h)")) == [1]
     assert appends(ast.parse("rows.append(row)")) == []
 

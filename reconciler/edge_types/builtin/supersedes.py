@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from worlddb.reconciler.edge_types.handler import AcyclicHandler, HandledEdge, HandlerContext, Insert, Q
-from worlddb.reconciler.edge_types.supersession import began_by, end_predecessors, first_held, next_heir, place_of
+from worlddb.reconciler.edge_types.supersession import (
+    began_by,
+    end_predecessors,
+    first_held,
+    first_takeover,
+    next_successor,
+)
 
 
 class Supersedes(AcyclicHandler):
@@ -29,10 +35,10 @@ class Supersedes(AcyclicHandler):
         if edge.target == ctx.root:
             ctx.refuse("root_is_permanent", "The root world cannot be superseded")
         super().on_insert(ctx, edge)
-        begins, first = place_of(ctx, edge.source, edge.valid_from)
+        begins, first = first_takeover(ctx, edge.source, edge.valid_from)
         heir = None
         if edge.valid_from == ctx.begins(edge.source) and (first == edge.source or first_held(ctx, first) == begins):
-            heir = next_heir(ctx, edge.target, begins)
+            heir = next_successor(ctx, edge.target, begins)
         began = began_by(ctx, edge.target, begins)
         ctx.end(edge.target, begins, by=ctx.lineage(first))
         if not began:

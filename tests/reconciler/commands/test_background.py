@@ -14,7 +14,7 @@ import worlddb
 from worlddb import Database
 from worlddb.projections.indexes import vector_index
 from worlddb.reconciler.background import embedding_backfill, worker
-from worlddb.reconciler.background.worker import Background, background_lease
+from worlddb.reconciler.background.worker import BackgroundWorker, background_lease
 
 PATIENCE = 180.0
 
@@ -191,7 +191,7 @@ def test_how_much_is_embedded_for_one_commit_follows_from_how_long_the_model_tak
 
 def test_work_that_somebody_else_is_at_is_tried_again_until_it_is_done() -> None:
     answers = [False, False, True]
-    work = Background(lambda: answers.pop(0))
+    work = BackgroundWorker(lambda: answers.pop(0))
     work.nudge()
     assert work.wait(PATIENCE)
     assert answers == []

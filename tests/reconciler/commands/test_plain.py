@@ -141,14 +141,14 @@ def _told(ref: Any, known: list[str], position: int) -> cmd.Ref | tuple[cmd.Ref,
 def _count_decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How many commands of each kind were decided in one go."""
     counted: Counter[str] = Counter()
-    decide = bulk.PlainDecider.decide
+    decide = bulk.BulkDecider.decide
 
-    def counting(decider: bulk.PlainDecider, command: cmd.Command) -> bool:
+    def counting(decider: bulk.BulkDecider, command: cmd.Command) -> bool:
         found = decide(decider, command)
         counted[command.CODE] += found
         return found
 
-    monkeypatch.setattr(bulk.PlainDecider, "decide", counting)
+    monkeypatch.setattr(bulk.BulkDecider, "decide", counting)
     return counted
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.model.stores import new_store
 from worlddb.reconciler.background import reclustering
-from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ways
+from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ancestry
 
 
 def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:
@@ -33,10 +33,10 @@ def leads(containers: dict[int, list[int]], node: int, world: int) -> bool:
 @given(st.lists(st.sampled_from([0, 1, 1, 1, 1, 2, 3]), min_size=1, max_size=24), st.integers(0, 2**32))
 def test_it_says_of_any_two_worlds_what_a_walk_says(sizes: list[int], seed: int) -> None:
     containers = contained(sizes, seed)
-    ways = Ways(containers.__getitem__, lambda world: ())
+    ancestry = Ancestry(containers.__getitem__, lambda world: ())
     asked = [(node, world) for node in containers for world in containers]
     random.Random(seed).shuffle(asked)
-    assert [ways.lead(*pair) for pair in asked] == [leads(containers, *pair) for pair in asked]
+    assert [ancestry.is_inside(*pair) for pair in asked] == [leads(containers, *pair) for pair in asked]
 
 
 def test_a_chain_is_walked_once_whoever_is_asked_about() -> None:
@@ -46,10 +46,10 @@ def test_a_chain_is_walked_once_whoever_is_asked_about() -> None:
         read[node] += 1
         return [node - 1] if node else []
 
-    ways = Ways(containers, lambda world: ())
+    ancestry = Ancestry(containers, lambda world: ())
     draw = random.Random(1)
     pairs = [(draw.randrange(3_000), draw.randrange(3_000)) for _ in range(20_000)]
-    assert all(ways.lead(node, world) == (world <= node) for node, world in pairs)
+    assert all(ancestry.is_inside(node, world) == (world <= node) for node, world in pairs)
     assert max(read.values()) == 1
 
 
@@ -60,9 +60,9 @@ def test_members_are_read_once_and_those_of_a_large_world_are_not_kept() -> None
         read[world] += 1
         return range(world)
 
-    ways = Ways(lambda node: [], members)
+    ancestry = Ancestry(lambda node: [], members)
     for world in (0, 3, MOST_KEPT, MOST_KEPT + 1, 500):
-        assert [list(ways.members(world)) for _ in range(2)] == [list(range(world))] * 2
+        assert [list(ancestry.members(world)) for _ in range(2)] == [list(range(world))] * 2
     assert read == {0: 1, 3: 1, MOST_KEPT: 1, MOST_KEPT + 1: 2, 500: 2}
 
 
@@ -86,5 +86,5 @@ def test_reclustering_proposes_the_same_pairs_with_it_as_without(names: int, mon
             return {(places[each.source], places[each.target]) for each in db.proposals()}
 
     found = proposed()
-    monkeypatch.setattr(reclustering, "Ways", lambda *given: None)
+    monkeypatch.setattr(reclustering, "Ancestry", lambda *given: None)
     assert found == proposed() and len(found) > 20

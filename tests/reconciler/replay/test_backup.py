@@ -17,7 +17,7 @@ from tests.support.faults.points import EXIT_STATUS
 from tests.support.faults.traces import traces
 from worlddb import BackupMismatch, DamagedStore, Database, ManualClock, ReadOnlyBackup
 from worlddb.log.store import environment
-from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup import commit_copier
 
 
 class Interrupted(Exception):
@@ -33,8 +33,8 @@ def db(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few commits in each transaction, so that a short history takes several."""
-    monkeypatch.setattr(copying, "CHUNK_COMMITS", 3)
-    monkeypatch.setattr(copying, "SEARCH_COMMITS", 2)
+    monkeypatch.setattr(commit_copier, "CHUNK_COMMITS", 3)
+    monkeypatch.setattr(commit_copier, "SEARCH_COMMITS", 2)
 
 
 def fill(db: Database, word: str, count: int) -> list[str]:

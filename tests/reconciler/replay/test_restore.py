@@ -13,7 +13,7 @@ from tests.support.faults.traces import traces
 from tests.support.running import Here
 from worlddb import BackupMismatch, DamagedStore, Database, PlaceTaken, ReadOnlyBackup
 from worlddb.log.store import environment
-from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup import commit_copier
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_only_a_backup_is_restored_and_only_into_an_empty_directory(
 def test_a_restore_that_breaks_off_leaves_nothing_that_can_be_written_to(
     backed: tuple[Path, Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copying, "CHUNK_COMMITS", 2)
+    monkeypatch.setattr(commit_copier, "CHUNK_COMMITS", 2)
     passed: list[str] = []
 
     def step(name: str) -> None:

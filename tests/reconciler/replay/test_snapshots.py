@@ -19,7 +19,7 @@ from worlddb.log.store import environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.runner import apply_commit
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup import commit_copier
 from worlddb.reconciler.backup.snapshots import SEAL_FILE, snapshots
 
 
@@ -40,7 +40,7 @@ def applied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(seq)
         return apply_commit(log, tables, seq)
 
-    monkeypatch.setattr(copying, "apply_commit", counted)
+    monkeypatch.setattr(commit_copier, "apply_commit", counted)
     return seen
 
 
@@ -142,7 +142,7 @@ def test_an_erasure_reaches_every_snapshot_also_one_that_is_being_made(
 
     with monkeypatch.context() as patched:
         patched.setattr(environment, "_no_step", step)
-        patched.setattr(copying, "CHUNK_COMMITS", commits)
+        patched.setattr(commit_copier, "CHUNK_COMMITS", commits)
         made = db.snapshot(seq=db.head().seq)
     assert left[0] <= 0 and snapshots(db.path) == [made.seq]
     assert traces(db.path, ["Perishable1"]) == []

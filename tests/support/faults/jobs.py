@@ -20,7 +20,7 @@ from tests.support.faults.answers import QUERIES, answers
 from tests.support.faults.children import Acknowledged
 from tests.support.faults.points import Cut, install
 from tests.support.faults.script import Run
-from worlddb.reconciler.backup import copying
+from worlddb.reconciler.backup import commit_copier
 
 
 def cut_run(folder: Path, acknowledgements: Path, at: int, how: str) -> None:
@@ -330,7 +330,7 @@ def cut_backup(folder: Path, into: Path, points: Path, at: int, how: str) -> Non
     with worlddb.open(folder, create=False) as db:
         cut = Cut(at, how)
         install(cut)
-        copying.CHUNK_COMMITS = 3  # type: ignore[misc]
+        commit_copier.CHUNK_COMMITS = 3  # type: ignore[misc]
         db.backup(into)
     points.write_text("\n".join(cut.passed), "utf-8")
 

@@ -29,7 +29,7 @@ _BODY: Final = ("type", "name", "content")
 _ALIASED: Final = (cmd.Alias, cmd.Unalias)
 
 
-class Restored(NamedTuple):
+class RestoredCommands(NamedTuple):
     """The commands of a commit. ``unkept`` are what was said beside them and not kept, for nothing came of it then."""
 
     commands: list[cmd.Command]
@@ -71,14 +71,14 @@ class EdgeKeys:
         return self._first.get(nonce, nonce)
 
 
-def restore(
+def restore_commands(
     log: LmdbLog,
     tables: Tables,
     seq: int,
     events: Events,
     keys: EdgeKeys,
     renamed: Mapping[bytes, bytes] | None = None,
-) -> Restored | Undecidable:
+) -> RestoredCommands | Undecidable:
     """The commands of commit ``seq``, as far as they can be had; ``tables`` are those of the whole log.
 
     Worlds, edges and proposals are named by their full ids: those that they have in this log, or in the place of these
@@ -99,7 +99,7 @@ def restore(
         commands = [commit.command(position, entry) for position, entry in enumerate(recorded)]
     except _Unkept as unkept:
         return Undecidable("not_kept", str(unkept))
-    return Restored(commands, tuple(dict.fromkeys(commit.unkept)))
+    return RestoredCommands(commands, tuple(dict.fromkeys(commit.unkept)))
 
 
 class _Unkept(Exception):

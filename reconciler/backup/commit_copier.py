@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,7 +14,7 @@ from worlddb.log.model.events import Erased, Filled
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Carried, LmdbLog
 from worlddb.log.store.verify import Erasures, verify_commit
-from worlddb.projections.runner import apply_commit, rebuild
+from worlddb.projections.runner import Progress, apply_commit, rebuild
 from worlddb.projections.tables.storage.rows import Tables
 
 CHUNK_COMMITS: Final = 256
@@ -25,8 +25,6 @@ SEARCH_COMMITS: Final = 4096
 _ERASED_TAG: Final = codec.encode(str(Erased.__struct_config__.tag))
 """Stands in the stored events of every commit that erases something, so that others need not be decoded."""
 _FILLED_TAG: Final = codec.encode(str(Filled.__struct_config__.tag))
-
-Progress = Callable[[int, int], None]
 
 
 class Copier:

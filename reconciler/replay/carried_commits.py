@@ -111,7 +111,7 @@ def _leads_back(tables: Tables, event: ev.Linked) -> bool:
     return False
 
 
-def take_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
+def carry_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
     """Put the events of commit ``seq`` into a draft, with all that the commit stores under the same positions.
 
     Returns:
@@ -147,7 +147,7 @@ def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
         draft.blobs.fill(row.seq, row.position, stored)
 
 
-def erase_again(
+def repeat_erasures(
     theirs: LmdbLog, seq: int, events: Events, draft: Draft, places: Mapping[bytes, Sequence[tuple[int, int]]]
 ) -> None:
     """Put the erasures of commit ``seq`` into a draft: what the original lost cannot come back.

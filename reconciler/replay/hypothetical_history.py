@@ -30,15 +30,15 @@ from worlddb.reconciler.commands.commands import Command, Embed, Recluster
 from worlddb.reconciler.commands.outcome import Refused
 from worlddb.reconciler.erasure.erasure_plan import blobs_of
 from worlddb.reconciler.pipeline import commit
-from worlddb.reconciler.replay.carry_over import erase_again, misfit, take_over
-from worlddb.reconciler.replay.decide_again import Deciding, RecordedNonces
+from worlddb.reconciler.replay.carried_commits import carry_over, misfit, repeat_erasures
+from worlddb.reconciler.replay.decider import Decider, RecordedNonces
 from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
-from worlddb.reconciler.replay.rebuild_commands import EdgeKeys, Undecidable, restore
+from worlddb.reconciler.replay.recorded_commands import EdgeKeys, Undecidable, restore_commands
 from worlddb.reconciler.transaction.draft import Draft
 from worlddb.reconciler.transaction.receipts import REST_FIELDS
 
 
-def fitted(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
+def fitted_command(command: Command, theirs: Tables, log: LmdbLog, ours: Tables) -> Command:
     """The command as it fits what is here; other than the engine's own are left as they are.
 
     Of vectors, those of texts that are here, under the numbers that their versions have here. Where an earlier commit
@@ -69,7 +69,7 @@ _LISTED: Final = 20
 """How many commits are named in words."""
 
 
-class Without(NamedTuple):
+class LeftOutCommits(NamedTuple):
     """What is to be left out: commits by their numbers, and all commits of some authors."""
 
     commits: frozenset[int]
@@ -87,7 +87,7 @@ class Without(NamedTuple):
         return "without " + " and without ".join(said)
 
 
-def left_out(commits: object, authors: object) -> Without | None:
+def left_out(commits: object, authors: object) -> LeftOutCommits | None:
     """What a caller wants left out: numbers of commits, and one name or several; ``None`` for nothing.
 
     Raises:
@@ -100,20 +100,26 @@ def left_out(commits: object, authors: object) -> Without | None:
         raise InputError(f"without_author is {type(named).__name__}", "Give a name, or a list of them")
     numbers = frozenset(checked_number(seq, "without", 1, HIGHEST_SEQ) for seq in commits)
     names = frozenset(checked_text(name, "without_author", MAX_AUTHOR_BYTES, empty=False) for name in named)
-    return Without(numbers, names) if numbers or names else None
+    return LeftOutCommits(numbers, names) if numbers or names else None
 
 
-class History:
+class HypotheticalHistory:
     """A hypothetical history in the making: what is carried from one commit to the next."""
 
     def __init__(
-        self, source: Environment, target: Environment, until: int, first: int, without: Without, deciding: Deciding
+        self,
+        source: Environment,
+        target: Environment,
+        until: int,
+        first: int,
+        without: LeftOutCommits,
+        decider: Decider,
     ) -> None:
         self._source = source
         self._first = first
         self._without = without
-        self._deciding = deciding
-        self._keys = EdgeKeys(deciding.secret)
+        self._decider = decider
+        self._keys = EdgeKeys(decider.secret)
         self._renamed: dict[bytes, bytes] = {}
         """Edges and proposals whose ids are others here."""
         self._aligned: set[int] = set()
@@ -126,7 +132,7 @@ class History:
                 self._keys.learn(log.events(seq))
             self._original = log.chain(until)
             told = codec.encode([sorted(without.commits), sorted(without.authors)])
-            self.store_id = keyed(deciding.secret, SUPPOSED, self._original, told)[:LINEAGE_BYTES]
+            self.store_id = keyed(decider.secret, SUPPOSED, self._original, told)[:LINEAGE_BYTES]
             self.sentence = f"the history up to commit {until} {without}"
 
     def go_on(self, begin: int, upto: int, txn: lmdb.Transaction) -> tuple[int, list[Redecision]]:
@@ -172,12 +178,12 @@ class History:
     def _decide(self, then: _Then, txn: lmdb.Transaction) -> tuple[Draft, tuple[str, ...]] | Refused | Undecidable:
         """Decide a commit again on what is here; what of it was not kept comes with it."""
         seq = then.header.seq
-        restored = restore(then.log, then.tables, seq, then.events, self._keys, self._renamed)
+        restored = restore_commands(then.log, then.tables, seq, then.events, self._keys, self._renamed)
         if isinstance(restored, Undecidable):
             return restored
         log, tables = LmdbLog(txn), Tables(txn)
-        commands = [fitted(each, then.tables, log, tables) for each in restored.commands]
-        made = self._deciding.again(log, tables, log.head(), then.header, commands, self._nonces(then))
+        commands = [fitted_command(each, then.tables, log, tables) for each in restored.commands]
+        made = self._decider.decide(log, tables, log.head(), then.header, commands, self._nonces(then))
         if isinstance(made, Draft):
             return made, restored.unkept
         if isinstance(made, Refused) and made.code == UnknownReference.code:
@@ -209,7 +215,7 @@ class History:
             told = msgspec.structs.replace(told, reason=f"{why.reason}; and {problem}")
             return self._leave_out(then, txn, told, "undecidable")
         draft = self._draft(then, txn)
-        absent = take_over(then.log, then.header.seq, then.events, draft)
+        absent = carry_over(then.log, then.header.seq, then.events, draft)
         details = draft.add_details(why=why.reason, properties={"code": why.code})
         draft.emit(ev.TakenOver(then.chain, details, absent))
         commit(None, draft.log, draft.tables, draft, then.header.key)
@@ -233,7 +239,7 @@ class History:
         if not places:
             return self._leave_out(then, txn, told, "unchanged")
         draft = self._draft(then, txn)
-        erase_again(then.log, then.header.seq, then.events, draft, places)
+        repeat_erasures(then.log, then.header.seq, then.events, draft, places)
         commit(None, draft.log, draft.tables, draft, then.header.key)
         return msgspec.structs.replace(told, now="taken_over", events_then=())
 
@@ -255,7 +261,7 @@ class History:
         )
 
     def _nonces(self, then: _Then) -> RecordedNonces:
-        return RecordedNonces(then.log, then.header.seq, then.events, self._deciding.secret)
+        return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
     def _rename(self, events: Events, draft: Draft) -> None:
         """Remember which edges and proposals have other ids here: between the same worlds, in the same order."""

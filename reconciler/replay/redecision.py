@@ -19,13 +19,12 @@ from worlddb.log.model.collector import collector_paused
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
-from worlddb.projections.runner import apply_commit
+from worlddb.projections.runner import Progress, apply_commit
 from worlddb.projections.tables.storage.rows import Tables
-from worlddb.reconciler.backup.copying import Progress
 from worlddb.reconciler.commands.outcome import Refused
-from worlddb.reconciler.replay.decide_again import Deciding, RecordedNonces
+from worlddb.reconciler.replay.decider import Decider, RecordedNonces
 from worlddb.reconciler.replay.event_comparison import Redecision, compared, decided_then
-from worlddb.reconciler.replay.rebuild_commands import EdgeKeys, Restored, Undecidable, restore
+from worlddb.reconciler.replay.recorded_commands import EdgeKeys, RestoredCommands, Undecidable, restore_commands
 from worlddb.reconciler.transaction.draft import Draft
 
 CHUNK_COMMITS: Final = 64
@@ -43,7 +42,7 @@ class Redecided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def redecide(
-    source: Environment, deciding: Deciding, first: int, last: int, progress: Progress | None = None
+    source: Environment, decider: Decider, first: int, last: int, progress: Progress | None = None
 ) -> Redecided:
     """Decide commits ``first`` to ``last`` again. The commit that made the store had no commands and is left out.
 
@@ -52,13 +51,13 @@ def redecide(
     """
     same = 0
     found: list[Redecision] = []
-    keys = EdgeKeys(deciding.secret)
+    keys = EdgeKeys(decider.secret)
     with TemporaryDirectory(prefix="worlddb-redecide-") as folder, collector_paused():
         scratch = Environment(Path(folder), author="redecide", timeout_seconds=5.0)
         try:
             for begin in range(1, last + 1, CHUNK_COMMITS):
                 upto = min(begin + CHUNK_COMMITS - 1, last)
-                work = partial(_decide_some, source, deciding, keys, (begin, upto), max(first, 2))
+                work = partial(_decide_some, source, decider, keys, (begin, upto), max(first, 2))
                 unchanged, others = scratch.write(work)
                 same += unchanged
                 found.extend(others)
@@ -76,7 +75,7 @@ def redecide(
 
 
 def _decide_some(
-    source: Environment, deciding: Deciding, keys: EdgeKeys, span: tuple[int, int], first: int, txn: lmdb.Transaction
+    source: Environment, decider: Decider, keys: EdgeKeys, span: tuple[int, int], first: int, txn: lmdb.Transaction
 ) -> tuple[int, list[Redecision]]:
     """How many of some commits come out the same, and those that do not; the tables then have what was decided."""
     same = 0
@@ -88,7 +87,7 @@ def _decide_some(
             events = log.events(seq)
             if seq >= first:
                 # What is decided now stays in memory, and goes with these tables.
-                other = _redecided(log, whole, Tables(txn), seq, events, deciding, keys)
+                other = _redecided(log, whole, Tables(txn), seq, events, decider, keys)
                 same += other is None
                 found.extend([] if other is None else [other])
             keys.learn(events)
@@ -99,16 +98,16 @@ def _decide_some(
 
 
 def _redecided(
-    log: LmdbLog, whole: Tables, tables: Tables, seq: int, events: Events, deciding: Deciding, keys: EdgeKeys
+    log: LmdbLog, whole: Tables, tables: Tables, seq: int, events: Events, decider: Decider, keys: EdgeKeys
 ) -> Redecision | None:
     """What commit ``seq`` comes to now, if that is not what it came to then."""
     header = log.header(seq)
     then = decided_then(log, header, events)
-    made: Restored | Undecidable | Refused | Draft = restore(log, whole, seq, events, keys)
-    if isinstance(made, Restored):
-        nonces = RecordedNonces(log, seq, events, deciding.secret)
+    made: RestoredCommands | Undecidable | Refused | Draft = restore_commands(log, whole, seq, events, keys)
+    if isinstance(made, RestoredCommands):
+        nonces = RecordedNonces(log, seq, events, decider.secret)
         head = Head(seq - 1, log.chain(seq - 1))
-        made = deciding.again(log, tables, head, header, made.commands, nonces)
+        made = decider.decide(log, tables, head, header, made.commands, nonces)
     if isinstance(made, Draft):
         return compared(then, made)
     if isinstance(made, Undecidable):

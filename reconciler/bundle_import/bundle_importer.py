@@ -14,11 +14,11 @@ from worlddb.log.model.errors import InvalidBundle
 from worlddb.log.model.ids import HASH_BYTES, short
 from worlddb.log.store.bundle_contents import Contents
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE, LIVE, ROOT_NODE
-from worlddb.reconciler.bundle_import.bundle_merge import Merge
+from worlddb.reconciler.bundle_import.bundle_merge import BundleMerge
 from worlddb.reconciler.bundle_import.import_laws import (
-    record_what_both_conflict_in,
+    record_joint_conflicts,
     refuse_containment_cycles,
-    refuse_what_both_break,
+    refuse_joint_violations,
 )
 from worlddb.reconciler.bundle_import.import_settings import ArrivingTunings, ArrivingTypes
 from worlddb.reconciler.commands.commands import Import
@@ -37,7 +37,7 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     assert ctx.arriving is not None, "a request to import brings it"
     contents = ctx.arriving.contents
     into = None if command.into is None else node_ref(ctx, command.into)
-    merge = Merge(ctx.draft, contents)
+    merge = BundleMerge(ctx.draft, contents)
     events = merge.events()
     if merge.conflicts:
         _refuse_conflicts(ctx, merge.conflicts)
@@ -59,12 +59,12 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
     _place_stubs(ctx, merge, ROOT_NODE if into is None else into)
     refuse_containment_cycles(ctx, merge.memberships)
     _refuse_double_membership(ctx, merge.memberships)
-    refuse_what_both_break(ctx, events)
+    refuse_joint_violations(ctx, events)
     _adopt(ctx, events)
-    types.register()
-    tunings.set()
+    types.adopt()
+    tunings.adopt()
     is_as_it_was = _compare_hash(ctx, contents, all_new)
-    if record_what_both_conflict_in(ctx, events) and is_as_it_was:
+    if record_joint_conflicts(ctx, events) and is_as_it_was:
         ctx.note("knows_more", world)
     _note_left(ctx, merge)
     return world
@@ -93,7 +93,7 @@ def _refuse_conflicts(ctx: Context, conflicts: Sequence[str]) -> None:
     )
 
 
-def _imported(ctx: Context, arrival: Arrival, merge: Merge) -> ev.Imported:
+def _imported(ctx: Context, arrival: Arrival, merge: BundleMerge) -> ev.Imported:
     command, contents, head = arrival
     heading = contents.heading
     source: dict[str, Any] = {
@@ -149,7 +149,7 @@ def _place(ctx: Context, world: bytes, into: int | None) -> None:
         ctx.link(where, CONTAINS, node, valid_from=ctx.tables.version(node, 1).valid_from)
 
 
-def _place_stubs(ctx: Context, merge: Merge, where: int) -> None:
+def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
     """Every world has a container: what is known by reference only stands beside what refers to it, until it comes."""
     for lineage in merge.stubs:
         node = ctx.tables.node_of(lineage)
@@ -221,7 +221,7 @@ def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
     return False
 
 
-def _note_left(ctx: Context, merge: Merge) -> None:
+def _note_left(ctx: Context, merge: BundleMerge) -> None:
     if merge.left_erased:
         ctx.note("left_erased", *merge.left_erased[:_LISTED])
     if merge.without_text:

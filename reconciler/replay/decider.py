@@ -23,7 +23,7 @@ from worlddb.reconciler.commands.commands import Create, Reassert
 from worlddb.reconciler.commands.outcome import Refusal, Refused
 from worlddb.reconciler.edge_types.registry import Ontology
 from worlddb.reconciler.pipeline import reconcile, resolve
-from worlddb.reconciler.replay.rebuild_commands import Undecidable
+from worlddb.reconciler.replay.recorded_commands import Undecidable
 from worlddb.reconciler.similarity.thresholds import Resolving
 from worlddb.reconciler.transaction.context import Context
 from worlddb.reconciler.transaction.draft import Draft, Nonces
@@ -32,14 +32,14 @@ _UNDECIDABLE: Final = {"missing_handler": "handler", "other_handler": "handler",
 """Refusals that say that something is not here now, and not that the command would have been refused then."""
 
 
-class Deciding(NamedTuple):
+class Decider(NamedTuple):
     """Who decides: the handlers of edge types, the resolver's thresholds, and the secret that keys are hashed under."""
 
     ontology: Ontology
     resolving: Resolving
     secret: bytes
 
-    def again(
+    def decide(
         self, log: LmdbLog, tables: Tables, head: Head, header: Header, commands: Sequence[cmd.Command], nonces: Nonces
     ) -> Draft | Refused | Undecidable:
         """What the commands come to on top of ``head``, by the author and at the time of ``header``.
