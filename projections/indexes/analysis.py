@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-FORMAT: Final = 3
-"""Raised with any change that gives a text other words: an index made under another number is rebuilt."""
+FORMAT: Final = 4
+"""Raised with any change to the words or the marker of an index: one made under another number is rebuilt."""
 
 STEM: Final = "stem"
 NAME: Final = "name"

@@ -1,15 +1,18 @@
 """The text index's schema, and how documents, markers and queries are put into Tantivy's terms.
 
 Fields: ``node``, ``version`` and ``seq`` (columns, for filters and for what a hit says), ``stem`` (content), ``name``
-(stemmed too), ``plain`` and ``grams`` (name and content). Text is not stored: the log has it. One document more, of
-``kind`` 1, holds the marker; it has no text, so no search finds it.
+(stemmed too), ``plain`` and ``grams`` (name and content). Text is not stored: the log has it. Of each batch the last
+document, of ``kind`` 1, carries the marker, and the latest marker counts. So an index holds documents and nothing else,
+and scores do not tell in how many batches it was made.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from math import log
+from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -38,6 +41,7 @@ SEQ: Final = "seq"
 KIND: Final = "kind"
 MARKER: Final = "marker"
 MARKER_KIND: Final = 1
+_NO_NODE: Final = 2**64 - 1
 
 
 SOUGHT_ONE_BY_ONE: Final = 1_000
@@ -98,6 +102,63 @@ class Counts(NamedTuple):
 
 BM25_K1: Final = 1.2
 """Tantivy's own; no document has more than ``BM25_K1 + 1`` times the rarity of a term."""
+BM25_B: Final = 0.75
+"""Tantivy's own: how much the length of a text counts."""
+
+_FLOAT: Final = Struct("f")
+"""Tantivy computes with 32 bits. Each operation on such numbers is exact enough in 64 to be rounded afterwards."""
+
+
+def float32(value: float) -> float:
+    """The nearest number of 32 bits."""
+    return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
+
+
+def _field_norms() -> tuple[int, ...]:
+    """Tantivy's FIELD_NORMS_TABLE: 0 to 39 exactly, then in steps of which every eighth is twice as large."""
+    norms, step = list(range(40)), 2
+    while len(norms) < 256:
+        first = norms[-1] + max(1, step // 2)
+        norms += range(first, first + 8 * step, step)
+        step *= 2
+    return tuple(norms)
+
+
+FIELD_NORMS: Final = _field_norms()
+"""The lengths that a byte can say: what an index knows of a text's length is the greatest that is not above it."""
+
+
+def rounded_length(length: int) -> int:
+    """A field's length in tokens, as an index keeps it."""
+    return FIELD_NORMS[bisect_right(FIELD_NORMS, length) - 1]
+
+
+class Scoring(NamedTuple):
+    """What an index weighs terms by: how many documents it counts and how many of them have a term, how long a field is
+    on average (the sum of exact lengths over the documents), and by what a term's own weight is multiplied besides.
+    Its results are Tantivy's to the last bit.
+    """
+
+    documents: int
+    having: Mapping[Term, int]
+    averages: Mapping[str, float]
+    scale: Mapping[Term, float]
+
+    def weight(self, term: Term) -> float:
+        """What a term counts for in every text."""
+        having = self.having.get(term, 0)
+        rarity = float32(log(float32(1 + float32((self.documents - having + 0.5) / (having + 0.5)))))
+        return float32(float32(rarity * _K1_AND_ONE) * float32(term.weight * self.scale.get(term, 1.0)))
+
+    def share(self, field: str, often: int, length: int) -> float:
+        """How much of its weight a term counts for that stands so often in a field of a rounded length."""
+        relative = float32(float32(BM25_B * length) / self.averages[field])
+        norm = float32(_K1 * float32(1 - BM25_B + relative))
+        return float32(often / float32(often + norm))
+
+
+_K1: Final = float32(BM25_K1)
+_K1_AND_ONE: Final = float32(1 + _K1)
 
 
 def ceiling(terms: Sequence[Term], counts: Counts) -> float:
@@ -128,8 +189,8 @@ def register_analyzers(index: Index) -> None:
     index.register_tokenizer(f"worlddb_{GRAMS}", gram_analyzer())
 
 
-def to_document(given: TextDocument) -> Document:
-    """What Tantivy is handed for one version."""
+def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
+    """What Tantivy is handed for one version, and the marker if this is the last one of its batch."""
     from tantivy import Document
 
     document = Document()
@@ -145,41 +206,53 @@ def to_document(given: TextDocument) -> Document:
         document.add_text(PLAIN, spaced)
         if runs:
             document.add_text(GRAMS, " ".join(grams(runs)))
+    if marker is not None:
+        _put_marker(document, marker)
     return document
 
 
 def to_marker_document(marker: Marker) -> Document:
-    """The document that carries the marker, so that one commit writes both."""
+    """A document with a marker alone, for an index without any other. Its node is none's."""
     from tantivy import Document
 
     document = Document()
-    document.add_unsigned(KIND, MARKER_KIND)
-    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(FORMAT, marker)))
+    document.add_unsigned(NODE, _NO_NODE)
+    document.add_unsigned(SEQ, marker.seq)
+    _put_marker(document, marker)
     return document
 
 
-def marker_query() -> Query:
-    """Finds the document that carries the marker."""
+def _put_marker(document: Document, marker: Marker) -> None:
+    document.add_unsigned(KIND, MARKER_KIND)
+    document.add_bytes(MARKER, msgspec.msgpack.encode(_Stored(FORMAT, marker)))
+
+
+def lone_marker_query() -> Query:
+    """Finds a marker that no text carries."""
     from tantivy import Query
 
-    return Query.term_query(schema(), KIND, MARKER_KIND)
+    return Query.term_query(schema(), NODE, _NO_NODE)
 
 
-def read_marker(searcher: Searcher) -> Marker | None:
-    """The marker among what a searcher sees; None if it is empty.
+def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
+    """The latest marker among what a searcher sees, None if it is empty; and whether it stands alone.
 
     Raises:
-        ValueError: something is there, but not one marker of this format.
+        ValueError: something is there, but no marker of this format.
     """
+    from tantivy import Query
+
     if searcher.num_docs == 0:
-        return None
-    hits = searcher.search(marker_query(), 2, count=False).hits
-    if len(hits) != 1:
-        raise ValueError(f"{len(hits)} markers in the index, not one")
-    stored = msgspec.msgpack.decode(searcher.doc(hits[0][1])[MARKER][0], type=_Stored)
+        return None, False
+    query = Query.term_query(schema(), KIND, MARKER_KIND)
+    hits = searcher.search(query, 1, count=False, order_by_field=SEQ).hits
+    if not hits:
+        raise ValueError("no marker in the index")
+    address = hits[0][1]
+    stored = msgspec.msgpack.decode(searcher.doc(address)[MARKER][0], type=_Stored)
     if stored.format != FORMAT:
         raise ValueError(f"format {stored.format} of the index, not {FORMAT}")
-    return stored.marker
+    return stored.marker, searcher.fast_field_values(NODE, [address]) == [_NO_NODE]
 
 
 def count_terms(searcher: Searcher, terms: Sequence[Term]) -> Counts:

@@ -11,6 +11,7 @@ A search of an index and of what it has not reached yet, as of one corpus. It is
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,14 +21,21 @@ from itertools import chain
 from typing import Final, Protocol
 
 from worlddb.projections.indexes.analysis import GRAMS, NAME, PLAIN, STEM, Term, analyze, grams
-from worlddb.projections.indexes.fields import BM25_K1, Counts, Marker, TextDocument, TextHit
+from worlddb.projections.indexes.fields import (
+    Counts,
+    Marker,
+    Scoring,
+    TextDocument,
+    TextHit,
+    float32,
+    rounded_length,
+)
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextView, best
 
 MOST_CHARACTERS: Final = 200_000
 """More text than that is indexed: to take it apart here would take longer."""
-BM25_B: Final = 0.75
-"""Tantivy's own: how much the length of a text counts."""
+_SHAPES: Final = 2**32
 
 _Token = tuple[str, str]
 """A field, and what stands in it."""
@@ -42,11 +50,11 @@ class FewTexts:
         self._characters = 0
         self.documents: list[TextDocument] = []
         self.postings: dict[_Token, list[tuple[int, int]]] = {}
-        """For each token the places of the texts that it stands in, in order, and how often it does."""
-        self.lengths: list[Counter[str]] = []
-        """Of each text, how many tokens each field has."""
+        """For each token the places of the texts that it stands in, in order, and there how often it does times
+        :data:`_SHAPES` plus how long that field is, rounded as in an index: one number is looked up faster than two."""
         self.totals: list[Counter[str]] = [Counter()]
-        """Of the first so many texts together."""
+        """How many tokens each field has in the first so many texts together."""
+        self._shares: dict[str, tuple[float, dict[int, float]]] = {}
 
     def add(self, documents: Sequence[TextDocument]) -> bool:
         """Take in texts, but for those that are here (by node and version); false, and none is, if that is too much."""
@@ -63,13 +71,22 @@ class FewTexts:
         """What is in it now."""
         return SeenTexts(self, len(self.documents))
 
+    def shares_of(self, field: str, scoring: Scoring) -> dict[int, float]:
+        """What :meth:`Scoring.share` has given for a field, by what stands in the postings; kept for one average."""
+        average = scoring.averages[field]
+        known = self._shares.get(field)
+        if known is None or known[0] != average:
+            known = self._shares[field] = average, {}
+        return known[1]
+
     def _take_in(self, place: int, document: TextDocument) -> None:
         tokens = Counter(_tokens(document))
         lengths: Counter[str] = Counter()
+        for (field, _), often in tokens.items():
+            lengths[field] += often
+        rounded = {field: rounded_length(length) for field, length in lengths.items()}
         for token, often in tokens.items():
-            self.postings.setdefault(token, []).append((place, often))
-            lengths[token[0]] += often
-        self.lengths.append(lengths)
+            self.postings.setdefault(token, []).append((place, often * _SHAPES + rounded[token[0]]))
         self.totals.append(self.totals[-1] + lengths)
         self.documents.append(document)
 
@@ -94,17 +111,35 @@ class SeenTexts:
         limit: int,
         through: int | None = None,
         nodes: Collection[int] | None = None,
-        corpus: Counts | None = None,
+        beside: Scoring | None = None,
     ) -> list[TextHit]:
-        """As :meth:`worlddb.projections.indexes.text_snapshot.TextView.find`."""
-        among = self.counts(terms) if corpus is None else corpus
-        scores: dict[int, float] = {}
+        """The best ``limit`` texts that have any of the terms, best first, ties in log order.
+
+        They get the scores that the index ``beside`` them would give them, to the last bit; without one, those of an
+        index of these texts alone. Terms are added up in their order, as Tantivy does.
+        """
+        scoring = self._alone(terms) if beside is None else self._with_averages(beside)
+        # Numbers in an array of 32 bits are rounded as Tantivy's are.
+        scores, part = array("f", bytes(4 * self._count)), array("f", [0.0])
         for term in terms:
-            weight = term.weight * among.rarity(term)
-            for place, part in self._saturated((term.field, term.text)):
-                scores[place] = scores.get(place, 0.0) + weight * part
+            postings = self._texts.postings.get((term.field, term.text), [])
+            if postings and postings[-1][0] >= self._count:
+                postings = postings[: bisect_left(postings, (self._count,))]
+            if not postings:
+                continue
+            weight = scoring.weight(term)
+            shares = self._texts.shares_of(term.field, scoring)
+            for place, shape in postings:
+                share = shares.get(shape)
+                if share is None:
+                    often, length = divmod(shape, _SHAPES)
+                    share = shares[shape] = scoring.share(term.field, often, length)
+                part[0] = weight * share
+                scores[place] += part[0]
         hits = []
-        for place, score in scores.items():
+        for place, score in enumerate(scores):
+            if not score:
+                continue
             node, version, seq, _, _ = self._texts.documents[place]
             if (through is None or seq <= through) and (nodes is None or node in nodes):
                 hits.append(TextHit(node, version, seq, score))
@@ -117,21 +152,20 @@ class SeenTexts:
         limit: int,
         through: int | None = None,
         nodes: Collection[int] | None = None,
-        corpus: Counts | None = None,
-        threads: Executor | None = None,
+        beside: Scoring | None = None,
     ) -> Ahead[list[TextHit]]:
         """As :meth:`find`, which whoever asks for the hits does: there is little to do, and all of it in Python."""
-        return Ahead(None, partial(self.find, terms, limit=limit, through=through, nodes=nodes, corpus=corpus))
+        return Ahead(None, partial(self.find, terms, limit=limit, through=through, nodes=nodes, beside=beside))
 
-    def _saturated(self, token: _Token) -> Iterator[tuple[int, float]]:
-        """The texts that a token stands in, and how much it says there: by how often it does, for the text's length."""
-        field = token[0]
-        average = self._texts.totals[self._count][field] / max(self._count, 1)
-        for place, often in self._texts.postings.get(token, ()):
-            if place >= self._count:
-                return
-            length = self._texts.lengths[place][field] / average
-            yield place, often * (BM25_K1 + 1) / (often + BM25_K1 * (1 - BM25_B + BM25_B * length))
+    def _alone(self, terms: Sequence[Term]) -> Scoring:
+        return Scoring(self._count, self.counts(terms).having, self._averages(), {})
+
+    def _with_averages(self, beside: Scoring) -> Scoring:
+        """The scoring of an index, with averages of our own for the fields that it knows none of."""
+        return beside._replace(averages={**self._averages(), **beside.averages})
+
+    def _averages(self) -> dict[str, float]:
+        return {field: float32(total / self._count) for field, total in self._texts.totals[self._count].items()}
 
 
 def _tokens(document: TextDocument) -> Iterator[_Token]:
@@ -232,10 +266,16 @@ class CorpusSearch:
     ) -> None:
         corpus = corpus_of(views, terms) if len(views) > 1 else None
         self._limit = limit
-        self._parts: list[Begun] = [
-            view.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus, threads=threads)
-            for view in views
-        ]
+        self._parts: list[Begun] = []
+        beside: Scoring | None = None
+        for view in views:
+            if isinstance(view, SeenTexts):
+                self._parts.append(view.begin(terms, limit=limit, through=through, nodes=nodes, beside=beside))
+                continue
+            if corpus is not None:
+                beside = view.scoring(terms, corpus)
+            begun = view.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus, threads=threads)
+            self._parts.append(begun)
 
     def found(self) -> list[TextHit]:
         if len(self._parts) == 1:

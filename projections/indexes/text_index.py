@@ -20,12 +20,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import (
     Marker,
     TextDocument,
     TextHit,
-    marker_query,
+    lone_marker_query,
     read_marker,
     register_analyzers,
     schema,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from tantivy import Index, IndexWriter
 
 _META: Final = "meta.json"
+_PASSED: Final = ".passed"
+"""Beside the index: the marker in it, and the one that it has come to since without another text."""
 _FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
 _LOAD_ATTEMPTS: Final = 3
 _RESET_ATTEMPTS: Final = 3
@@ -176,7 +180,25 @@ def _loaded(folder: Path, stamp: Stamp) -> TextView:
         raise IndexUnreadable(f"{folder} has other fields")
     index.config_reader("manual")
     searcher = index.searcher()
-    return TextView(searcher, read_marker(searcher), stamp)
+    marker, alone = read_marker(searcher)
+    return TextView(searcher, _passed(folder, marker), stamp, empty=alone)
+
+
+def _passed(folder: Path, marker: Marker | None) -> Marker | None:
+    """How far the index is, from the marker in it: commits without a text behind it move no marker there, since that
+    would take a document. What cannot be read is as if it were not there."""
+    with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
+        within, through = msgspec.msgpack.decode((folder / _PASSED).read_bytes(), type=tuple[Marker, Marker])
+        if within == marker:
+            return through
+    return marker
+
+
+def _pass(folder: Path, within: Marker, through: Marker) -> None:
+    """Say that nothing lies between the marker in the index and another."""
+    aside = folder / f"{_PASSED}.new"
+    aside.write_bytes(msgspec.msgpack.encode((within, through)))
+    aside.replace(folder / _PASSED)
 
 
 def _is_whole(file: Path) -> bool:
@@ -285,18 +307,26 @@ class TextIndex:
             with told_as(IndexUnwritable):
                 index.reload()
                 searcher = index.searcher()
-                before = TextView(searcher, read_marker(searcher), None)
+                within, _ = read_marker(searcher)
+                before = TextView(searcher, within, None)
             held: set[tuple[int, int]] = set()
+            last: TextDocument | None = None
             for chunk in _chunks(documents):
                 with told_as(IndexUnwritable):
-                    if before.marker is not None:
-                        held |= before.held(each for each in chunk if each.seq <= before.marker.seq)
-                    _add(writer, chunk, held)
+                    if within is not None:
+                        held |= before.held(each for each in chunk if each.seq <= within.seq)
+                    for each in _fresh(chunk, held):
+                        if last is not None:
+                            writer.add_document(to_document(last))
+                        last = each
             with told_as(IndexUnwritable):
-                writer.delete_documents_by_query(marker_query())
-                writer.add_document(to_marker_document(marker))
-                writer.commit()
-        self.refresh()
+                if last is None and within is not None:
+                    _pass(self._folder, within, marker)
+                else:
+                    writer.delete_documents_by_query(lone_marker_query())
+                    writer.add_document(to_marker_document(marker) if last is None else to_document(last, marker))
+                    writer.commit()
+        self._view = load(self._folder)
 
     def search(
         self, text: str, *, limit: int, through: int | None = None, nodes: Collection[int] | None = None
@@ -326,7 +356,8 @@ class TextIndex:
         if self._writer is None:
             self._writer = self._memory.writer(MEMORY_HEAP_BYTES, 1)
         for chunk in _chunks(documents):
-            _add(self._writer, chunk, self._held)
+            for each in _fresh(chunk, self._held):
+                self._writer.add_document(to_document(each))
         self._applied = marker
 
     def _settle(self, writer: IndexWriter) -> None:
@@ -339,13 +370,13 @@ class TextIndex:
         self._view = TextView(self._memory.searcher(), self._applied, None)
 
 
-def _add(writer: IndexWriter, documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> None:
-    """Add what is not held yet, and count it as held."""
+def _fresh(documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> Iterator[TextDocument]:
+    """What is not held yet, and counts as held from then on."""
     for each in documents:
         key = (each.node, each.version)
         if key not in held:
             held.add(key)
-            writer.add_document(to_document(each))
+            yield each
 
 
 def _chunks(documents: Iterable[TextDocument]) -> Iterator[list[TextDocument]]:

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
+import msgspec
+
 from worlddb.projections.indexes.analysis import Term
 from worlddb.projections.indexes.fields import (
     NODE,
@@ -22,9 +24,11 @@ from worlddb.projections.indexes.fields import (
     VERSION,
     Counts,
     Marker,
+    Scoring,
     TextDocument,
     TextHit,
     count_terms,
+    float32,
     schema,
     to_query,
 )
@@ -96,16 +100,18 @@ def told_as(kind: type[Exception]) -> Iterator[None]:
 class TextView:
     """What one commit of an index holds; ``stamp`` names that commit on disk and is None in memory."""
 
-    def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None) -> None:
+    def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None, *, empty: bool = False) -> None:
         self.marker = marker
         self.stamp = stamp
         self._searcher = searcher
+        self._empty = empty
+        self._explained: dict[str, tuple[int, float]] = {}
         self._counted: tuple[Sequence[Term], Counts] | None = None
 
     @property
     def count(self) -> int:
-        """How many documents there are; the one that carries the marker on disk is none."""
-        return self._searcher.num_docs - (self.stamp is not None and self.marker is not None)
+        """How many documents there are; a marker that stands alone is none."""
+        return 0 if self._empty else self._searcher.num_docs
 
     @property
     def segments(self) -> int:
@@ -125,6 +131,41 @@ class TextView:
         with told_as(IndexUnreadable):
             found = count_terms(self._searcher, terms)
         self._counted = terms, found
+        return found
+
+    def scoring(self, terms: Sequence[Term], corpus: Counts) -> Scoring:
+        """What terms are weighed by here, so that others' texts can be scored alike.
+
+        Raises:
+            IndexUnreadable: the folder is damaged.
+        """
+        here = self.counts(terms)
+        documents, averages = here.documents, dict[str, float]()
+        for term in terms:
+            if here.having[term] and term.field not in averages:
+                documents, averages[term.field] = self._explain(term)
+        return Scoring(documents, here.having, averages, self._scale(terms, corpus))
+
+    def _scale(self, terms: Sequence[Term], corpus: Counts) -> dict[Term, float]:
+        here = self.counts(terms)
+        return {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+
+    def _explain(self, term: Term) -> tuple[int, float]:
+        """How many documents Tantivy counts, deleted ones too, and the average length of the term's field.
+
+        It says both nowhere but where it explains a score. They are those of the field, whatever term is asked for.
+        """
+        found = self._explained.get(term.field)
+        if found is None:
+            from tantivy import Query
+
+            query = Query.term_query(schema(), term.field, term.text, "freq")
+            with told_as(IndexUnreadable):
+                ((_, address),) = self._searcher.search(query, 1, count=False).hits
+                explained = query.explain(self._searcher, address).to_json()
+                _, rarity, share = msgspec.json.decode(explained)["details"]
+                documents, average = rarity["details"][1]["value"], share["details"][4]["value"]
+            found = self._explained[term.field] = int(documents), float32(average)
         return found
 
     def find(
@@ -168,8 +209,7 @@ class TextView:
         with told_as(IndexUnreadable):
             scale: dict[Term, float] = {}
             if corpus is not None:
-                here = self.counts(terms)
-                scale = {term: corpus.rarity(term) / here.rarity(term) for term in terms}
+                scale = self._scale(terms, corpus)
             if isinstance(nodes, Nodes):
                 fetch = self._likely(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):

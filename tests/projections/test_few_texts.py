@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from worlddb.projections.indexes import tail as few_texts
 from worlddb.projections.indexes.analysis import query_terms
-from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.tail import FewTexts, SeenTexts, Tail
+from worlddb.projections.indexes.fields import FIELD_NORMS, Marker, TextDocument, rounded_length
+from worlddb.projections.indexes.tail import CorpusSearch, FewTexts, SeenTexts, Tail
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.indexes.text_snapshot import TextView
 
 _WORDS = st.sampled_from(
     ["garden", "gardens", "spring", "Über", "the", "rex's", "москва", "москве", "猫", "東京タワー", "a-1"]
 )
-_TEXTS = st.lists(_WORDS, max_size=12).map(" ".join)
+_TEXTS = st.one_of(st.lists(_WORDS, max_size=12), st.lists(_WORDS, min_size=60, max_size=150)).map(" ".join)
 
 
 def few(documents: Sequence[TextDocument]) -> SeenTexts:
@@ -43,13 +43,31 @@ def test_few_texts_are_found_and_weighed_as_in_an_index(texts: list[tuple[str, s
     documents, terms = numbered(texts), query_terms(query)
     ours, theirs = few(documents), indexed(documents)
     assert ours.counts(terms) == theirs.counts(terms)
-    # Texts of up to 40 words have their exact length in an index, too.
     expected = {hit.node: hit.score for hit in theirs.find(terms, limit=100)}
     found = ours.find(terms, limit=100)
-    assert {hit.node: hit.score for hit in found} == pytest.approx(expected, rel=1e-5)
+    assert {hit.node: hit.score for hit in found} == expected
     assert found == sorted(found, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))
     assert ours.find(terms, limit=limit) == found[:limit]
     assert ours.find(terms, limit=100, through=2, nodes=[1, 3]) == [hit for hit in found if hit.node == 1]
+
+
+@given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=8), _TEXTS)
+def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
+    texts: list[tuple[str, str]], query: str
+) -> None:
+    documents, terms = numbered(texts), query_terms(query)
+    later = [document._replace(node=document.node + 100, seq=document.seq + 100) for document in documents]
+    search = CorpusSearch([indexed(documents), few(later)], terms, limit=100, through=1000, nodes=None)
+    scores = {hit.node: hit.score for hit in search.found()}
+    assert {node: score for node, score in scores.items() if node < 100} == {
+        node - 100: score for node, score in scores.items() if node > 100
+    }
+
+
+def test_a_length_is_rounded_as_the_byte_of_an_index_rounds_it() -> None:
+    assert FIELD_NORMS[38:58] == (38, 39, 40, 42, 44, 46, 48, 50, 52, 54, 56, 60, 64, 68, 72, 76, 80, 84, 88, 96)
+    assert (len(FIELD_NORMS), FIELD_NORMS[-1]) == (256, 2_013_265_944)
+    assert [rounded_length(length) for length in (0, 39, 41, 59, 60, 10**10)] == [0, 39, 40, 56, 60, 2_013_265_944]
 
 
 @given(st.lists(_TEXTS, min_size=2, max_size=6), st.data())
