@@ -1,8 +1,8 @@
-"""The single values in a bundle's frames: sizes, bounds, times and texts, and the ids that are hashes of them.
+"""Checks of the values in a bundle's frames, and of what the frames say together.
 
-What a bundle has given so far, and whether what it names has been given: commits, blobs, and versions of worlds.
-
-What a bundle says of one world: each thing once, and together what the world's hash stands for.
+First the single values: sizes, bounds, times and texts, and ids that are hashes of them. Then the references: whether
+the commits, blobs and versions that a frame names came before it. Then each world: that everything about it comes
+once, and that all of it gives the world's hash.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The one canonical codec: msgpack by msgspec, arrays with tags, no maps except in callers' own properties.
+"""The canonical codec for commits and blobs: msgpack arrays with tags, and upcasters.
 
-A commit: the unit of atomicity, of ingest time, and of the hash chain.
-
-It is stored as two records, so that the chain can be walked without reading events:
+Only callers' own properties are maps. A commit is the unit of atomicity, of ingest time, and of the hash chain. It is
+stored as two records, so that the chain can be walked without reading events:
 
     header   Header as a msgpack array; chain hash = H("worlddb/chain/1", header bytes)
     events   Events as a msgpack array; the header holds H("worlddb/events/1", events bytes)
@@ -10,12 +9,10 @@ It is stored as two records, so that the chain can be walked without reading eve
 The header names its predecessor's chain hash and the root world's hash after the commit, and the events list the
 hash of every blob. One chain hash therefore stands for the whole history; a blob can be erased without breaking it.
 
-Events of earlier versions, made into what they are called and hold today.
-
 A new field of an event goes at its end with a default, and needs nothing here. An event that must change otherwise gets
 a new version: its tag becomes ``type/2``, and a function in :data:`UPCASTERS` makes the fields of the version before
-into those of the new one. The stored bytes stay as they are, since hashes are of them; only what is read is new.
-Functions are pure, and go from each version to the next, so that an event of version 1 passes through all of them.
+into those of the new one. The stored bytes stay as they are, since hashes are of them; only the decoded value is new.
+Upcasters are pure and go from each version to the next, so an event of version 1 passes through all of them.
 
 | type | from version | since format |
 |---|---|---|

@@ -1,8 +1,8 @@
-"""The limits that are stated to users; a value above one is a :class:`LimitExceeded` error.
+"""Limits that users are told, and the checks of texts, numbers and records against them.
 
-Plain records: what callers may attach to a command as provenance, properties or evidence.
-
-They are kept as msgpack and given back as they were, so only what has one form there and in JSON may go in.
+A value above a limit is a :class:`LimitExceeded` error. A *record* is what a caller attaches to a command as
+provenance, properties or evidence. Records are kept as msgpack and given back as they were, so they hold only values
+that have one form there and in JSON.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Times are integer microseconds since the Unix epoch, in UTC.
+"""Times in UTC microseconds, validity intervals, and the dates that English text writes.
 
-They are accepted as timezone-aware ``datetime``, ISO 8601 text, ``date``, or integer microseconds. A naive
-time is an error, not a guess; a date means its first instant in UTC.
+A time is an integer: microseconds since the Unix epoch, in UTC. Callers may give a timezone-aware ``datetime``, ISO
+8601 text, a ``date`` (its first instant in UTC), or the integer itself. A naive time is an error, not a guess.
 
-The algebra of half-open validity intervals ``[start, end)`` (paper §2.3).
-
-How English text writes dates: names of months and days, and the forms of a day and of a month. Pure.
+Intervals are half-open, ``[start, end)`` (paper §2.3). The names and forms of days and months serve whoever reads dates
+in texts. Pure.
 """
 
 from __future__ import annotations

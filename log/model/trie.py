@@ -12,7 +12,7 @@ Stored bytes, which are also what is hashed:
 
 The empty set has the hash of an empty bucket and no stored node.
 
-Proofs about a trie: the nodes on the way to a key, which anybody can hold against the root hash.
+A proof is the nodes on the way to a key, which anybody can check against the root hash.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""The LMDB environment: one a path and process, shared by every handle on that path.
+"""The store's LMDB environment: read and write transactions, and rewriting the data file.
 
     DIR/data.mdb, lock.mdb     LMDB: log, blobs and tables, which commit together
     DIR/writer.lock, .json     the lock between writers, and who holds it
     DIR/.scrub/                the data file being written anew after an erasure
-    DIR/indexes/               what catches up by checkpoint and may be deleted at any time
+    DIR/indexes/               projections that catch up by checkpoint; may be deleted at any time
     DIR/snapshots/             the store as it was at some commits; may be deleted at any time
 
 A large sparse map is reserved at creation, so that nobody is asked for a size; where the platform refuses it, the
 map grows by doubling. No transaction outlives one call.
 
-Writing a data file anew, so that nothing is left in it of what was deleted.
-
-LMDB never overwrites what it deletes: the bytes stay in free pages, and inside pages in the gap between records. Its
-own compacting copy takes whole pages, gaps included. So every pair is put into a fresh file, sorted and appended.
+An erasure rewrites the data file. LMDB does not overwrite what it deletes: the bytes stay in free pages, and in the
+gaps between the records of a page. LMDB's own compacting copy takes whole pages, gaps included. So every pair is put
+into a fresh file, sorted and appended.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""One writer at a time, with a time limit and a name.
+"""The lock between writers, with a time limit and the name of its holder.
 
 LMDB has a write lock of its own, but a process that is stopped while holding it makes every other writer wait
-without end and without a word. This lock is taken first: it is released by the kernel when its process dies, gives
-up after a time limit, and knows who holds it.
-
-Whether a process of this machine runs: what one that was ended left behind may be cleared away.
+without end and without a word. This lock is taken first: the kernel releases it when its process dies, it gives
+up after a time limit, and it knows who holds it.
 """
 
 from __future__ import annotations

@@ -9,14 +9,12 @@
 | 0x02 | u64 sequence number | 32-byte chain hash, then the header bytes |
 | 0x03 | u64 sequence number | the events bytes |
 | 0x04 | u64 sequence number, u32 position | the blob's stored bytes; none after an erasure |
-| 0x05 | 32-byte chain hash, or 16-byte lineage | see :mod:`worlddb.log.store.log` |
+| 0x05 | 32-byte chain hash, 16-byte lineage, or keyed hash | erasures that are carried along, see below |
 
 Integers in keys are big-endian, so that LMDB's order is the log's order.
 
-Erasures that a copied log knows of although the commits that recorded them came later.
-
 A store that is made as it was at an earlier moment has the commits up to then, and lacks the texts that were erased
-since. What proves that they were erased, and were not lost, is carried along beside the log:
+since. The proof that these were erased, and not lost, is carried along beside the log:
 
 | first byte | rest of the key | value |
 |---|---|---|

@@ -1,8 +1,8 @@
-"""Verification of the log: any changed byte in headers, events or blobs is found, first bad commit first.
+"""Verify the log: its own hashes, against a checkpoint, and against another log.
 
-A log held against a checkpoint that was kept elsewhere: fresh hashes and a shorter log do not get past it.
-
-Up to where two logs are one: the chain hash of a commit stands for all before it.
+Any changed byte in headers, events or blobs is found, first bad commit first. A checkpoint that was kept elsewhere also
+finds a log that is shorter or whose hashes were made afresh. Two logs share all commits up to the last one of which
+both have the same chain hash.
 """
 
 from __future__ import annotations

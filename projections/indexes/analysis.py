@@ -1,6 +1,6 @@
-"""What a text is searched by: words, stems, and character pairs for scripts written without spaces.
+"""Words, stems and characters that a text is searched by, and its first-person statements.
 
-The same analysis serves documents, queries and the list of words that matched, so the three cannot disagree:
+One analysis serves documents, queries and the list of words that matched, so the three cannot disagree:
 
 * *words*: folded (compatibility forms, case, accents and vowel points removed), unstemmed;
 * *stems*: the words under Tantivy's English stemmer; words in other alphabets also pass those stemmers that touch
@@ -8,14 +8,14 @@ The same analysis serves documents, queries and the list of words that matched, 
 * *runs*: stretches of Chinese, Japanese, Korean, Thai and other unspaced script, searched as overlapping pairs of
   characters and as single characters, which needs no dictionary.
 
-Text never meets Tantivy's query parser, so no character of it is syntax. Pure: the same text gives the same answer.
+Text never meets Tantivy's query parser, so no character of it is syntax.
 
-What a speaker says of themselves in a text: the sentences in the first person that ask nothing.
+A *statement* is a sentence in the first person that asks nothing. "Can you recommend a hotel? By the way, I moved to
+Porto last week." is mostly about hotels, but the second sentence is worth remembering. A statement therefore gets a
+vector of its own beside that of the whole text, and the share of a text that is statements tells how much of it is
+likely to be worth remembering. This is English grammar and no more; a text in another language has its one vector.
 
-"Can you recommend a hotel? By the way, I moved to Porto last week." is mostly about hotels, and what is worth
-remembering in it is the second sentence. Such a sentence gets a vector of its own beside that of the whole text, so
-that a question finds it whatever stands around it. How much of a text is such sentences tells how much it is likely to
-be worth remembering at all. Pure, and no more than English grammar; a text in another language has its one vector.
+Pure: the same text gives the same answer.
 """
 
 from __future__ import annotations

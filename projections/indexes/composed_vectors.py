@@ -1,10 +1,8 @@
-"""Composed embeddings of a store's present, kept level with the log (paper §5).
+"""The composed embeddings of a store's present, kept level with the log and cached on disk.
 
-Composed embeddings on the disk: one file that is replaced as a whole, and is only ever a shortcut.
-
-``composed.npz`` has the worlds with members (``nodes``), whether anything in each has a vector (``filled``), the
-vectors of those (``matrix``), what begins or ends by itself (``turns``: valid time and world), and ``told``, which is
-JSON: of which store and history it is, and of which moment.
+``composed.npz`` is replaced as a whole and may be deleted at any time. It has the worlds with members (``nodes``),
+whether anything in each has a vector (``filled``), the vectors of those (``matrix``), what begins or ends by itself
+(``turns``: valid time and world), and ``told``, which is JSON: of which store and history it is, and of which moment.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Composed embeddings: what each world is about, from its own text and from what it contains (paper §5).
+"""Composed embeddings: a world's vector from its own text and from its members (paper §5).
 
 The **content anchor** of a world is the vector of its text, as the log has it. Its **effective vector** is pooled from
 the anchor and from the effective vectors of its members. Anchors are never written here, so composing again cannot feed
 a result back into itself.
 
-Derived from the log and the tables alone: only worlds that have members take room. It stands at a
+A composition derives from the log and the tables alone, and only worlds that have members take room. It stands at a
 moment and moves forward with the log: what commits touched is composed again, once, and so are the worlds around it, as
 far up as anything changed.
-
-How the vectors of a world's members and of its own text become one vector (paper §5). Pure functions of numbers.
 
 Sums go in one order and in double precision, without a linear-algebra library, so that the same numbers always give
 the same bits, however often and in whatever company a world is composed.

@@ -1,12 +1,10 @@
-"""What the log has beyond the index on disk, in memory: a few texts as they are, or more of them indexed.
+"""The tail: texts that the text index on disk has not reached, and one search of both.
 
-The texts of a short tail, weighed as an index weighs them.
+A short tail is not indexed. Tantivy's writer takes milliseconds to make one text searchable, in threads of its own; to
+analyse and score a short text here takes tens of microseconds. The scores are Tantivy's to the last bit: lengths are
+rounded to its byte, numbers to 32 bits, and terms are added up in their order. A longer tail is indexed in memory.
 
-A writer of the index takes milliseconds to make even one text searchable, in threads of its own; to take a short text
-apart and to compare it takes tens of microseconds. So what was written a moment ago is found by BM25 here, by the same
-words and the same rarities, until there is more of it. Lengths are exact here, and rounded to a byte in an index.
-
-A search of an index and of what it has not reached yet, as of one corpus. It is begun, and gives its hits later.
+:class:`CorpusSearch` searches an index and its tail as one corpus: it starts at once and gives its hits later.
 """
 
 from __future__ import annotations

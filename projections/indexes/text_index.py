@@ -1,9 +1,7 @@
-"""The text index: one Tantivy folder, or one in memory, of everything up to its marker.
+"""The text index: one Tantivy folder, or one in memory, of every text up to its marker.
 
-A folder is only ever written by :meth:`TextIndex.apply`; opening and searching leave it as it is. What cannot be read
+Only :meth:`TextIndex.apply` writes to a folder; opening and searching leave it as it is. A folder that cannot be read
 (missing, torn, of another format) counts as empty, without a marker, and the next apply begins it anew.
-
-An index's folder on disk: opening it whatever its state, writing it, forgetting it, checking it.
 
 ``meta.json`` is Tantivy's list of segments, replaced by renaming at each commit; its inode, size and time therefore
 say whether anything was committed. A folder without it holds no index.

@@ -1,10 +1,8 @@
-"""One commit of a text index, as searches see it: it stays the same whatever is committed afterwards.
+"""A search of one commit of a text index, which stays the same whatever is committed later.
 
-A search that is begun before its hits are needed, and goes on in another thread meanwhile.
-
-Tantivy searches without holding the interpreter's lock, so on a second processor such a search costs a recall only
-what is left of it when its hits are needed. Its answer is the same. Where no thread is free, whoever needs the hits
-searches.
+A search can start on a worker thread before its hits are needed. Tantivy searches without holding the interpreter's
+lock, so on a second processor a recall waits only for the rest of it. The answer is the same; where no thread is free,
+the caller searches when it needs the hits.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""The part of a vector index that lies on disk: immutable, mapped into memory, replaced as a whole.
+"""The part of a vector index that lies on disk: immutable, mapped, and replaced as a whole.
 
 A folder ``base-<seq>`` holds ``rows.npy`` (for each vector its world, version and the commit that embedded it, in the
 order in which they were added), ``order.npy`` (the places of the rows, sorted by world and version) and
 ``vectors.faiss`` (the rows of :mod:`.vector_rows` in the order of ``rows.npy``, 16-bit). ``current.json`` names the
 folder in force and carries the marker; it is replaced by renaming, so a base is there whole or not at all.
 
-Searching vectors in FAISS: a graph, or the plain list that it lies on, whichever compares fewer.
-
-A filter that leaves few is scanned where the vectors are mapped; one that leaves many is pushed into the graph, which
-keeps the more candidates the fewer pass.
+FAISS searches it by the graph, or by the plain list under the graph, whichever compares fewer vectors. A filter that
+leaves few is scanned where the vectors are mapped; one that leaves many is pushed into the graph, which keeps more
+candidates the fewer pass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The vectors that the log has beyond the base on disk, kept in memory and compared one by one.
-
-A few vectors in memory, all of which are compared with a query.
-"""
+"""Vectors in memory that the base on disk has not reached; a search compares all of them."""
 
 from __future__ import annotations
 

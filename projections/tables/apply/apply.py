@@ -1,8 +1,7 @@
-"""Events become rows: one function an event type. The reconciler and every replay call the same ones (law 2).
+"""Apply events to the tables: one function an event type, for writer and replay (law 2).
 
-What an erasure leaves in the tables: exactly what a replay of the log without the erased texts derives (law 2).
-
-What an import leaves in the tables beside its worlds: the names of texts that came later than their hashes.
+An erasure leaves exactly what a replay of the log without the erased texts derives. A text that an import brought later
+than its hash leaves what its event would have left.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""New worlds and edges of one commit: known at once to whatever is decided next, their rows made later, all together.
+"""The new worlds and edges of one commit, whose rows are written later and many at once.
 
-Making a row at a time costs several times as much as making a column of them, and next to nothing that is decided
-reads the rows of what the same commit has just made. So they are *deferred*: :class:`DeferredRows` answers for them
-from memory, and puts them before anybody reads a table that they belong to, at the latest when the commit is settled.
-
-The rows of new worlds and of new edges, made many at once, column by column, with the loops in C.
-
-A load and a replay spend most of their time on these two. There is no other way that such rows are made.
+Making rows one at a time costs several times as much as making columns of them with the loops in C; a load and a replay
+spend most of their time here. Next to nothing that is decided reads the rows that the same commit has just made. So
+:class:`DeferredRows` answers for them from memory, and writes them before anybody reads a table that they belong to, at
+the latest when the commit is rehashed.
 """
 
 from __future__ import annotations

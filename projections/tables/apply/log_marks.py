@@ -1,17 +1,16 @@
-"""Named moments: a name stands for a commit, and may be moved to another; what it stood for before is kept.
+"""What the tables keep about the log: bookmarks, marks of progress, and its Merkle tree.
 
-How far the resolver has looked again at what commits changed.
-
-A log that is not what happened: from some commit on, it is what might have.
+A bookmark's name stands for a commit and may be moved to another; earlier meanings are kept. A log may be hypothetical
+from some commit on.
 
 | table | key | value |
 |---|---|---|
+| ``progress`` | ``reclustered`` | u64 seq up to which the resolver has looked again |
 | ``progress`` | ``supposed`` | u64 seq of the first commit that is not the original's; absent in every other store |
 
-The ``log_tree`` table: complete subtrees of the Merkle tree over the commits, so that heads and proofs are quick.
-
-A commit completes as many subtrees of two or more leaves as its sequence number can be halved. Their hashes are one
-row under that number, the smallest first, so that every second commit adds one row at the end of the table.
+The ``log_tree`` table holds the complete subtrees of the Merkle tree over the commits, so that heads and proofs are
+quick. A commit completes as many subtrees of two or more leaves as its sequence number can be halved. Their hashes are
+one row under that number, the smallest first, so that every second commit adds one row at the end of the table.
 """
 
 from __future__ import annotations

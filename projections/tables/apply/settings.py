@@ -1,16 +1,13 @@
-"""Registered edge types: which registration holds for an edge, by the world that the edge is at home in.
+"""Settings of a world: registered edge types and resolver thresholds. The nearest one wins.
 
 A registration in a world holds for that world and for all that it contains. Where several do, the nearest wins: the one
 that is the fewest steps of containment up from the edge's home. Of several that are equally near, the one of the
 earliest commit wins, and within one commit that of the world that was made first. Containment is taken as it is known
 at a commit, whatever the valid time: which edge types there are is a matter of what the store was told.
 
-Thresholds of the resolver that were set for a world: which hold for a candidate, by the world that it is in.
-
-What is set for a world holds for it and for all that it contains, as registrations do (:mod:`.registrations`): the
-nearest wins, and within one world what was set for the candidate's type wins over what was set for every type. Of
-several worlds that are equally near, those that name the type come first, then that of the earliest commit, then the
-world that was made first.
+Thresholds (*tunings*) hold in the same way for a candidate, by the world that it is in. Within one world, thresholds
+for the candidate's type win over those for every type. Of several worlds that are equally near, those that name the
+type come first, then that of the earliest commit, then the world that was made first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Embedding spaces and where the vectors in them are kept. The vectors themselves are blobs of the log.
+"""Embedding spaces: where their vectors are, which one answers at a commit, which are gone.
 
-Which embedding space answers as of which commit, and which ones were dropped.
+The vectors themselves are blobs of the log.
 """
 
 from __future__ import annotations

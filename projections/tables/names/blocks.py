@@ -1,13 +1,9 @@
-"""Blocking: short keys by which names that may be alike find each other without a look at all the others.
+"""Blocks of similar names: short keys by which names find each other without a full scan.
 
-``blocks`` has each form of each name under a handful of keys (see :mod:`.blocking`), once for all who have it;
-``holders`` says who they are, and ``forms`` which forms a world has had, so that an erasure finds what it has to take
-away.
-
-Where a form stands in the blocks, and where one looks for those that are like it. Pure.
-
-A *block* is a group of forms with something in common; ``blocks`` keeps each in an order in which those that are most
-alike stand next to each other, so that a look at a few of a very full one is a look at its likeliest.
+A *block* is a group of forms with something in common. The table ``blocks`` has each form under a handful of keys, once
+for all who have it, and keeps each block in an order in which similar forms are neighbours, so that a look at a few
+rows of a very full one finds its likeliest. ``holders`` says which worlds have a form, and ``forms`` which forms a
+world has had, so that an erasure finds the rows that it has to delete.
 """
 
 from __future__ import annotations

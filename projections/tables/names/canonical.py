@@ -1,10 +1,11 @@
-"""The form in which names are compared when they need not be equal. It is for matching only, and never shown.
+"""Names in canonical form: equal names get one digest, and similar names comparable words.
 
-A name becomes lower-case ASCII words. Compatibility forms, case and invisible characters go first, letters that only
-look Latin become Latin in a word that mixes scripts, and other scripts are transliterated. What may not differ between
-two names of one thing (numbers, generations, negations) is set apart as marks. Pure: the same name gives the same form.
+Two names are equal if they are :func:`normalised` alike; the exact tier and ``find`` compare digests of that.
 
-Names as the exact tier and ``find`` compare them.
+For names that need not be equal, a name becomes lower-case ASCII words, for matching only and never shown.
+Compatibility forms, case and invisible characters go first, letters that only look Latin become Latin in a word that
+mixes scripts, and other scripts are transliterated. What may not differ between two names of one thing (numbers,
+generations, negations) is set apart as marks. Pure: the same name gives the same form.
 """
 
 from __future__ import annotations

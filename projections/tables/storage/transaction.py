@@ -1,6 +1,7 @@
-"""The tables of one transaction as a whole: opened, cleared, and written.
+"""All tables in one LMDB transaction: opening, progress, flushing, clearing, and caches.
 
-What stands between one transaction's tables and its rows: a cache of rows, and tries inside a table.
+A :class:`RowCache` lives as long as the transaction. :class:`KnownWorlds` holds what new edges need to know of their
+ends, and a :class:`CommitCache` hands it from one commit to the next. :class:`TrieNodes` is a trie inside a table.
 """
 
 from __future__ import annotations
