@@ -166,6 +166,20 @@ def test_a_dropped_space_has_no_index_and_views_of_before_still_read_its_vectors
     assert (entry.event, entry.name, entry.why) == ("space_dropped", "default", "the new model is better")
 
 
+def test_the_index_of_a_space_that_a_batch_dropped_is_deleted_by_the_next_question(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worlddb.projections.indexes.vector_index.SHORT_TAIL", 1)
+    assert db.catch_up()
+    folder = tmp_path / "store" / "indexes" / "vectors-1"
+    db.reembed(Letters(NEW))
+    with db.batch() as tx:
+        tx.drop_space("default")
+    assert folder.exists()
+    assert by_meaning(db.view(), "abc").space == f"letters/{NEW}"
+    assert not folder.exists()
+
+
 def test_the_name_of_a_dropped_space_may_be_given_to_another_model(db: Database) -> None:
     db.reembed(Letters(NEW))
     db.drop_space("default")
