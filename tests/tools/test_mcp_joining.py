@@ -167,9 +167,7 @@ def test_whom_a_memory_is_about_may_have_been_erased(db: worlddb.Database) -> No
     entry = edges(db, write(desk, "Rex limps.", about=["Rex"]), "refers_to")[0]
     db.erase(entry, reason="request 7")
     told = call(desk, "memory_write", text="Rex eats.", user_id="ada", about=["Rex"])
-    assert told["notes"] == [
-        f"{entry} was erased and stays so: that it is meant here is kept, and not what it was called"
-    ]
+    assert told["notes"] == [f"{entry} was erased and stays erased: the mention of it is kept, and its name is not"]
     assert db.view().find(name="Rex") == []
 
 

@@ -15,18 +15,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final
 
 import msgspec
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-)
+from langgraph.store import base
 
 from worlddb import Database, InputError, Recall, UnavailableError, View, World
 from worlddb.tools.mcp.answer_notes import ResultList, recall_notes
@@ -46,7 +35,7 @@ _COMPARED: Final = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lt
 Namespace = tuple[str, ...]
 
 
-class WorldDBStore(BaseStore):
+class WorldDBStore(base.BaseStore):
     """A :class:`langgraph.store.base.BaseStore` over an open database, in a world of its own.
 
     The list that a search with a query returns has ``notes``: what may have been missed, and why. ``world`` contains
@@ -58,7 +47,7 @@ class WorldDBStore(BaseStore):
         self.db = db
         self._world = None if world is None else db.view().reference_of(world)
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run several operations in order; all puts make one commit.
 
         Raises:
@@ -67,33 +56,33 @@ class WorldDBStore(BaseStore):
         """
         given = list(ops)
         for op in given:
-            if isinstance(op, PutOp):
+            if isinstance(op, base.PutOp):
                 _check_names(*op.namespace, op.key)
         view = self.db.view()
         answers = [self._answer(view, op) for op in given]
-        puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+        puts = {(op.namespace, op.key): op for op in given if isinstance(op, base.PutOp)}
         if puts:
             self._put_all(view, list(puts.values()))
         return answers
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run :meth:`batch` on a worker thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # -- reading
 
-    def _answer(self, view: View, op: Op) -> Result:
-        if isinstance(op, PutOp):
+    def _answer(self, view: View, op: base.Op) -> base.Result:
+        if isinstance(op, base.PutOp):
             return None
-        if isinstance(op, GetOp):
+        if isinstance(op, base.GetOp):
             found = self._item(view, op.namespace, op.key)
             return None if found is None else _told(view, found, op.namespace)
-        if isinstance(op, SearchOp):
+        if isinstance(op, base.SearchOp):
             return self._search(view, op)
-        if isinstance(op, ListNamespacesOp):
+        if isinstance(op, base.ListNamespacesOp):
             return self._namespaces(view, op)
         raise InputError(
-            f"{type(op).__name__} is no operation of a store", "Give GetOp, PutOp, SearchOp or ListNamespacesOp"
+            f"{type(op).__name__} is not an operation of a store", "Give GetOp, PutOp, SearchOp or ListNamespacesOp"
         )
 
     def _inside(self, view: View, namespace: Namespace) -> str | None:
@@ -111,18 +100,20 @@ class WorldDBStore(BaseStore):
         found = [] if inside is None else _named(view, key, ITEM, inside)
         return found[0] if found else None
 
-    def _search(self, view: View, op: SearchOp) -> ResultList[SearchItem]:
+    def _search(self, view: View, op: base.SearchOp) -> ResultList[base.SearchItem]:
         inside = self._inside(view, op.namespace_prefix)
         if inside is None:
             return ResultList()
         end = op.offset + op.limit
-        found: list[SearchItem] = []
+        found: list[base.SearchItem] = []
         answers: list[Recall] = []
         for world, score in self._candidates(view, inside, op.query, end, answers):
             value = msgspec.json.decode(world.content)
             if all(_fits(value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
                 item = _told(view, world, self._namespace_of(view, world.ref))
-                found.append(SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score))
+                found.append(
+                    base.SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+                )
                 if len(found) == end:
                     break
         return ResultList(found[op.offset : end], recall_notes(answers[-1:], in_one_world=False))
@@ -161,7 +152,7 @@ class WorldDBStore(BaseStore):
             names.append(above.name)
             ref = above.ref
 
-    def _namespaces(self, view: View, op: ListNamespacesOp) -> list[Namespace]:
+    def _namespaces(self, view: View, op: base.ListNamespacesOp) -> list[Namespace]:
         inside = self._inside(view, ())
         worlds = [] if inside is None else view.find(type=ITEM, world=inside)
         paths = {self._namespace_of(view, world.ref) for world in worlds}
@@ -174,7 +165,7 @@ class WorldDBStore(BaseStore):
 
     # -- writing
 
-    def _put_all(self, view: View, puts: list[PutOp]) -> None:
+    def _put_all(self, view: View, puts: list[base.PutOp]) -> None:
         """Write all puts in one commit.
 
         One more commit follows for items whose key was used by worlds that ended and were erased since: they could not
@@ -192,7 +183,7 @@ class WorldDBStore(BaseStore):
         except UnavailableError:
             pass
 
-    def _put(self, tx: Any, view: View, op: PutOp, skipped: int) -> Any:
+    def _put(self, tx: Any, view: View, op: base.PutOp, skipped: int) -> Any:
         """Write one operation; returns the item if it is new."""
         present = self._item(view, op.namespace, op.key)
         if op.value is None:
@@ -254,9 +245,9 @@ def _encoded(value: Mapping[str, Any]) -> str:
         raise InputError(f"A value cannot be kept: {error}", "Give a mapping of what JSON can hold") from None
 
 
-def _told(view: View, world: World, namespace: Namespace) -> Item:
+def _told(view: View, world: World, namespace: Namespace) -> base.Item:
     first, *_, last = [version.ingested_at for version in view.history(world.ref)] * 2
-    return Item(
+    return base.Item(
         value=msgspec.json.decode(world.content),
         key=world.name,
         namespace=namespace,
@@ -279,7 +270,7 @@ def _fits(value: Any, wanted: Any) -> bool:
         return False
 
 
-def _matches(path: Namespace, condition: MatchCondition) -> bool:
+def _matches(path: Namespace, condition: base.MatchCondition) -> bool:
     """Return whether a namespace has the given prefix or suffix; ``*`` stands for any one name."""
     wanted = tuple(condition.path)
     part = path[: len(wanted)] if condition.match_type == "prefix" else path[len(path) - len(wanted) :]

@@ -132,9 +132,9 @@ def _held(head: bytes, is_whole: bool) -> str:
     try:
         text = head[:_SHOWN_BYTES].decode("utf-8", "strict" if len(head) <= _SHOWN_BYTES else "ignore")
     except UnicodeError:
-        return "bytes that are no text"
+        return "bytes that are not text"
     if "\0" in text or not text.strip():
-        return "bytes that are no text"
+        return "bytes that are not text"
     shown_line = " ".join(text.split("\n", 1)[0].split())
     what = ("what begins like JSON" + (" and is none" if is_whole else "")) if head[:1] in b"{[" else "text"
     return f"{what}, beginning with {shown_line!r:.60}"

@@ -185,7 +185,7 @@ def text_of(path: Path) -> str:
         raise malformed(Place(path, "line", line), f"it is not valid UTF-8: {error.reason}") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise malformed(Place(path, "line", line), "there is a NUL in it, so that it is no text")
+        raise malformed(Place(path, "line", line), "it contains a NUL, so it is not text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

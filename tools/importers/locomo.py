@@ -202,7 +202,7 @@ def _no_repeats(place: Place, raw: msgspec.Raw) -> None:
     try:
         json.loads(bytes(raw), object_pairs_hook=unique, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
-        raise malformed(place, f"it is no JSON that can be read: {error}") from None
+        raise malformed(place, f"it is not readable JSON: {error}") from None
 
 
 def _broken(place: Place, text: str, error: Exception) -> Exception:

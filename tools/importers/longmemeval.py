@@ -100,7 +100,8 @@ def _conversation(place: Place, record: _Record) -> Conversation:
     dates = [None] * len(said) if record.haystack_dates is None else record.haystack_dates
     if not len(names) == len(dates) == len(said):
         raise malformed(
-            place, f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; they have to be as many"
+            place,
+            f"there are {len(said)} sessions, {len(dates)} dates and {len(names)} ids; their numbers must be equal",
         )
     sessions: dict[str, Session] = {}
     contents: dict[str, list[_Turn]] = {}

@@ -158,12 +158,12 @@ class KeyFile:
         if ring.format != FORMAT:
             raise self._malformed(f"it has format {ring.format}, and this WorldDB knows {FORMAT}")
         if len(ring.salt) != 64 or not all(character in "0123456789abcdef" for character in ring.salt):
-            raise self._malformed("its salt is none")
+            raise self._malformed("its salt is invalid")
         return ring
 
     def _malformed(self, problem: str) -> MalformedFile:
         return MalformedFile(
-            f"{self.path} is no file of keys for this store: {problem}",
+            f"{self.path} is not a key file of this store: {problem}",
             "Move it away and make new keys with `worlddb key add`",
             file=str(self.path),
         )

@@ -23,11 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from worlddb import Database
 from worlddb.tools.mcp.access_keys import PER_SECOND, KeyFile
 from worlddb.tools.mcp.http_guards import ACCESS_LOG, AccessLog, BodyTimeout, HostCheck
-from worlddb.tools.mcp.listening import (
-    PATH,
-    bound,
-    names_of,
-)
+from worlddb.tools.mcp.listening import PATH, bound, names_of
 from worlddb.tools.mcp.tenants import Tenants
 
 HEAD_SECONDS: Final = 20.0

@@ -111,5 +111,5 @@ def _give_up_on_the_silent(listener: socket.socket) -> None:
 
 def _no_address(text: str) -> InputError:
     return InputError(
-        f"{text!r:.200} is no address to listen at", f"Write it as {DEFAULT_ADDRESS}, [::1]:8766, or 8766"
+        f"{text!r:.200} is not an address to listen at", f"Write it as {DEFAULT_ADDRESS}, [::1]:8766, or 8766"
     )

@@ -103,10 +103,10 @@ def _about(name: str, properties: dict[str, Any]) -> list[str]:
     if schema is None:
         return []
     forms = [schema, *schema.get("anyOf", [])]
-    said = [f"{name}: {form['description'].rstrip('.')}" for form in forms if "description" in form][:1]
-    said += [f"Give one of: {', '.join(form['enum'])}" for form in forms if "enum" in form]
+    described = [f"{name}: {form['description'].rstrip('.')}" for form in forms if "description" in form][:1]
+    described += [f"Give one of: {', '.join(form['enum'])}" for form in forms if "enum" in form]
     if name == "proposal":
-        said.append("Ids of proposals are in the answers of memory_proposals")
+        described.append("Ids of proposals are in the answers of memory_proposals")
     elif any(form.get("pattern") == DIGITS for form in forms):
-        said.append(FIND_IDS)
-    return said
+        described.append(FIND_IDS)
+    return described

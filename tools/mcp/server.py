@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
+import mcp_types as protocol
 import msgspec
 from anyio import from_thread
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -17,25 +18,6 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolResult,
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    GetPromptResult,
-    PromptArgument,
-    PromptMessage,
-    PromptReference,
-    ResourceTemplateReference,
-    TextContent,
-    ToolAnnotations,
-)
-from mcp_types import Prompt as ListedPrompt
-from mcp_types import Resource as ListedResource
-from mcp_types import ResourceTemplate as ListedTemplate
-from mcp_types import Tool as ListedTool
 from pydantic import AnyUrl
 
 from worlddb import Database, InputError, World, WorldDBError, __version__
@@ -49,15 +31,15 @@ from worlddb.tools.mcp.standard_streams import StandardInput, StandardOutput, cl
 from worlddb.tools.mcp.tool_arguments import Arguments, Shown
 
 
-def listed_tool(of: Tool) -> ListedTool:
+def listed_tool(of: Tool) -> protocol.Tool:
     """Describe a tool to a client: its schemas and what it may change."""
-    return ListedTool(
+    return protocol.Tool(
         name=of.name,
         title=of.title,
         description=of.description,
         input_schema=of.input_schema,
         output_schema=of.output_schema,
-        annotations=ToolAnnotations(
+        annotations=protocol.ToolAnnotations(
             read_only_hint=of.read_only,
             destructive_hint=of.destructive,
             idempotent_hint=of.idempotent,
@@ -66,26 +48,28 @@ def listed_tool(of: Tool) -> ListedTool:
     )
 
 
-def listed_scope(of: World) -> ListedResource:
+def listed_scope(of: World) -> protocol.Resource:
     """Describe a scope as a resource."""
-    return ListedResource(
+    return protocol.Resource(
         uri=world_uri(of.ref), name=of.name, description="A scope and the first memories in it.", mime_type=TEXT
     )
 
 
-def listed_template(of: Template) -> ListedTemplate:
+def listed_template(of: Template) -> protocol.ResourceTemplate:
     """Describe a family of resources; each is served as text and as JSON."""
-    return ListedTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
+    return protocol.ResourceTemplate(uri_template=str(of.uri), name=of.name, title=of.title, description=of.description)
 
 
-def listed_prompt(of: Prompt) -> ListedPrompt:
+def listed_prompt(of: Prompt) -> protocol.Prompt:
     """Describe a prompt; its arguments are texts, described as those of tools are."""
     properties = schema(of.takes).get("properties", {})
     arguments = [
-        PromptArgument(name=field.name, description=properties[field.name].get("description"), required=field.required)
+        protocol.PromptArgument(
+            name=field.name, description=properties[field.name].get("description"), required=field.required
+        )
         for field in msgspec.structs.fields(of.takes)
     ]
-    return ListedPrompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
+    return protocol.Prompt(name=of.name, title=of.title, description=of.description, arguments=arguments)
 
 
 PERCENT: Final = 100
@@ -171,13 +155,13 @@ class MemoryServer(MCPServer[Any]):
 
     # -- tools
 
-    async def list_tools(self) -> list[ListedTool]:
+    async def list_tools(self) -> list[protocol.Tool]:
         """List every tool allowed here, with its schemas."""
         return [listed_tool(tool) for tool in self.tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult:
+    ) -> protocol.CallToolResult:
         """Run a tool.
 
         Raises:
@@ -187,7 +171,7 @@ class MemoryServer(MCPServer[Any]):
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
             raise MCPError(
-                INVALID_PARAMS, mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
+                protocol.INVALID_PARAMS, mcp_wording.explain_unknown("tool", name, [tool.name for tool in self.tools])
             )
         try:
             given = msgspec.convert(arguments, tool.takes)
@@ -199,8 +183,9 @@ class MemoryServer(MCPServer[Any]):
         except Exception as error:
             raise UnexpectedToolError(f"{name} failed; the server's log says more") from error
         text = msgspec.json.encode(answer)
-        return CallToolResult(
-            content=[TextContent(type="text", text=text.decode())], structured_content=msgspec.json.decode(text)
+        return protocol.CallToolResult(
+            content=[protocol.TextContent(type="text", text=text.decode())],
+            structured_content=msgspec.json.decode(text),
         )
 
     async def _run(self, tool: Tool, given: Arguments, context: Context[Any, Any] | None) -> msgspec.Struct:
@@ -231,11 +216,11 @@ class MemoryServer(MCPServer[Any]):
 
     # -- resources
 
-    async def list_resources(self) -> list[ListedResource]:
+    async def list_resources(self) -> list[protocol.Resource]:
         """List the scopes; every other world and timeline is found by a template."""
         return [listed_scope(world) for world in await self._in_thread(resources.listed)]
 
-    async def list_resource_templates(self) -> list[ListedTemplate]:
+    async def list_resource_templates(self) -> list[protocol.ResourceTemplate]:
         """List the families of resources."""
         return [listed_template(template) for template in self.templates]
 
@@ -259,13 +244,13 @@ class MemoryServer(MCPServer[Any]):
 
     # -- prompts
 
-    async def list_prompts(self) -> list[ListedPrompt]:
+    async def list_prompts(self) -> list[protocol.Prompt]:
         """List every prompt with its arguments."""
         return [listed_prompt(prompt) for prompt in self.prompts]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
-    ) -> GetPromptResult:
+    ) -> protocol.GetPromptResult:
         """Return the message of a prompt.
 
         Raises:
@@ -274,35 +259,36 @@ class MemoryServer(MCPServer[Any]):
         prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
         if prompt is None:
             raise MCPError(
-                INVALID_PARAMS, mcp_wording.explain_unknown("prompt", name, [prompt.name for prompt in self.prompts])
+                protocol.INVALID_PARAMS,
+                mcp_wording.explain_unknown("prompt", name, [prompt.name for prompt in self.prompts]),
             )
         try:
             text = await self._in_thread(prompt_text, prompt, arguments or {})
         except msgspec.ValidationError as error:
-            raise MCPError(INVALID_PARAMS, mcp_wording.explain_invalid(error, schema(prompt.takes))) from error
+            raise MCPError(protocol.INVALID_PARAMS, mcp_wording.explain_invalid(error, schema(prompt.takes))) from error
         except InputError as error:
-            raise MCPError(INVALID_PARAMS, self._session.explain(error)) from error
+            raise MCPError(protocol.INVALID_PARAMS, self._session.explain(error)) from error
         except WorldDBError as error:
             raise self._unavailable(error) from error
-        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-        return GetPromptResult(description=prompt.description, messages=[message])
+        message = protocol.PromptMessage(role="user", content=protocol.TextContent(type="text", text=text))
+        return protocol.GetPromptResult(description=prompt.description, messages=[message])
 
     async def _complete(
         self,
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion:
+        ref: protocol.PromptReference | protocol.ResourceTemplateReference,
+        argument: protocol.CompletionArgument,
+        context: protocol.CompletionContext | None,
+    ) -> protocol.Completion:
         """Complete an argument; all resources and prompts share argument names."""
         try:
             found = await self._in_thread(completing.completions, argument.name, argument.value)
         except WorldDBError as error:
             raise self._unavailable(error) from error
         shown = found[: completing.MAX_COMPLETIONS]
-        return Completion(values=shown, has_more=len(found) > len(shown))
+        return protocol.Completion(values=shown, has_more=len(found) > len(shown))
 
     def _unavailable(self, error: WorldDBError) -> MCPError:
-        return MCPError(INTERNAL_ERROR, self._session.explain(error))
+        return MCPError(protocol.INTERNAL_ERROR, self._session.explain(error))
 
     # -- streams
 

@@ -15,20 +15,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from worlddb import (
-    Database,
-    IdempotencyConflict,
-    InputError,
-    StoreError,
-    SystemEntropy,
-    UnavailableError,
-    UnknownReference,
-    View,
-    World,
-    WorldDBError,
-    format_time,
-    parse_time,
-)
+import worlddb
 from worlddb.tools.mcp import mcp_wording
 from worlddb.tools.mcp.tool_arguments import KINDS, MAX_OFFSET, MAX_PAGE, Scoped
 
@@ -113,7 +100,9 @@ class Cursors:
         except (ValueError, InvalidTag, struct.error):
             place = None
         if place is None or not 0 <= place.offset <= MAX_OFFSET:
-            raise InputError(f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none")
+            raise worlddb.InputError(
+                f"There is no page {cursor!r:.60}", "Give next_cursor of an answer as it is, or none"
+            )
         return place
 
 
@@ -122,7 +111,7 @@ ENTRY: Final = "Entity"
 _BEGINNING: Final = "0001-01-01"
 """Start of every scope, so that memories of earlier times are in it at those times too."""
 
-_FAR: Final = parse_time("9999-12-31")
+_FAR: Final = worlddb.parse_time("9999-12-31")
 """A valid time at which everything still to come has begun."""
 
 ScopeKey: TypeAlias = tuple[str, str, str, str, str]
@@ -134,7 +123,7 @@ Item = TypeVar("Item")
 class ResumedView(NamedTuple):
     """A view, and how many items of its answer earlier pages held."""
 
-    view: View
+    view: worlddb.View
     offset: int
     cursors: Cursors
 
@@ -164,25 +153,25 @@ class Session:
     tell how much others write; moments are named by times.
     """
 
-    def __init__(self, db: Database, world: str | None = None, *, secret: bytes | None = None) -> None:
+    def __init__(self, db: worlddb.Database, world: str | None = None, *, secret: bytes | None = None) -> None:
         """``secret`` is shared by servers that must understand each other's cursors of one world."""
         self.db = db
         self.world = None if world is None else db.view().reference_of(world)
         self.top = self.world or str(next(db.log(1, 1)).data["root"])
         self._cursors = Cursors()
         if self.world is not None:
-            self._cursors = Cursors(self.world, secret or SystemEntropy().bytes(SECRET_BYTES))
+            self._cursors = Cursors(self.world, secret or worlddb.SystemEntropy().bytes(SECRET_BYTES))
 
     # -- moments
 
-    def view(self, *, valid: str | None = None, known: str | int | None = None) -> View:
+    def view(self, *, valid: str | None = None, known: str | int | None = None) -> worlddb.View:
         """Return the view of a moment; now by default.
 
         Raises:
             InputError: a commit's number was given where commits have none.
         """
         if isinstance(known, int) and self.world is not None:
-            raise InputError("Commits have no numbers here", "Give known as a time (ISO 8601)")
+            raise worlddb.InputError("Commits have no numbers here", "Give known as a time (ISO 8601)")
         if isinstance(known, int):
             return self.db.view(valid=valid, seq=known, world=self.world)
         return self.db.view(valid=valid, ingested=known, world=self.world)
@@ -199,11 +188,11 @@ class Session:
         view = self.db.view(seq=place.seq, valid=place.valid, world=self.world)
         return ResumedView(view, place.offset, self._cursors)
 
-    def later(self, view: View, valid: int) -> View:
+    def later(self, view: worlddb.View, valid: int) -> worlddb.View:
         """Return a view with the same knowledge, at a valid time if that is later."""
         return view if valid <= view.valid else self.db.view(seq=view.seq, valid=valid, world=self.world)
 
-    def around(self, view: View, ref: str) -> View:
+    def around(self, view: worlddb.View, ref: str) -> worlddb.View:
         """Return the view that shows a memory and its future successor.
 
         In a session of one world, what is still to come is not yet inside, so it is read as it is going to be; not if
@@ -214,11 +203,11 @@ class Session:
         then = self.later(view, _FAR)
         try:
             then.reference_of(ref)
-        except UnknownReference:
+        except worlddb.UnknownReference:
             return view
         return then
 
-    def get(self, view: View, ref: str) -> World:
+    def get(self, view: worlddb.View, ref: str) -> worlddb.World:
         """Return the world of an id or prefix, whether it holds now, has ended or is still to come.
 
         Raises:
@@ -226,7 +215,7 @@ class Session:
         """
         try:
             found = view.get(ref, include_superseded=True)
-        except UnknownReference:
+        except worlddb.UnknownReference:
             found = self.around(view, ref).get(ref, include_superseded=True)
         assert found is not None, "a known world has a newest version"
         return found
@@ -235,38 +224,38 @@ class Session:
         """Return a commit's number where this session has commit numbers, else ``None``."""
         return seq if self.world is None else None
 
-    def moment(self, view: View) -> dict[str, Any]:
+    def moment(self, view: worlddb.View) -> dict[str, Any]:
         """Describe the moment of an answer."""
-        return {"seq": self.commit_number(view.seq), "valid": format_time(view.valid)}
+        return {"seq": self.commit_number(view.seq), "valid": worlddb.format_time(view.valid)}
 
     def idempotency_key(self, key: str | None) -> str | None:
         """Return an idempotency key as the store knows it; keys of different worlds differ."""
         return key if key is None or self.world is None else f"mcp {self.world} {key}"
 
-    def explain(self, error: WorldDBError) -> str:
+    def explain(self, error: worlddb.WorldDBError) -> str:
         """Describe an error.
 
         A session of one world does not describe errors of the store, which may concern what it does not see.
         """
-        if self.world is not None and isinstance(error, UnavailableError | StoreError):
+        if self.world is not None and isinstance(error, worlddb.UnavailableError | worlddb.StoreError):
             return f"{error.code}: The memory cannot be reached now. Try again later"
-        if self.world is not None and isinstance(error, IdempotencyConflict):
+        if self.world is not None and isinstance(error, worlddb.IdempotencyConflict):
             return f"{error.code}: Another call was made under this idempotency_key. Use a new one for a new call"
         return mcp_wording.explain_error(error)
 
     # -- scopes
 
-    def scopes(self, view: View, label: Label, *, include_retired: bool = False) -> list[World]:
+    def scopes(self, view: worlddb.View, label: Label, *, include_retired: bool = False) -> list[worlddb.World]:
         """Return the scope worlds of a label; retired ones only if asked for."""
         found = view.find(name=str(label), type=SCOPE, include_superseded=include_retired)
         return [world for world in found if self.is_scope(view, world) and world.name == str(label)]
 
-    def is_scope(self, view: View, world: World) -> bool:
+    def is_scope(self, view: worlddb.View, world: worlddb.World) -> bool:
         """Return whether a world is a scope of this server."""
         kind, colon, _ = world.name.partition(":")
         return world.type == SCOPE and bool(colon) and kind in KINDS and self.top in view.containers(world.ref)
 
-    def scope_refs(self, view: View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
+    def scope_refs(self, view: worlddb.View, given: Scoped, *, include_retired: bool = False) -> list[str] | None:
         """Return references of the named scopes that exist; ``None`` if none was named."""
         labels = labels_of(given)
         if not labels:
@@ -274,7 +263,7 @@ class Session:
         found = (self.scopes(view, label, include_retired=include_retired) for label in labels)
         return [world.ref for worlds in found for world in worlds]
 
-    def key(self, view: View, label: Label) -> ScopeKey:
+    def key(self, view: worlddb.View, label: Label) -> ScopeKey:
         """Return the key of a scope, the same for all servers on one store; a purge changes it."""
         known = self.scopes(view, label, include_retired=True)
         ended = sum(world.closed for world in known)
@@ -317,7 +306,9 @@ class Session:
         given = {"key": inside, "world": scope, "source": source, "valid_from": _BEGINNING}
         return tx.create(ENTRY, name, **given, resolve="all", anew=True)
 
-    def memories_in(self, view: View, scopes: list[str] | None, *, include_retired: bool = False) -> Iterator[World]:
+    def memories_in(
+        self, view: worlddb.View, scopes: list[str] | None, *, include_retired: bool = False
+    ) -> Iterator[worlddb.World]:
         """Yield the memories in some scopes, or all visible ones, each once and in log order."""
         seen: set[str] = set()
         for scope in [None] if scopes is None else scopes:
@@ -328,7 +319,7 @@ class Session:
 
     # -- single memories
 
-    def memory(self, view: View, ref: str) -> World:
+    def memory(self, view: worlddb.View, ref: str) -> worlddb.World:
         """Return the memory of an id or prefix, whether it still holds or not.
 
         Raises:
@@ -337,10 +328,12 @@ class Session:
         """
         found = self.get(view, ref)
         if found.ref == self.top or self.is_scope(view, found):
-            raise InputError(f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes")
+            raise worlddb.InputError(
+                f"{ref} is a scope, not a memory", "Use memory_list or memory_purge_scope for scopes"
+            )
         return found
 
-    def scopes_of(self, view: View, ref: str) -> list[str]:
+    def scopes_of(self, view: worlddb.View, ref: str) -> list[str]:
         """Return the scopes of a memory as ``kind:id``; of a future memory those it will be in."""
         there = self.later(view, self.get(view, ref).valid.start)
         around = (there.get(container, include_superseded=True) for container in there.containers(ref))
@@ -355,11 +348,11 @@ class Session:
             return
         try:
             self.db.embed()
-        except UnavailableError:
+        except worlddb.UnavailableError:
             pass
 
 
-def _found(view: View, scope: str | None, *, include_retired: bool) -> Iterator[World]:
+def _found(view: worlddb.View, scope: str | None, *, include_retired: bool) -> Iterator[worlddb.World]:
     """Yield what a scope contains, read in growing parts.
 
     A page costs nothing for what follows it.

@@ -55,7 +55,7 @@ def _text(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        sys.stderr.write(f"worlddb mcp: a message was left out, for it is no UTF-8: {error.reason}\n")
+        sys.stderr.write(f"worlddb mcp: a message was ignored, since it is not UTF-8: {error.reason}\n")
         return ""
 
 

@@ -122,7 +122,7 @@ class Tenants:
         except (WorldDBError, OSError) as error:
             ring, trouble = None, str(error)
         if trouble and trouble != self._trouble:
-            _LOG.warning("nobody is let in: %s", trouble)
+            _LOG.warning("no client is admitted: %s", trouble)
         self._trouble = trouble
         return ring
 

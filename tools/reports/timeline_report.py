@@ -179,7 +179,7 @@ class Rectangle(NamedTuple):
     lines: tuple[str, ...]
 
 
-class Told(NamedTuple):
+class VersionRow(NamedTuple):
     """A version as the table has it."""
 
     version: Version
@@ -210,7 +210,7 @@ def render(view: View, name: str, ref: str, versions: Sequence[Version], learned
         picture=drawn,
         rectangles=[_rectangle(box, texts[box.step.number]) for box in drawn.boxes],
         table=[
-            Told(each, each.number % _COLOURS, each.content[:MAX_TEXT], len(each.content) > MAX_TEXT, found)
+            VersionRow(each, each.number % _COLOURS, each.content[:MAX_TEXT], len(each.content) > MAX_TEXT, found)
             for each in shown
             for found in (by_version[each.number],)
         ],

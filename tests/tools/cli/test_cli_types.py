@@ -48,7 +48,7 @@ def test_types_lists_what_is_in_force_for_people_and_for_programs(run: Here, mad
     assert "built in: contains, refers_to" in told.out and "causes  functional  for root" in told.out
     assert "disputes  version 3, code " in told.out and "because from the minutes" in told.out
     assert "mentors  version 1" in told.out and "functional  for Search team" in told.out
-    assert "handlers of types that are registered are code" in told.out
+    assert "lacks the handlers of some registered types" in told.out
 
     answer = run.json("types")
     assert answer["missing"] == ["disputes"]

@@ -174,8 +174,8 @@ def test_a_name_that_is_no_unicode_has_a_typed_error():
         (b'["a"]\n["b"]\n', "lines of which the first is JSON: a list of 1, the first of them no object, but 'a'"),
         (b"7", "JSON: no object, but 7"),
         (b'{"messages": ', "what begins like JSON and is none, beginning with '{\"messages\":'"),
-        (b"\x00\x01\x02", "bytes that are no text"),
-        (b"\xff\xfe\xfa" * 400, "bytes that are no text"),
+        (b"\x00\x01\x02", "bytes that are not text"),
+        (b"\xff\xfe\xfa" * 400, "bytes that are not text"),
         (b"Dear diary,\nhello", "text, beginning with 'Dear diary,'"),
     ],
 )

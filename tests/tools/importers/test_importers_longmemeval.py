@@ -65,7 +65,7 @@ def test_a_session_that_is_listed_twice_is_taken_once(tmp_path: Path) -> None:
     [
         ([record(haystack_dates=["yesterday"] * 3)], "$[0].haystack_dates[0]", "not of LongMemEval's form"),
         ([record(haystack_dates=["2023/02/31 (Fri) 10:00"] * 3)], "$[0].haystack_dates[0]", "does not exist"),
-        ([record(haystack_dates=[])], "$[0]", "have to be as many"),
+        ([record(haystack_dates=[])], "$[0]", "numbers must be equal"),
         ([record(), record()], "$[1]", "is there twice"),
         ([record(question_id="")], "$[0]", "question_id"),
         ([record(haystack_session_ids=["s1", "s1", "s2"])], "$[0].haystack_sessions[1]", "with other turns"),

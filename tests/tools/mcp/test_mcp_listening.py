@@ -26,8 +26,8 @@ from worlddb.tools.mcp.listening import Address, address_of
     [
         (["--http"], "--no-keys"),
         (["--http", "0.0.0.0:0", "--no-keys"], "everybody"),
-        (["--http", "127.0.0.1:99999", "--no-keys"], "no address"),
-        (["--http", "nonsense", "--no-keys"], "no address"),
+        (["--http", "127.0.0.1:99999", "--no-keys"], "not an address"),
+        (["--http", "nonsense", "--no-keys"], "not an address"),
         (["--http", "127.0.0.1:0", "--no-keys", "--world", "nobody"], "nobody"),
         (["--http", "192.0.2.1:0", "--no-keys"], "192.0.2.1"),
         (["--no-keys"], "--http"),

@@ -11,21 +11,6 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import worlddb
-from worlddb import (
-    MAX_CHECKPOINT_BYTES,
-    AmbiguousReference,
-    Database,
-    Embedder,
-    Embedding,
-    InputError,
-    ModelUnavailable,
-    NotAStore,
-    UnknownReference,
-    View,
-    World,
-    embedder_named,
-    parse_time,
-)
 from worlddb.tools.cli.base.arguments import UsageError
 from worlddb.tools.cli.base.cli_wording import LOOK_FOR_IT, NAME_A_STORE, NOTHING_THEN
 from worlddb.tools.cli.base.output import Output
@@ -58,10 +43,10 @@ def folder_of(args: Namespace) -> Path:
     return Path(args.store or os.environ.get("WORLDDB_STORE") or DEFAULT_FOLDER)
 
 
-def embedder_of(args: Namespace) -> Embedder | str:
+def embedder_of(args: Namespace) -> worlddb.Embedder | str:
     """Return the embedding model named by an option or the environment, else ``auto``."""
     name = getattr(args, "embedder", None) or os.environ.get("WORLDDB_EMBEDDER") or "auto"
-    return name if name == "auto" else embedder_named(name, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
+    return name if name == "auto" else worlddb.embedder_named(name, key=os.environ.get("WORLDDB_EMBEDDER_KEY"))
 
 
 def repeated(args: Namespace) -> str:
@@ -69,7 +54,7 @@ def repeated(args: Namespace) -> str:
     return "worlddb" if args.store is None else f"worlddb --store {shlex.quote(args.store)}"
 
 
-def existing(args: Namespace, *, author: str = "local") -> Database:
+def existing(args: Namespace, *, author: str = "local") -> worlddb.Database:
     """Open the store, which must exist.
 
     Raises:
@@ -79,7 +64,7 @@ def existing(args: Namespace, *, author: str = "local") -> Database:
     return worlddb.open(folder, author=author, create=False, embedder=embedder_of(args))
 
 
-def existing_at(folder: Path) -> Database:
+def existing_at(folder: Path) -> worlddb.Database:
     """Open the store in a directory, which must exist."""
     return worlddb.open(there(folder), create=False)
 
@@ -91,15 +76,15 @@ def there(folder: Path, remedy: str = "Check the path") -> Path:
         NotAStore: it does not; the remedy says what to do.
     """
     if not folder.exists():
-        raise NotAStore(f"There is no store at {folder}", remedy)
+        raise worlddb.NotAStore(f"There is no store at {folder}", remedy)
     return folder
 
 
-def embed_new(db: Database, out: Output) -> Embedding | None:
+def embed_new(db: worlddb.Database, out: Output) -> worlddb.Embedding | None:
     """Embed new texts; returns None without a model, when texts are found by their words alone."""
     try:
         return db.embed()
-    except ModelUnavailable as error:
+    except worlddb.ModelUnavailable as error:
         out.hint(f"note: texts are found by their words, not by their meaning: {error}")
         return None
 
@@ -111,10 +96,10 @@ def when(text: str | None) -> When:
     digits = text.strip()
     if digits.isascii() and digits.isdigit():
         return {"seq": int(digits)} if len(digits) <= MAX_SEQ_DIGITS else {"ingested": int(digits)}
-    return {"ingested": parse_time(text, "the moment")} if _TIME.match(text) else {"bookmark": text}
+    return {"ingested": worlddb.parse_time(text, "the moment")} if _TIME.match(text) else {"bookmark": text}
 
 
-def view_of(db: Database, args: Namespace) -> View:
+def view_of(db: worlddb.Database, args: Namespace) -> worlddb.View:
     """Return the view for ``--valid``, ``--ingested``, ``--confine`` and ``--unify``."""
     unify = getattr(args, "unify", False) is True
     view = db.view(valid=getattr(args, "valid", None), unify=unify, **when(args.ingested))
@@ -133,12 +118,12 @@ def spans_of(args: Namespace) -> Spans:
     return {"during": args.during, "overlaps": args.overlaps}
 
 
-def top_of(db: Database, view: View) -> str:
+def top_of(db: worlddb.Database, view: worlddb.View) -> str:
     """Return the reference of the outermost visible world: the root, unless confined."""
     return view.world or str(next(db.log(1, 1)).data["root"])
 
 
-def world_of(view: View, text: str) -> str:
+def world_of(view: worlddb.View, text: str) -> str:
     """Resolve a world by reference, prefix, exact name or alias; returns its full reference.
 
     Names are compared case-folded. Worlds valid in the view come before others.
@@ -149,17 +134,19 @@ def world_of(view: View, text: str) -> str:
     """
     try:
         return view.reference_of(text)
-    except UnknownReference as error:
+    except worlddb.UnknownReference as error:
         for hint in why_empty(view):
-            raise UnknownReference(error.message, hint) from None
-        raise UnknownReference(error.message, LOOK_FOR_IT) from None
-    except AmbiguousReference as error:
+            raise worlddb.UnknownReference(error.message, hint) from None
+        raise worlddb.UnknownReference(error.message, LOOK_FOR_IT) from None
+    except worlddb.AmbiguousReference as error:
         candidates = [view.get(ref, include_superseded=True) for ref in error.details["candidates"]]
         listed = "".join(f"\n    {described(view, world)}" for world in candidates if world is not None)
-        raise AmbiguousReference(f"{text!r} fits several worlds:{listed}", error.remedy, **error.details) from None
+        raise worlddb.AmbiguousReference(
+            f"{text!r} fits several worlds:{listed}", error.remedy, **error.details
+        ) from None
 
 
-def worlds_of(view: View, text: str) -> list[World]:
+def worlds_of(view: worlddb.View, text: str) -> list[worlddb.World]:
     """As :func:`world_of`, but return every world of a name, valid or not.
 
     Raises:
@@ -169,7 +156,7 @@ def worlds_of(view: View, text: str) -> list[World]:
     digits = text.strip().lower()
     try:
         ref = world_of(view, text)
-    except AmbiguousReference as error:
+    except worlddb.AmbiguousReference as error:
         if any(candidate.startswith(digits) for candidate in error.details["candidates"]):
             raise
         return view.find(name=text, include_superseded=True)
@@ -178,12 +165,12 @@ def worlds_of(view: View, text: str) -> list[World]:
     return list({world.ref: world for world in (only, *named) if world is not None}.values())
 
 
-def why_empty(view: View) -> tuple[str, ...]:
+def why_empty(view: worlddb.View) -> tuple[str, ...]:
     """Return a hint for a view before the first commit; empty for any other view."""
     return () if view.seq else (NOTHING_THEN,)
 
 
-def world_or_edge(view: View, text: str) -> str:
+def world_or_edge(view: worlddb.View, text: str) -> str:
     """As :func:`world_of`, or else return the full reference of an edge.
 
     Raises:
@@ -191,27 +178,27 @@ def world_or_edge(view: View, text: str) -> str:
     """
     try:
         return world_of(view, text)
-    except UnknownReference:
+    except worlddb.UnknownReference:
         try:
             return view.edge(text).ref
-        except InputError:
+        except worlddb.InputError:
             pass
         raise
 
 
-def name_of(view: View, ref: str) -> str:
+def name_of(view: worlddb.View, ref: str) -> str:
     """Return a display name of a world: its name, else its text, else its reference."""
     world = view.get(ref, include_superseded=True)
     return short(ref) if world is None else label(world)
 
 
-def label(world: World) -> str:
+def label(world: worlddb.World) -> str:
     """As :func:`name_of`, for a world that was read."""
     text = world.name or " ".join(world.content[:200].split())
     return (text if len(text) <= 48 else text[:47].rstrip() + "…") or short(world.ref)
 
 
-def path_of(view: View, ref: str) -> list[str]:
+def path_of(view: worlddb.View, ref: str) -> list[str]:
     """Return names of the containers of a world, outermost first, without the root.
 
     Of several containers of one world, the first is followed.
@@ -225,7 +212,7 @@ def path_of(view: View, ref: str) -> list[str]:
     return names[:-1][::-1]
 
 
-def described(view: View, world: World) -> str:
+def described(view: worlddb.View, world: worlddb.World) -> str:
     where = " / ".join(path_of(view, world.ref))
     return f"{short(world.ref)}  {world.type}  {label(world)}" + (f"  in {where}" if where else "")
 
@@ -250,11 +237,11 @@ def key_in(path: Path) -> str:
     try:
         return stored.decode()
     except UnicodeDecodeError:
-        raise InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
+        raise worlddb.InputError(f"{path} holds no key", "Name the file that `worlddb keygen` wrote") from None
 
 
 def head_given(text: str) -> int | bytes:
     """Return a number of commits, or the head in a file."""
     if text.isascii() and text.isdigit() and len(text) <= MAX_SEQ_DIGITS:
         return int(text)
-    return read_file(text, MAX_CHECKPOINT_BYTES)
+    return read_file(text, worlddb.MAX_CHECKPOINT_BYTES)

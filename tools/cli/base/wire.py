@@ -9,30 +9,18 @@ from typing import Any, Final
 
 import msgspec
 
-from worlddb import (
-    FOREVER,
-    Bundle,
-    Entry,
-    Erasure,
-    ErasureReceipt,
-    Proposal,
-    Receipt,
-    Refused,
-    Valid,
-    View,
-    format_time,
-)
+import worlddb
 
 _TIMES_IN_EVENTS: Final = ("valid_from", "valid_to", "at", "t_create")
 
 
 def time(micros: int) -> str | None:
     """Format a time as ISO 8601 in UTC; None for an open end."""
-    text = format_time(micros)
+    text = worlddb.format_time(micros)
     return None if text in ("forever", "always") else text
 
 
-def valid(interval: Valid) -> dict[str, str | None]:
+def valid(interval: worlddb.Valid) -> dict[str, str | None]:
     return {"from": time(interval.start), "to": time(interval.end)}
 
 
@@ -41,23 +29,23 @@ def record(found: msgspec.Struct) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for name in found.__struct_fields__:
         value = getattr(found, name)
-        if isinstance(value, Valid):
+        if isinstance(value, worlddb.Valid):
             value = valid(value)
         elif name == "ingested_at":
             value = time(value)
         elif isinstance(value, tuple):
             value = [record(each) if isinstance(each, msgspec.Struct) else each for each in value]
-        elif isinstance(value, Erasure):
+        elif isinstance(value, worlddb.Erasure):
             value = record(value)
         document[name] = value
     return document
 
 
-def proposal(found: Proposal) -> dict[str, Any]:
+def proposal(found: worlddb.Proposal) -> dict[str, Any]:
     return record(found) | {"decided": found.decided or None, "because": found.because}
 
 
-def entry(found: Entry) -> dict[str, Any]:
+def entry(found: worlddb.Entry) -> dict[str, Any]:
     data = {
         name: time(value) if name in _TIMES_IN_EVENTS and value is not None else value
         for name, value in found.data.items()
@@ -65,13 +53,13 @@ def entry(found: Entry) -> dict[str, Any]:
     return record(found) | {"data": data}
 
 
-def view(of: View) -> dict[str, Any]:
+def view(of: worlddb.View) -> dict[str, Any]:
     """Describe a view: its moment and, if it is confined, its world."""
     moment = {"seq": of.seq, "ingested": time(of.ingested), "valid": time(of.valid)}
     return moment if of.world is None else moment | {"world": of.world}
 
 
-def receipt(given: Receipt) -> dict[str, Any]:
+def receipt(given: worlddb.Receipt) -> dict[str, Any]:
     """Describe the receipt of a write that was not refused."""
     return {
         "outcome": type(given.outcome).__name__.lower(),
@@ -79,19 +67,19 @@ def receipt(given: Receipt) -> dict[str, Any]:
         "ingested_at": time(given.ingest_time),
         "root": given.root,
         "events": given.events,
-        "refs": [] if isinstance(given.outcome, Refused) else list(given.refs),
+        "refs": [] if isinstance(given.outcome, worlddb.Refused) else list(given.refs),
         "proposals": list(given.proposals),
         "notes": [{"code": note.code, "refs": list(note.refs), "text": str(note)} for note in given.notes],
     }
 
 
-def erasure(given: ErasureReceipt) -> dict[str, Any]:
+def erasure(given: worlddb.ErasureReceipt) -> dict[str, Any]:
     """Describe the receipt of an erasure in the form that ``check-receipt`` takes."""
     document: dict[str, Any] = msgspec.to_builtins(given)
     return document | {"ingested_at": time(given.ingested_at)}
 
 
-def bundle(found: Bundle) -> dict[str, Any]:
+def bundle(found: worlddb.Bundle) -> dict[str, Any]:
     """Describe a bundle."""
     return {
         "bundle": found.hash,
@@ -124,18 +112,18 @@ def short(ref: str) -> str:
 
 def moment(micros: int) -> str:
     """Format a time to the second; as a day if it is the first instant of one."""
-    text = format_time(micros)
+    text = worlddb.format_time(micros)
     return text.removesuffix("T00:00:00Z") if text.endswith("T00:00:00Z") else text[:19] + "Z" * (len(text) > 19)
 
 
-def span(interval: Valid) -> str:
+def span(interval: worlddb.Valid) -> str:
     """Describe a validity in words."""
     if interval.start == interval.end:
         return "at no time"
     begins, ends = moment(interval.start), moment(interval.end)
     if begins == "always":
-        return "always" if interval.end == FOREVER else f"until {ends}"
-    return f"from {begins}" if interval.end == FOREVER else f"{begins} to {ends}"
+        return "always" if interval.end == worlddb.FOREVER else f"until {ends}"
+    return f"from {begins}" if interval.end == worlddb.FOREVER else f"{begins} to {ends}"
 
 
 def provenance(source: dict[str, Any]) -> str:

@@ -15,18 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
-from worlddb import (
-    Database,
-    DecidedEvent,
-    EdgeHandler,
-    InputError,
-    Redecided,
-    Redecision,
-    Replayed,
-    Staged,
-    Step,
-    Thresholds,
-)
+import worlddb
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 from worlddb.tools.cli.history.log_commands import write_events
 
@@ -119,9 +108,9 @@ def _goes_on() -> bool:
     return bool(answer) and not answer.strip().lower().startswith("q")
 
 
-def _write_step(page: Page, step: Step) -> None:
+def _write_step(page: Page, step: worlddb.Step) -> None:
     receipt = step.receipt
-    state = "staged" if isinstance(receipt.outcome, Staged) else "committed"
+    state = "staged" if isinstance(receipt.outcome, worlddb.Staged) else "committed"
     when = f"  {wire.moment(receipt.ingest_time)}  {step.author}"
     page.line((f"{receipt.seq}", "title"), when, (f"  {state}", "warn" if state == "staged" else "good"))
     if step.commands:
@@ -143,7 +132,7 @@ def counted_commands(commands: tuple[str, ...]) -> str:
     return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in runs)
 
 
-def _document(step: Step) -> dict[str, object]:
+def _document(step: worlddb.Step) -> dict[str, object]:
     """Describe a commit: its receipt, and its decisions as `worlddb log --json` has them."""
     return wire.receipt(step.receipt) | {
         "author": step.author,
@@ -190,7 +179,7 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def suppose(db: Database, args: Namespace, seq: int, out: Output) -> int:
+def suppose(db: worlddb.Database, args: Namespace, seq: int, out: Output) -> int:
     """Make the hypothetical store without some commits, and print what changed."""
     with out.steps("Deciding commits") as report:
         made = db.replay(args.into, seq=seq, without=args.without, without_author=args.without_author, progress=report)
@@ -212,7 +201,7 @@ def suppose(db: Database, args: Namespace, seq: int, out: Output) -> int:
     return DONE
 
 
-def redecision(each: Redecision) -> dict[str, Any]:
+def redecision(each: worlddb.Redecision) -> dict[str, Any]:
     """Describe a commit that comes out differently, as JSON."""
     document = wire.record(each)
     for side in ("events_then", "events_now"):
@@ -220,12 +209,12 @@ def redecision(each: Redecision) -> dict[str, Any]:
     return document
 
 
-def _without_vectors(differing: Iterable[Redecision]) -> tuple[list[Redecision], Counter[str]]:
+def _without_vectors(differing: Iterable[worlddb.Redecision]) -> tuple[list[worlddb.Redecision], Counter[str]]:
     """Split differing commits into others and those of vectors, counted by outcome.
 
     Commits of vectors follow every few writes, and differ because what they follow does.
     """
-    others: list[Redecision] = []
+    others: list[worlddb.Redecision] = []
     vectors: Counter[str] = Counter()
     for each in differing:
         if each.code or set(each.commands) != {"embed"}:
@@ -235,7 +224,7 @@ def _without_vectors(differing: Iterable[Redecision]) -> tuple[list[Redecision],
     return others, vectors
 
 
-def _write(page: Page, made: Replayed, args: Namespace, out: Output) -> None:
+def _write(page: Page, made: worlddb.Replayed, args: Namespace, out: Output) -> None:
     found = made.hypothesis
     assert found is not None, "something was to be left out"
     page.line(("hypothetical", "warn"), f"  {found.supposes}, in {args.into}")
@@ -289,7 +278,7 @@ def _threshold(text: str) -> tuple[str, float]:
     return name, number
 
 
-def _handler(text: str) -> EdgeHandler:
+def _handler(text: str) -> worlddb.EdgeHandler:
     """Import the handler ``MODULE:NAME``: an instance, or a class to instantiate.
 
     Raises:
@@ -297,7 +286,7 @@ def _handler(text: str) -> EdgeHandler:
     """
     module_name, colon, name = text.partition(":")
     if not (module_name and colon and name):
-        raise InputError(f"{text!r:.200} does not name a handler", "Write it as MODULE:NAME")
+        raise worlddb.InputError(f"{text!r:.200} does not name a handler", "Write it as MODULE:NAME")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.append(here)
@@ -305,19 +294,20 @@ def _handler(text: str) -> EdgeHandler:
         found: Any = pkgutil.resolve_name(text)
         return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
     except Exception as error:
-        raise InputError(
+        raise worlddb.InputError(
             f"The handler {text!r:.200} cannot be had: {type(error).__name__}: {error}", "Check its module and name"
         ) from error
 
 
-def _thresholds(given: list[tuple[str, float]]) -> Thresholds | None:
+def _thresholds(given: list[tuple[str, float]]) -> worlddb.Thresholds | None:
     named: dict[str, Any] = dict(given)
-    unknown = sorted(set(named) - set(Thresholds.__struct_fields__))
+    unknown = sorted(set(named) - set(worlddb.Thresholds.__struct_fields__))
     if unknown:
-        raise InputError(
-            f"There is no threshold {unknown[0]!r:.80}", f"Name one of: {', '.join(Thresholds.__struct_fields__)}"
+        raise worlddb.InputError(
+            f"There is no threshold {unknown[0]!r:.80}",
+            f"Name one of: {', '.join(worlddb.Thresholds.__struct_fields__)}",
         )
-    return Thresholds(**named) if named else None
+    return worlddb.Thresholds(**named) if named else None
 
 
 def _redecide(args: Namespace, out: Output) -> int:
@@ -338,7 +328,7 @@ def _redecide(args: Namespace, out: Output) -> int:
     return NO if found.differing else DONE
 
 
-def _write_redecided(page: Page, found: Redecided) -> None:
+def _write_redecided(page: Page, found: worlddb.Redecided) -> None:
     for each in (*found.differing, *found.undecidable):
         asked = ", ".join(each.commands)
         page.line((f"{each.seq}", "title"), f"  {wire.moment(each.ingested_at)}  {each.author}  {asked}")
@@ -352,7 +342,7 @@ def _write_redecided(page: Page, found: Redecided) -> None:
     page.line(f"{differing} would be decided differently, {same}. Nothing was written.")
 
 
-def _write_outcome(page: Page, when: str, outcome: str, why: str, events: tuple[DecidedEvent, ...]) -> None:
+def _write_outcome(page: Page, when: str, outcome: str, why: str, events: tuple[worlddb.DecidedEvent, ...]) -> None:
     page.line(f"{when:6}", (outcome, "bad" if outcome == "refused" else "dim"), why, indent=4)
     for event in events:
         data = {name: value for name, value in event.data.items() if value not in (None, "", [])}

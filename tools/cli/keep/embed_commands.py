@@ -59,9 +59,7 @@ def _reembed_arguments(parser: Parser) -> None:
 
 def _reembed(args: Namespace, out: Output) -> int:
     if args.to is None and args.drop is None:
-        raise arguments.UsageError(
-            "Nothing was given to do", "Name the model to move to with --to, or a space with --drop"
-        )
+        raise arguments.UsageError("No action was given", "Name the model to move to with --to, or a space with --drop")
     with stores.existing(args, author=args.author) as db:
         done = None if args.to is None else _moved(db, args, out)
         dropped = False

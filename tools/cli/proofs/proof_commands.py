@@ -10,13 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import worlddb
-from worlddb import (
-    MAX_CHECKPOINT_BYTES,
-    MAX_PROOF_BYTES,
-    Database,
-    InputError,
-    ProofCheck,
-)
 from worlddb.tools.cli.base import DONE, NO, Command, Namespace, Output, Page, Parser, arguments, stores, wire
 
 
@@ -70,7 +63,7 @@ def _keygen(args: Namespace, out: Output) -> int:
     try:
         descriptor = os.open(args.out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise InputError(f"{args.out} is already there, and may be somebody's key", "Name a new file") from None
+        raise worlddb.InputError(f"{args.out} is already there, and may be somebody's key", "Name a new file") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(pair.signing + "\n")
     document = {"name": args.name, "verifier": pair.verifier, "file": args.out}
@@ -124,7 +117,7 @@ def _prove(args: Namespace, out: Output) -> int:
     return DONE
 
 
-def _inclusion(db: Database, args: Namespace) -> str:
+def _inclusion(db: worlddb.Database, args: Namespace) -> str:
     moment = stores.when(args.ingested)
     view = db.view(**moment)
     return db.prove(
@@ -136,7 +129,7 @@ def _inclusion(db: Database, args: Namespace) -> str:
     )
 
 
-def _consistency(db: Database, sizes: list[str]) -> str:
+def _consistency(db: worlddb.Database, sizes: list[str]) -> str:
     if len(sizes) > 2 or not all(text.isascii() and text.isdigit() for text in sizes):
         raise arguments.UsageError(
             "--consistency takes one or two numbers of commits", "For example: --consistency 12 40"
@@ -158,8 +151,10 @@ def _check_arguments(parser: Parser) -> None:
 
 
 def _check_proof(args: Namespace, out: Output) -> int:
-    heads = [stores.read_file(file, MAX_CHECKPOINT_BYTES) for file in args.heads]
-    found = worlddb.check_proof(stores.read_file(args.file, MAX_PROOF_BYTES), *heads, keys=stores.given_keys(args.keys))
+    heads = [stores.read_file(file, worlddb.MAX_CHECKPOINT_BYTES) for file in args.heads]
+    found = worlddb.check_proof(
+        stores.read_file(args.file, worlddb.MAX_PROOF_BYTES), *heads, keys=stores.given_keys(args.keys)
+    )
     claim = _with_times(found.claim)
     document = {"ok": found.ok, "kind": found.kind, "reason": found.reason, "claim": claim, "keys": len(args.keys)}
 
@@ -182,7 +177,7 @@ def _with_times(claim: dict[str, Any]) -> dict[str, Any]:
     return claim | times | ({"edge": _with_times(claim["edge"])} if "edge" in claim else {})
 
 
-def _statement(found: ProofCheck) -> str:
+def _statement(found: worlddb.ProofCheck) -> str:
     claim = found.claim
     if found.kind == "consistency":
         return f"the log of {claim['old']} commits is how the log of {claim['new']} commits begins"
@@ -216,11 +211,11 @@ def _cosign(args: Namespace, out: Output) -> int:
             "A witness signs what goes on from the last head that it signed",
             "Give both --since and --proof; or --first, if it has signed no head of this log before",
         )
-    head, key = stores.read_file(args.file, MAX_CHECKPOINT_BYTES), stores.key_in(Path(args.sign))
+    head, key = stores.read_file(args.file, worlddb.MAX_CHECKPOINT_BYTES), stores.key_in(Path(args.sign))
     text = worlddb.sign_checkpoint(head, key)
     if args.since is not None:
-        before = stores.read_file(args.since, MAX_CHECKPOINT_BYTES)
-        found = worlddb.check_proof(stores.read_file(args.proof, MAX_PROOF_BYTES), before, head)
+        before = stores.read_file(args.since, worlddb.MAX_CHECKPOINT_BYTES)
+        found = worlddb.check_proof(stores.read_file(args.proof, worlddb.MAX_PROOF_BYTES), before, head)
         if not found.ok:
             document = {"ok": False, "reason": found.reason}
             out.answer(document, lambda page: page.line(("not signed", "bad"), f"  {found.reason}"))

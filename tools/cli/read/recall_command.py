@@ -121,7 +121,7 @@ def _left_out(view: View, refs: tuple[str, ...]) -> str:
     names = [stores.name_of(view, ref) for ref in refs[:_NAMED]]
     more = [f"{len(refs) - _NAMED:,} more"] if len(refs) > _NAMED else []
     which = ", ".join([*names, *more])
-    return f"note: left out, for it held in a part of the span only: {which}. --overlaps shows it"
+    return f"note: left out, since valid for only a part of the span: {which}. --overlaps shows it"
 
 
 def _told(group: Group) -> dict[str, object]:

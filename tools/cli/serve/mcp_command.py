@@ -236,7 +236,7 @@ def _keys(args: Namespace, db: Database) -> KeyFile | None:
     file = key_file(args)
     ring = file.ring(db.head().store_id)
     if ring is None or not ring.keys:
-        raise arguments.UsageError(f"There are no keys to tell clients by in {file.path}", _WHY_KEYS)
+        raise arguments.UsageError(f"There are no access keys in {file.path}", _WHY_KEYS)
     return file
 
 

@@ -84,7 +84,7 @@ def _revise_arguments(parser: Parser) -> None:
 
 def _revise(args: Namespace, out: Output) -> int:
     if args.content is None and args.name is None and args.type is None:
-        raise arguments.UsageError("Nothing was given that is new", "Give --content, --name or --type")
+        raise arguments.UsageError("No new content, name or type was given", "Give --content, --name or --type")
     content = _content(args, out)
     with stores.existing(args, author=args.author) as db:
         receipt = db.revise(
@@ -220,7 +220,7 @@ def _content(args: Namespace, out: Output) -> str | None:
     try:
         content = sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"Standard input is no text: {error}", "Give it as UTF-8") from None
+        raise InputError(f"Standard input is not text: {error}", "Give it as UTF-8") from None
     if not content:
         out.warn("Standard input held no text, so the content is empty.")
     return content
@@ -232,7 +232,7 @@ def _properties(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise arguments.UsageError(f"--properties is not JSON: {error}", _AN_OBJECT) from None
     if found is not None and not isinstance(found, dict):
-        raise arguments.UsageError("--properties is no JSON object", _AN_OBJECT)
+        raise arguments.UsageError("--properties is not a JSON object", _AN_OBJECT)
     return found
 
 
