@@ -21,6 +21,8 @@ HISTORIES = 2
 SPANS = 6
 MANY_HISTORIES = 30
 ALL = 1_000
+COMPARED_LANES = frozenset(LANES) - {ENTITY}
+"""The entity lane starts from the entities that a view knows at its own moment, inside its own world."""
 
 
 class Shown(NamedTuple):
@@ -116,13 +118,10 @@ def compare(oracle: Oracle, view: View, span: tuple[int, int]) -> int:
 
 
 def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], rng: random.Random) -> int:
-    """What the lanes of a confined view reach by entities depends on what is inside it, which the oracle does not
-    know: there, only what the other lanes find is compared."""
-    lanes = frozenset(LANES) - {ENTITY} if view.world else frozenset(LANES)
     inside = {world.ref for world in view.find(include_superseded=True)}
     name, type_name = rng.choice(NAMES), rng.choice(TYPES)
     lookups: list[dict[str, Any]] = [{"name": name}, {"type": type_name}, {"name": name, "type": type_name}]
-    hits = oracle.shown(span, lambda at: [(hit.ref, number_of(at, hit)) for hit in recalled(at, lanes)])
+    hits = oracle.shown(span, lambda at: [(hit.ref, number_of(at, hit)) for hit in recalled(at)])
     everything = oracle.shown(span, lambda at: numbered(at.find()))
     given = 0
     for way in ("during", "overlaps"):
@@ -135,7 +134,7 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
         answering = expected_each(hits, "overlaps", inside) & shown_each
         for exact in (True, False):
             answer = view.recall(QUERY, k=ALL, exact=exact, **chosen)
-            matching = {(hit.ref, number_of(view, hit)) for hit in answer if lanes & hit.lanes.keys()}
+            matching = {(hit.ref, number_of(view, hit)) for hit in answer if COMPARED_LANES & hit.lanes.keys()}
             assert matching <= answering
             assert {ref for ref, _ in matching} == {ref for ref, _ in answering}
             told = {(hit.ref, other.number) for hit in answer for other in hit.others}
@@ -151,9 +150,9 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
     return given
 
 
-def recalled(view: View, lanes: frozenset[str]) -> list[worlddb.Hit]:
-    """The hits of these lanes; other hits are there because they contradict one of them."""
-    return [hit for hit in view.recall(QUERY, k=ALL, exact=True) if lanes & hit.lanes.keys()]
+def recalled(view: View) -> list[worlddb.Hit]:
+    """The hits of the compared lanes; others are there because they contradict one of these."""
+    return [hit for hit in view.recall(QUERY, k=ALL, exact=True) if COMPARED_LANES & hit.lanes.keys()]
 
 
 def number_of(view: View, hit: worlddb.Hit) -> int:

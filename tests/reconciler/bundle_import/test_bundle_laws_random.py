@@ -138,7 +138,12 @@ def run(runs: int, seed: int) -> Counter[str]:
 
 
 def test_two_stores_that_exchange_bundles_never_break_a_law_together(seed: int) -> None:
-    met = run(RUNS, seed % 2**32)
+    """Cycles are rare: further stores are drawn until one was met, within a bound."""
+    met: Counter[str] = Counter()
+    for part in range(4):
+        met += run(RUNS, seed % 2**32 + part * RUNS)
+        if any("cycle" in code for code in met):
+            break
     assert met["imported"] > RUNS and met["bundle_conflict"] and met["erased"], met
     assert any("cycle" in code for code in met), met
 
