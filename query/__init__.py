@@ -1,1 +1,1 @@
-"""Reads: functions of (view, specification). Nothing here writes, and no model is called."""
+"""Reads: functions of a view and a specification. Nothing here writes or calls a model."""

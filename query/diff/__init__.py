@@ -1,4 +1,4 @@
-"""Forensic diff: which worlds differ between two stores or moments, and which events made them differ (paper §2.1)."""
+"""Forensic diff: which worlds differ between two stores or moments, and why (paper §2.1)."""
 
 from worlddb.query.diff.bundle_diff import StoreMoment, diff_bundles
 from worlddb.query.diff.comparison import Asked, compare, diff

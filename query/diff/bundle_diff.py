@@ -1,13 +1,9 @@
-"""Comparing a bundle with a store, or with another bundle: one world and what it holds.
+"""Compare a bundle with a store or with another bundle: one world and what it holds.
 
 The store's side is what an export of that world would hold, so that both sides know the same: worlds outside have no
-text on either. Everything that a bundle holds is compared, apart from what an import gives anew (commits, the order of
-arrival) or cannot keep (who wrote an edge, what was unlinked).
-
-What a bundle says of a world beside its newest text, fact by fact, and in which facts two bundles differ.
-
-A bundle has no log. Who wrote what when is said with every fact, so those that only one bundle holds stand for the
-events that made the two differ.
+text on either. Everything that a bundle holds is compared, fact by fact, apart from what an import gives anew (commits,
+the order of arrival) or cannot keep (who wrote an edge, what was unlinked). A bundle has no log, but says with every
+fact who wrote it and when, so facts that only one bundle holds stand for the events that made the two differ.
 """
 
 from __future__ import annotations

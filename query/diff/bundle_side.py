@@ -1,4 +1,4 @@
-"""The contents of a bundle, as a side of a comparison; those that a store's export would have are as good."""
+"""One side of a comparison that reads a bundle, or what a store's export would hold."""
 
 from __future__ import annotations
 

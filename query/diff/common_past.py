@@ -1,4 +1,4 @@
-"""How two histories stand to each other, and what happened after the point where they part."""
+"""The last commit that two histories share, and the events after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison as a whole: how two histories stand to each other, which worlds differ, and whether bytes do."""
+"""Compare two stores: how their histories relate, which worlds differ, whether bytes do."""
 
 from __future__ import annotations
 

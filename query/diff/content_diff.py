@@ -1,4 +1,4 @@
-"""Two stores that ingested the same things by themselves, compared by content: they share no lineages and no hashes.
+"""Compare two stores by content, where they share no lineages and no hashes.
 
 Worlds are matched from the root down by their names inside the world around them (``path``), or first by the
 provenance that importers write with every record, wherever it lies (``key``). Callers' own keys cannot serve: a store

@@ -1,4 +1,4 @@
-"""What a comparison returns: plain frozen values. References and hashes are hex, times integer microseconds."""
+"""Records that a comparison returns. References and hashes are hex, times are microseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One side of a comparison: what the comparison asks of a store at one moment, or of anything else that can answer it.
+"""Protocols of a side of a comparison: a store at one moment, or what answers like one.
 
 :class:`Side` is the seam: worlds, edges and proposals as they are at one moment. A bundle answers that much
 (:mod:`worlddb.query.diff.bundle_side`); a store has a log and tables, too, and is a :class:`LogSide`

@@ -1,6 +1,6 @@
-"""Field by field, what differs about one world: pure functions of its two states.
+"""Differences of one world, field by field: pure functions of its two states.
 
-What differs between related histories and lies in no world's own state: ends of edges, identity, other events.
+Between related histories it also lists what lies in no world's own state: ends of edges, identities, other events.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A store at one of its commits, as a side of a comparison. Reads interval columns, so any commit is as good.
+"""One side of a comparison that reads a store at one of its commits.
 
-Pairs of the tables as a person reads them: which world a row belongs to, and what its columns say.
-
-Why a store has no text of a world: it was erased, it has not come yet, or it is damaged.
+It reads interval columns, so any commit is as good as the last. It also shows a row of the tables as a person reads
+it, and says why a store has no text of a world: the text was erased, it has not come yet, or it is damaged.
 """
 
 from __future__ import annotations

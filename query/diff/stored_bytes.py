@@ -1,8 +1,8 @@
-"""The stored bytes of two stores that say they hold the same: what somebody changed behind the engine's back.
+"""Compare the stored bytes of two stores, to find what was changed behind the engine's back.
 
-Hashes that were stored are what a comparison descends by, and a forger does not touch them. Where two logs say that
-they are one history, every record of both must therefore be the same byte by byte; and where both stand at one commit,
-so must every row of the tables.
+A comparison descends by stored hashes, which a forger does not touch. Where two logs claim to be one history, every
+record of both must therefore be the same byte by byte; and where both stand at one commit, so must every row of the
+tables.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Two related histories, compared from a world downwards: only where hashes differ, and what no hash covers.
+"""Compare a world of two related histories, where hashes differ and where none covers it.
 
-Which members and interior edges of a world differ: read from the tries of two heads, or told by events.
-
-Tries are kept for the present only. Between any two moments of related histories the events after their parting name
-everything that can differ, so that a comparison with the past costs in proportion to the changes, too.
+Which members and interior edges differ is read from the tries of two heads. Tries are kept for the present only; at any
+two other moments the events after the last common commit name everything that can differ, so that a comparison with
+the past costs in proportion to the changes, too.
 """
 
 from __future__ import annotations

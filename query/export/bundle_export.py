@@ -1,6 +1,6 @@
-"""A world as the frames of a bundle, in the order in which :mod:`worlddb.log.model.bundle` wants them.
+"""Export a world as frames of a bundle, in the order that the format asks for.
 
-The registrations and thresholds that go into a bundle, by the world that they are to hold for.
+The bundle also takes the edge types and thresholds that hold for its worlds.
 """
 
 from __future__ import annotations

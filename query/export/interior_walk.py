@@ -1,4 +1,4 @@
-"""A world's interior at a commit, as one walk finds it: the worlds, the edges they hold, and what lies outside."""
+"""The interior of a world at a commit: its worlds, their edges, and what lies outside."""
 
 from __future__ import annotations
 

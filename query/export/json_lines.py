@@ -1,4 +1,4 @@
-"""A world as plain objects, one a line: everything that a view shows of it, for people who want to take it elsewhere.
+"""Export a world as plain objects, one a line: everything that a view shows of it.
 
 Times are ISO 8601 in UTC, ``null`` where an interval is open; references are hexadecimal. The objects and their fields
 are listed in ``docs/bundles.md``.

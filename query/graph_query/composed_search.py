@@ -1,4 +1,4 @@
-"""What a world is about, from its own text and from all that it contains, as a view sees it (paper §5)."""
+"""Composed embeddings: the own text of a world pooled with all that it contains (paper §5)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def composed(window: Window, ref: Any, pool: str) -> Composed | None:
-    """The composed embedding of a world of a view, from what the view sees; ``None`` if there is nothing to make it of.
+    """The composed embedding of a world, from what the view sees.
+
+    ``None`` if there is nothing to make it of.
 
     Raises:
         UnknownReference: the view sees no such world.
@@ -55,7 +57,9 @@ def composed(window: Window, ref: Any, pool: str) -> Composed | None:
 
 
 def nearest_worlds(window: Window, query: VectorQuery, world: str | None, k: int, pool: str) -> dict[int, float]:
-    """The ``k`` worlds with members whose composed embedding is nearest to a vector, best first, with their cosines.
+    """The ``k`` worlds whose composed embedding is nearest to a vector, with their cosines.
+
+    Best first; only worlds that have members.
 
     Of the present they are kept from one call to the next. Of any other moment, and of a confined view, they are made
     anew of precisely what is seen; so either way the answer is the view's.
@@ -90,7 +94,7 @@ def _seen(snapshot: VisibleSnapshot, query: VectorQuery, pool: str) -> Effective
 
 
 def _anchors(snapshot: VisibleSnapshot, space: int, dimension: int) -> Anchors:
-    """The vectors of the versions that are seen, as far as they were recorded by the view's commit."""
+    """Look up vectors of visible versions, as far as the view's commit had recorded them."""
 
     def anchor(node: int, version: int) -> Vector | None:
         stored = snapshot.vector(space, node, version)

@@ -1,6 +1,7 @@
-"""What each operator does to the set of worlds that comes to it.
+"""Operators of a query: each turns one set of worlds into another.
 
-Names of types in a query that nothing here has: a slip of the pen finds nothing, and looks like an answer.
+A name of a type that nothing here has is likely a slip of the pen, whose empty result looks like an answer; so a note
+says so and suggests the nearest name.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MAX_SUGGESTION_WORLDS: Final = 256
 
 
 def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
-    """Notes of edge types that nobody has registered here, neither now nor earlier, each with the nearest that is.
+    """Notes of edge types that were never registered here, each with the nearest that was.
 
     It is no error: a query may be written before the first edge of a type, and asked of many stores.
     """
@@ -41,7 +42,7 @@ def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[st
 
 
 def unknown_types(snapshot: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
-    """Notes of a filter by type that left nothing of ``found``: which type among them is perhaps meant.
+    """Notes of types that a filter found none of, each with the type that is perhaps meant.
 
     Worlds may be of any type, so a type is only told of if one that is there is nearly the same.
     """
@@ -60,7 +61,7 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """The nearest of some names, or what differs from one in capitals only; empty if none is near."""
+    """The nearest of some names, or one that differs in capitals only; empty if none is near."""
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
     near = get_close_matches(name.casefold(), folded, n=1)
     return folded[near[0]] if near else ""
@@ -73,7 +74,10 @@ _MONTH_CHARACTERS: Final = len("2026-11")
 
 
 class Selection:
-    """The worlds that a query has come to, in their order, each in the version that is shown; and how it came there."""
+    """The worlds that a query has come to, in order, each in the version that is shown.
+
+    It also keeps the trail: how the query came to them.
+    """
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -92,7 +96,7 @@ class Selection:
         return True
 
     def keep(self, fits: Callable[[int, SeenVersion], SeenVersion | None]) -> None:
-        """Keep the worlds that fit, in the version that does; of worlds that are one, the first that fits."""
+        """Keep the worlds that fit, in the version that does; of one identity, the first that fits."""
         kept: dict[int, SeenVersion] = {}
         for node, seen in self.found.items():
             for each, version in self._versions(node, seen):
@@ -137,7 +141,10 @@ def apply(step: query_steps.Step, selection: Selection) -> str:
 
 
 def _traverse(step: query_steps.Traverse, selection: Selection) -> str:
-    """Breadth first, so that what is nearer comes earlier; of what is equally near, in the order of the start."""
+    """Walk edges breadth first, so that nearer worlds come earlier.
+
+    Worlds that are equally near come in the order of the start.
+    """
     ground = selection.ground
     began = selection.found
     selection.found = dict(began) if step.keep else {}
@@ -246,7 +253,7 @@ def _prefer_summaries(selection: Selection) -> str:
 
 
 def _summaries_of(ground: Ground, node: int, summary: bytes) -> list[tuple[int, SeenVersion]]:
-    """The summaries of a world that the query sees: those that were derived from it, and those that contain it."""
+    """The visible summaries of a world: those derived from it, and those that contain it."""
     above = (arrival for face in ground.one_with(node) for arrival in ground.arrivals(face, _SUMMED_BY, "in"))
     return [(arrival.node, arrival.seen) for arrival in above if arrival.seen.row.type == summary]
 

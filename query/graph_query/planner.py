@@ -1,8 +1,7 @@
-"""Asking a query: the planner picks the start set, the operators follow, and the records are made of what is left.
+"""Run a query: choose the start set, apply the operators, and make the records of what is left.
 
-Start sets: from references, from a text, from a vector or from everything, in this order of preference (§4.1).
-
-A query bound to the view that it is asked of; adding operators to it gives another one.
+A query starts from references, from a text, from a vector or from everything, in this order of preference (paper §4.1).
+:class:`BoundQuery` is a query together with the view that it is asked of.
 """
 
 from __future__ import annotations
@@ -41,7 +40,10 @@ _CHOSEN: Final = {
 
 
 class RankedStart(NamedTuple):
-    """The worlds of a ranked start, best first, and what the ranking rests on. There are none of other starts."""
+    """The worlds of a ranked start, best first, and what the ranking rests on.
+
+    Other starts have none.
+    """
 
     scores: dict[int, float]
     exact: bool
@@ -117,7 +119,7 @@ def _by_text(window: Window, start: Start, choice: Choice) -> RankedStart:
 
 
 def _by_interior(window: Window, start: Start, pool: str) -> RankedStart:
-    """The worlds that are as a whole nearest to a text or a vector; always by precisely what the view sees."""
+    """The worlds that are as a whole nearest to a text or a vector, by what the view sees."""
     with window.snapshot() as snapshot:
         spaces = snapshot.answering_spaces(exact=True)
     if start.chosen == "text":
@@ -170,7 +172,7 @@ class _Watch:
 
 
 def run(window: Window, query: Query, *, timed: bool = False) -> Subgraph:
-    """The subgraph that a query comes to through a window; with ``timed``, each stage says how long it took.
+    """Run a query and return its subgraph; with ``timed``, each stage has its seconds.
 
     What is ranked is looked up first, since indexes catch up outside of any transaction; the rest is one transaction.
 
@@ -220,7 +222,7 @@ def _answer(window: Window, selection: Selection, found: RankedStart, watch: _Wa
 
 
 def _identities(selection: Selection) -> dict[str, tuple[str, ...]]:
-    """Which others each world of the answer stands for, if worlds that are one were taken for one."""
+    """The other worlds that each world of the answer stands for, where identities are unified."""
     tables = selection.ground.snapshot.tables
     named: dict[str, tuple[str, ...]] = {}
     for node in selection.found:
@@ -245,7 +247,7 @@ def _moment(window: Window, at: At) -> Moment:
 
 
 class BoundQuery(Chain):
-    """What :meth:`worlddb.View.query` returns: a query to which operators are added, and which knows its view."""
+    """A query and its view, as :meth:`worlddb.View.query` returns it; operators can be added."""
 
     __slots__ = ("_window", "query")
 

@@ -1,6 +1,6 @@
-"""The operators of a query as frozen values, checked when they are made, whether by a call or from JSON.
+"""Operators of a query as frozen values, checked when they are made, by a call or from JSON.
 
-Each takes the set of worlds that the one before it left. What they do is in ``operators.py``.
+Each takes the set of worlds that the one before it left; ``operators.py`` applies them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Step(msgspec.Struct, frozen=True, tag_field="op", forbid_unknown_fields=T
 
 
 class Traverse(_Step, frozen=True, tag="traverse"):
-    """Go on to what edges of some types lead to (none named: all but ``contains``), up to ``depth`` edges away.
+    """Follow edges of some types (none named: all but ``contains``), up to ``depth`` edges away.
 
     The worlds that it began from are left behind, unless ``keep``.
     """
@@ -71,7 +71,7 @@ class FilterType(_Step, frozen=True, tag="filter_type"):
 
 
 class FilterTime(_Step, frozen=True, tag="filter_time"):
-    """Keep worlds with a version that is valid in a span, or of which something was learned in one."""
+    """Keep worlds with a version valid in a span, or of which something was learned in one."""
 
     during: SpanValue | None = None
     overlaps: SpanValue | None = None
@@ -98,7 +98,7 @@ class FilterTime(_Step, frozen=True, tag="filter_time"):
 
 
 class WhereConnected(_Step, frozen=True, tag="where_connected"):
-    """Keep worlds that have an edge of a type, whose other end is ``to`` if given; with ``absent``, those without."""
+    """Keep worlds with an edge of a type, to ``to`` if given; with ``absent``, those without."""
 
     type: str
     direction: str = "out"
@@ -131,7 +131,7 @@ class PreferSummaries(_Step, frozen=True, tag="prefer_summaries"):
 
 
 class Unify(_Step, frozen=True, tag="unify"):
-    """From here on, take worlds that accepted identities make one for one: one of them is shown, and all are asked."""
+    """From here on, treat worlds of one identity as one: one is shown, and all are searched."""
 
     def __str__(self) -> str:
         return "unify"

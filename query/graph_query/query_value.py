@@ -1,4 +1,4 @@
-"""A query as a value: where it starts, what it does, at which moment. It can be printed, compared, sent and kept."""
+"""A query as a value to print, compare, send and keep: its start, steps and moment."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _SMALLEST: Final = 1.2e-38
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where a query starts: from references, else from the ``k`` worlds that answer a text best, else from the ``k``
-    that are nearest to a vector, else from everything; inside ``world`` if one is given.
+    """Where a query starts: from references, from a text, from a vector or from everything.
+
+    In this order of preference: a text gives the ``k`` worlds that answer it best, a vector the ``k`` that are nearest
+    to it; inside ``world`` if one is given.
 
     ``lanes`` are those that a text is looked up by. ``exact`` ranks by precisely what the view sees. With
     ``composed``, the start is of worlds with members, by what all of their interior is about: ``attention`` or ``mean``
@@ -54,7 +56,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     @property
     def chosen(self) -> str:
-        """What the start set is made from: the first that was given of seeds, text and vector, cheapest first."""
+        """The source of the start set: the first given of seeds, text and vector, cheapest first."""
         given = {"seeds": self.seeds is not None, "text": self.text is not None, "vector": self.vector is not None}
         return next((name for name, is_given in given.items() if is_given), "everything")
 
@@ -107,7 +109,7 @@ class At(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class Chain:
-    """The operators as methods. Each returns the query with one more; none changes the query that it is called on."""
+    """The operators as methods; each returns the query with one more and changes nothing."""
 
     __slots__ = ()
 
@@ -118,7 +120,7 @@ class Chain:
         raise AssertionError(f"{type(self).__name__} is no query")
 
     def traverse(self, *types: str, depth: int = 1, direction: str = "out", keep: bool = False) -> Self:
-        """Go on to what edges of ``types`` lead to, up to ``depth`` edges away; no type: all but ``contains``.
+        """Follow edges of ``types`` up to ``depth`` edges away; no type: all but ``contains``.
 
         The worlds that it began from are left behind, unless ``keep``. Of a query inside a world, only edges whose type
         crosses worlds (``refers_to``) lead out of it, and only in their own direction.
@@ -132,8 +134,10 @@ class Chain:
     def filter_time(
         self, *, during: Span | None = None, overlaps: Span | None = None, between: Span | None = None
     ) -> Self:
-        """Keep worlds with a version that is valid throughout ``during``, at some instant of ``overlaps``, or of which
-        something was learned ``between`` two ingest times.
+        """Keep worlds with a version that is valid or was learned of in a span.
+
+        It is valid throughout ``during``, or at some instant of ``overlaps``, or something was learned of it
+        ``between`` two ingest times.
 
         Of what the query sees: by default the version that is valid at its moment, after :meth:`include_superseded`
         any, and then the newest that fits is shown.
@@ -147,7 +151,7 @@ class Chain:
         )
 
     def where_connected(self, type: str, direction: str = "out", to: Any = None, *, absent: bool = False) -> Self:
-        """Keep worlds with an edge of a type, whose other end is ``to`` if it is given; ``absent``: those without."""
+        """Keep worlds with an edge of a type, to ``to`` if it is given; ``absent``: those without."""
         other = None if to is None else query_steps.ref_value(to)
         return self._then(query_steps.WhereConnected(type, direction, other, absent))
 
@@ -170,7 +174,10 @@ class Chain:
         return self._then(query_steps.Unify())
 
     def order(self, by: str, *, descending: bool = False) -> Self:
-        """Sort by ``log``, ``name``, ``type``, ``valid_from``, ``valid_to`` or ``learned``; ties in log order."""
+        """Sort by ``log``, ``name``, ``type``, ``valid_from``, ``valid_to`` or ``learned``.
+
+        Ties are in log order.
+        """
         return self._then(query_steps.Order(by, descending))
 
     def limit(self, count: int) -> Self:
@@ -178,7 +185,7 @@ class Chain:
         return self._then(query_steps.Limit(count))
 
     def facets(self, *by: str) -> Self:
-        """Count what is here by ``type``, ``world``, ``author`` or ``month`` (in which it began to be valid)."""
+        """Count worlds by ``type``, ``world``, ``author`` or ``month`` (when they began to be valid)."""
         return self._then(query_steps.Facets(by))
 
     def as_of(self, *, ingested: TimeLike | None = None, seq: int | None = None, valid: TimeLike | None = None) -> Self:
@@ -194,12 +201,12 @@ class Chain:
         return self._changed(lambda query: msgspec.structs.replace(query, at=at))
 
     def include_superseded(self) -> Self:
-        """Also see worlds and edges that are not valid at the moment, wherever in the chain this stands."""
+        """See worlds and edges that are not valid at the moment too, throughout the chain."""
         return self._changed(lambda query: msgspec.structs.replace(query, superseded=True))
 
 
 class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A query that can be asked of any view with :meth:`worlddb.View.run`: a start set and a chain of operators.
+    """A query for any view (:meth:`worlddb.View.run`): a start set and a chain of operators.
 
     It knows no store. References and times are kept as they were understood when it was made.
     """
@@ -226,7 +233,7 @@ class Query(Chain, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         exact: bool = False,
         composed: str | None = None,
     ) -> Query:
-        """A query that starts from references (one or a list), else a text, else a vector, else from everything.
+        """A query that starts from references, else a text, else a vector, else from everything.
 
         Raises:
             InputError: something given is not what it should be.

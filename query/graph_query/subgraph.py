@@ -1,4 +1,4 @@
-"""What a query answers with: a subgraph, and what each stage did."""
+"""The answer to a query: a subgraph, and how many worlds each stage left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _SHOWN_CHARACTERS: Final = 80
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage of a query: how many worlds came to it, and how many it left. ``seconds`` if times were asked for."""
+    """One stage of a query: how many worlds came to it, and how many it left.
+
+    ``seconds`` if times were asked for.
+    """
 
     operator: str
     before: int
@@ -67,7 +70,7 @@ class Subgraph(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"That is no subgraph: {error}", "Write it with Subgraph.to_json") from None
 
     def explain(self) -> str:
-        """A line for each stage: how many worlds came to it, how many it left, and its time if times were asked for."""
+        """A line for each stage: worlds before and after it, and its time if times were asked for."""
         return "\n".join(map(str, self.stages))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a query sees of worlds and edges, and which way edges let it walk (law 7)."""
+"""The worlds and edges that a query sees, and which way edges let it walk (law 7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Arrival(NamedTuple):
-    """An edge that was walked, from which end to which, and the version that is seen at the far one."""
+    """An edge that was walked, its two ends, and the version that is visible at the far one."""
 
     place: EdgePlace
     row: EdgeRow
@@ -26,7 +26,7 @@ class Arrival(NamedTuple):
 
 
 class Ground:
-    """What a query looks at: the view's tables, the world that it is inside, and who is one with whom.
+    """The part of a view that a query works on: its tables, its world, and its identities.
 
     An edge leads to a world that is inside, or, if its type crosses worlds, from its source to its target wherever that
     is. So each step out of a world is one that was written down in it, however far the walk has come.
@@ -52,11 +52,11 @@ class Ground:
         self._classes = {}
 
     def seen(self, node: int) -> SeenVersion | None:
-        """The version of a world that the query shows: the valid one, else, if closed ones are seen, the newest."""
+        """The version that the query shows: the valid one, else the newest if closed ones are seen."""
         return self._choice.seen(self.snapshot.tables, node, self.snapshot.place.moment)
 
     def one_with(self, node: int) -> tuple[int, ...]:
-        """The worlds that count as one with a world, itself first; none but itself before :attr:`unified` is set."""
+        """The worlds of one identity with a world, itself first; only itself unless :attr:`unified`."""
         if not self.unified:
             return (node,)
         known = self._classes.get(node)
@@ -67,11 +67,11 @@ class Ground:
         return known
 
     def named(self, ref: str) -> int:
-        """The node of a world that a query names; a name that worlds of one identity share is no ambiguity."""
+        """The node of a world that a query names; a name shared within one identity is unambiguous."""
         return named_node(self.snapshot, self.spec, ref, unify=self.unified)
 
     def arrivals(self, node: int, types: Sequence[str], direction: str) -> Iterator[Arrival]:
-        """Where the edges of a world lead, in log order; without types, those of every type but ``contains``.
+        """Walk the edges of a world in log order; no types: of every type but ``contains``.
 
         Where worlds that are one count as one, the edges that make them so lead nowhere.
         """
@@ -122,7 +122,7 @@ class Trail:
         self._into.setdefault(arrival.node, {})[arrival.place.edge] = arrival
 
     def leading_to(self, nodes: Iterable[int], ground: Ground) -> tuple[list[Arrival], set[int]]:
-        """The walked edges that lie on a way to some worlds, in log order, and every world on those ways."""
+        """The walked edges on a way to some worlds, in log order, and every world on those ways."""
         pending = [each for node in nodes for each in ground.one_with(node)]
         passed = set(pending)
         edges: dict[int, Arrival] = {}

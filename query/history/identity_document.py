@@ -1,4 +1,4 @@
-"""All that a view knows of one identity, as one document for an access request (paper §3.1)."""
+"""All that a view knows of one identity, as a document for an access request (paper §3.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def identity_document(snapshot: VisibleSnapshot, spec: Spec, node: int, *, unify: bool) -> records.Identity:
-    """The equivalence class of a world: its names, versions and sources, and the facts that name it.
+    """The equivalence class of a world: names, versions, sources, and facts that name it.
 
     With ``unify`` the edges of each member are those of the whole class, and those that make it one are left out.
     """

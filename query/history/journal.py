@@ -29,7 +29,10 @@ _PLACES = ("nonce", "body", "details", "secret", "vector", "model")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One event, with its commit. ``data`` holds the event's own fields, ids in hex; texts are what is left of them."""
+    """One event with its commit, as a person reads it.
+
+    ``data`` holds the event's own fields, ids in hex; texts are as far as they are left.
+    """
 
     seq: int
     index: int
@@ -46,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 def journal(
     reader: SnapshotSource, first: int, last: int, ref: str | None = None, *, place: Place | None = None
 ) -> Iterator[Entry]:
-    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) only those that name it.
+    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) those that name it.
 
     With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
     ``index`` counts what is shown of its commit.
@@ -61,7 +64,7 @@ def journal(
 
 
 def followed(reader: SnapshotSource, first: int, ref: str | None, patience_seconds: float | None) -> Iterator[Entry]:
-    """The events of commit ``first`` and all later ones, as they are committed by whatever process.
+    """The events of commit ``first`` and all later ones, as any process commits them.
 
     Ends when nothing has been committed for ``patience_seconds`` (``None``: never).
     """
@@ -102,7 +105,7 @@ def _is_there(tables: TableReads, identifier: bytes) -> bool:
 
 
 def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None) -> Iterator[Entry]:
-    """The events of one commit; with ``ref`` only those that name it, with ``tables`` only of what these have."""
+    """The events of one commit; with ``ref`` those that name it, with ``tables`` those of its rows."""
     header, events = log.header(seq), log.events(seq)
     blobs = LoggedBlobs(log, seq, events)
     for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):

@@ -1,6 +1,7 @@
-"""Blame: which commit made each field and each edge of a world what it is, and who made it, when and why.
+"""The history of a world on both time axes, and its blame.
 
-A lineage on both time axes: its versions, and when each of their ends was learned.
+The history lists versions, and when each of their ends was learned. Blame names the commit that made each field and
+each edge what it is, with its author, time and reason.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 def history(
     snapshot: VisibleSnapshot, node: int, *, between: Interval | None = None, period: Period | None = None
 ) -> list[records.Version]:
-    """The versions known at the sight's commit, oldest first, with the validity that they have there.
+    """The versions known at the snapshot's commit, oldest first, with the validity known there.
 
     With ``between``, those of which something was learned in that span of ingest time: the version itself, or an end
     of it. With ``period``, those that are valid in it.
@@ -71,7 +72,7 @@ def timeline(snapshot: VisibleSnapshot, node: int) -> list[records.Learned]:
 
 
 def why_closed(snapshot: VisibleSnapshot, node: int, seq: int) -> str:
-    """The reason of the commit that closed a version: for retiring it, for what replaced it, for its successor."""
+    """The reason of the commit that closed a version, by retiring, replacing or succeeding it."""
     tables = snapshot.tables
     reasons = list(snapshot.reasons(seq, tables.node(node).lineage))
     edges = ((row.seq, row.details) for _, row in tables.incoming(node))
@@ -81,13 +82,13 @@ def why_closed(snapshot: VisibleSnapshot, node: int, seq: int) -> str:
 
 
 def is_learned(snapshot: VisibleSnapshot, node: int, seen: SeenVersion, between: Interval) -> bool:
-    """True if a version was written in a span of ingest time, or something was learned of its end then."""
+    """True if a version was written, or its end was learned, in a span of ingest time."""
     steps = _ends(snapshot.tables, node, seen, snapshot.place.moment.seq)
     return any(between.contains(snapshot.header(seq).ingest_time) for seq, _ in steps)
 
 
 def _ends(tables: TableReads, node: int, seen: SeenVersion, seq: int) -> list[tuple[int, int]]:
-    """The commits up to ``seq`` that changed what was known of a version's end, and that end; first its own commit."""
+    """The commits up to ``seq`` that set a version's end, with that end; first its own commit."""
     if not seen.row.closed:
         return [(seen.row.seq, seen.row.valid_to)]
     prefix = CLOSING_PREFIX.pack(CLOSING_VERSION, node, seen.number)
@@ -136,7 +137,10 @@ class BlamedField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlamedEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge, and the commit that wrote it. ``closed`` is the commit that ended its validity, 0 if none did."""
+    """An edge and the commit that wrote it.
+
+    ``closed`` is the commit that ended its validity, 0 if none did.
+    """
 
     ref: str
     type: str
@@ -152,7 +156,10 @@ class BlamedEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blame(msgspec.Struct, frozen=True, kw_only=True):
-    """A world's fields and edges with the commits that they came from; ``number`` is the version that is looked at."""
+    """A world's fields and edges with the commits that they came from.
+
+    ``number`` is the version that is shown.
+    """
 
     ref: str
     number: int
@@ -188,7 +195,7 @@ class _Blaming:
         self._moment = moment
 
     def texts(self, seen: SeenVersion) -> Iterator[BlamedField]:
-        """Type, name and content, each with the first of the versions that have had the value ever since."""
+        """Type, name and content, each with the first version that has had the value ever since."""
         body = self._snapshot.body(seen.row)
         if body is None:
             return

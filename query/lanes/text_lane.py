@@ -1,4 +1,7 @@
-"""The text lane: BM25 over names and contents, from the present index or from a scratch one of what a view sees."""
+"""The text lane: BM25 over names and contents.
+
+It searches the present index, or a scratch index of precisely what a view sees.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ class _Asked(NamedTuple):
 
 
 class PresentTextLane:
-    """The index on disk, and what it has not applied yet as a tail. Whoever has begun a search closes the lane."""
+    """The index on disk, with commits that it has not applied yet as a tail.
+
+    Whoever has begun a search closes the lane.
+    """
 
     def __init__(self, follower: TextFollower, head: int, threads: Executor | None) -> None:
         self._follower = follower
@@ -60,7 +66,7 @@ class PresentTextLane:
         self._begun: tuple[_Asked, Begun] | None = None
 
     def begin(self, text: str, *, limit: int, through: int, nodes: Collection[int] | None = None) -> None:
-        """As :class:`TextLane` has it, in another thread. One search at a time is begun; another takes its place."""
+        """Begin a search on another thread; a second one takes the place of the first."""
         asked = _Asked(text, limit, through, nodes)
         if self._begun is not None and self._begun[0] == asked:
             return

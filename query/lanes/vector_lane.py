@@ -1,4 +1,7 @@
-"""The vector lane: cosines of texts with the query, from the present index or of precisely what a view sees."""
+"""The vector lane: cosines of texts with the query.
+
+It searches the present index, or precisely the vectors that a view sees.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class VectorQuery(NamedTuple):
-    """A query as a vector of length 1, and the embedding space that it belongs to. The façade makes it (law 12)."""
+    """A query as a vector of length 1, and its embedding space; the façade makes it (law 12)."""
 
     space: int
     dimension: int
@@ -34,14 +37,17 @@ class VectorLane(Protocol):
         """The nearest vectors, best first, ties in log order; a version may have several."""
 
     def scores(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
+        """The cosines of some (world, version) pairs, by the nearest vector of each.
+
+        Pairs without a vector are left out.
+        """
 
     def weighing(self, stating: float) -> VectorLane:
-        """The same lane, in which a text that is nothing but statements is nearer by so much, and others by less."""
+        """The same lane with texts that are all statements nearer by so much, and others by less."""
 
 
 class PresentVectorLane:
-    """The index of a space, up to the store's head; with ``before``, only worlds with lower numbers than that."""
+    """The index of a space up to the store's head; with ``before``, of worlds numbered below it."""
 
     def __init__(
         self, follower: VectorFollower, head: int, query: VectorQuery, before: int | None, *, stating: float = 0.0
@@ -66,7 +72,7 @@ class PresentVectorLane:
 
 
 class SeenVectors:
-    """The vectors of precisely what a view sees, as far as they were recorded by its commit (law 9).
+    """The vectors that a view sees, as far as its commit had recorded them (law 9).
 
     ``pending`` counts the texts that are seen and have no vector yet.
     """

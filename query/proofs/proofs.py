@@ -1,4 +1,4 @@
-"""Proofs made from a store: checkpoints, inclusion and consistency. What checks them is in ``log/model/proof.py``."""
+"""Proofs of a store: checkpoints, inclusion, consistency; ``log/model/proof.py`` checks them."""
 
 from __future__ import annotations
 

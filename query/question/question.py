@@ -1,4 +1,4 @@
-"""A question in English, parsed once: its times, participants, change intent and wanted answer form.
+"""A question in English, parsed once: times, names, participants, change intent, form.
 
 Pure functions of the text, by forms of English alone; :class:`Question` keeps what each of them found.
 """
@@ -35,15 +35,17 @@ _WHAT_YOU_SAID: Final = re.compile(
 
 
 def sides(question: str) -> tuple[str, ...]:
-    """Names of the participant that a question is about: "Where did I park?" is about who asks, "what did you
-    recommend?" about who is asked. Empty if its words do not tell."""
+    """Names of the participant that a question is about, as far as its words tell.
+
+    "Where did I park?" is about who asks, "what did you recommend?" about who is asked.
+    """
     if _WHAT_YOU_SAID.search(question):
         return ASKED
     return ASKERS if _FIRST_PERSON.search(question) else ()
 
 
 def possible_names(question: str) -> Iterator[str]:
-    """Every stretch of one to four words of the question, each of which might be a name; longer ones first."""
+    """Every stretch of one to four words of the question that might be a name, longer ones first."""
     words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(question)[:_MAX_WORDS]]
     for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
@@ -110,7 +112,7 @@ _TIMES: Final = frozenset(
 
 
 def asks_for_change(text: str) -> bool:
-    """True if a question asks what was before, who came before somebody, or whether something changed.
+    """True if a question asks what was before, who came before, or whether something changed.
 
     To show something earlier where nobody asked costs a reader a line; not to show it costs the answer. What only puts
     two things in order ("what did I eat before the concert?") asks for no change.
@@ -169,7 +171,7 @@ def answer_form(question: str) -> AnswerForm:
 
 
 class Question:
-    """A question, and when it is asked. Each part of it is parsed when it is first needed, and then kept.
+    """A question, and when it is asked. Each part is parsed when it is first needed, then kept.
 
     Raises:
         InputError: the question is not text.

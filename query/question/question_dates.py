@@ -1,4 +1,4 @@
-"""Times that a question names, relative ("two weeks ago", "last spring") or absolute ("in March"), in English.
+"""Times that a question names: relative ("two weeks ago") or absolute ("in March").
 
 Pure: the same question asked at the same time names the same times. Seasons are those of the northern hemisphere, by
 whole months. Times that hang on an event ("the week after Easter") or are vague ("recently") stay unresolved; those
@@ -184,7 +184,7 @@ class Span(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The times that a question names, the words of those that stay unresolved, and the question without either kind.
+    """The times that a question names, the words of unresolved ones, and the rest of the question.
 
     ``rest`` is all of the question if only scaffolding would be left.
     """
@@ -231,7 +231,10 @@ def parse_times(question: str, asked: int) -> Times:
 
 
 def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Iterator[Span]:
-    """The times in their order, two days that begin and end a stretch as that, and one since which as what passed."""
+    """The times in order, with two days that begin and end a span joined into it.
+
+    A time after "since" lasts until the question is asked.
+    """
     ends = {piece.start: (piece, span) for piece, span in found}
     taken: set[Piece] = set()
     for piece, span in found:
@@ -256,7 +259,10 @@ def _joined(question: str, found: list[tuple[Piece, Span]], asked: int) -> Itera
 
 
 def nearness(named: tuple[Span, ...], at: int) -> float:
-    """How well an instant fits the times named: 1 inside one of them, falling towards 0 outside; 0 if none is named."""
+    """How well an instant fits the named times: 1 inside one, falling towards 0 outside.
+
+    0 if no time is named.
+    """
     best = 0.0
     for start, end in named:
         away = max(start - at, at - end, 0)
@@ -288,7 +294,7 @@ def _past(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _calendar(match: re.Match[str], now: datetime) -> _Stretch:
-    """The stretch of the calendar before that in which the question is asked, or what has passed of the latter."""
+    """The calendar unit before the one in which the question is asked, or this one so far."""
     this, unit = match["which"].lower() == "this", match["unit"].lower()
     today = _midnight(now)
     if unit in DAYS:
@@ -320,7 +326,7 @@ def _month(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _months_between(match: re.Match[str], now: datetime) -> _Stretch:
-    """From the first of one month to the end of another; the year of one of them is that of both, if that can be."""
+    """From the first of one month to the end of another; one year may serve both."""
     first, last = MONTHS.index(match["month"].lower()) + 1, MONTHS.index(match["last"].lower()) + 1
     given, end = (int(match[name]) if match[name] else None for name in ("year", "last_year"))
     if end is None:
@@ -330,8 +336,11 @@ def _months_between(match: re.Match[str], now: datetime) -> _Stretch:
 
 
 def _season(match: re.Match[str], now: datetime) -> _Stretch:
-    """A season; the winter of a year is the one that begins in it. "Last" is the last that is over, "this" the one of
-    the present year (in its first half, of winters, the one that began before it), "in" the last that has begun."""
+    """The months of a season; the winter of a year is the one that begins in it.
+
+    "Last" is the last that is over, "this" the one of the present year (in its first half, of winters, the one that
+    began before it), "in" the last that has begun.
+    """
     first, year = _SEASONS[match["season"].lower()], _year_of(match, now)
     which = (match.groupdict().get("which") or "").lower()
     if year is not None:

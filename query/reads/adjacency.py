@@ -1,7 +1,4 @@
-"""The members of a world.
-
-The edges of worlds, as a moment or a span sees them.
-"""
+"""The members of a world and the edges of worlds, at a moment or over a span of valid time."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ PAGE: Final = 512
 
 
 def members(window: Window, ref: Any, include_superseded: bool, period: Period | None) -> Iterator[records.World]:
-    """The members of a world (``None``: the outermost one that is seen), in the order in which they joined.
+    """The members of a world (``None``: the outermost one), in the order in which they joined.
 
     Where identities are seen as one, those of all that are one with it, and of each identity the first.
     """

@@ -1,11 +1,7 @@
-"""Rows become records.
+"""Build records from rows: worlds with their conflicts, versions, edges, and proposals.
 
-Conflicts: which recorded contradictions a read shows, and between what.
-
-The evidence of a proposal as it is shown: who else was considered, as far as whoever reads it may know of them.
-
-What is kept says whom the resolver held against whom by references alone. Names are looked up when the evidence is
-read, so that they go with an erasure, and so that a view confined to a world learns nothing of others.
+The evidence of a proposal is kept as references alone. Names are looked up when it is read, so that they go with an
+erasure, and so that a view confined to a world learns nothing of others.
 """
 
 from __future__ import annotations
@@ -93,7 +89,7 @@ def evidence_shown(
     seq: int,
     is_visible: Callable[[int], bool] | None = None,
 ) -> dict[str, Any]:
-    """The evidence for one of two ``sides`` with the names, as of a commit, of those who were considered.
+    """The evidence for one of two ``sides``, with the names of the candidates as of a commit.
 
     Whoever is not seen, or not one that ``is_told_of`` says yes to, is left out and not counted, and the verdict is the
     one on the others. Evidence that a caller gave is theirs, and shown as it is.
@@ -117,7 +113,7 @@ def evidence_shown(
 
 
 def _verdict_on(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tuple[str, str]) -> dict[str, Any]:
-    """Where several were as near: the verdict on the pair, had only those that are shown been considered."""
+    """The verdict on an ambiguous pair, had only the visible candidates been considered."""
     mine = next((_scores(each) for each in shown if each["ref"] in sides), {})
     if evidence.get("decision") != "ambiguous" or not mine:
         return {}
@@ -136,7 +132,7 @@ def _scores(each: dict[str, Any]) -> dict[str, float]:
 
 
 def _numbers(given: object) -> dict[str, float]:
-    """The numbers of a mapping: what a caller wrote may look like the resolver's and hold anything."""
+    """The numbers of a mapping; a caller's evidence may look like the resolver's and hold anything."""
     found = given.items() if isinstance(given, dict) else ()
     return {name: value for name, value in found if isinstance(value, int | float)}
 
@@ -144,8 +140,10 @@ def _numbers(given: object) -> dict[str, float]:
 def _thresholds_shown(
     snapshot: VisibleSnapshot, evidence: dict[str, Any], seq: int, is_visible: Callable[[int], bool] | None
 ) -> dict[str, Any]:
-    """Without the world that thresholds were set for if whoever reads it is not told of that, and then without the
-    thresholds too, unless they hold for all that is seen."""
+    """Remove the world that thresholds were set for, if the reader may not know it.
+
+    The thresholds go too, unless they hold for all that is visible.
+    """
     tuned = evidence.get(_TUNED)
     if not isinstance(tuned, str) or not _LINEAGE.fullmatch(tuned):
         return evidence
@@ -183,7 +181,7 @@ def world(
     include_superseded: bool = False,
     period: Period | None = None,
 ) -> records.World | None:
-    """A world at a moment or in a period (its newest version there), or ``None`` if no version of it is valid then."""
+    """A world at a moment or in a period (its newest version there), ``None`` if none is valid."""
     seen = next(versions_in(snapshot.tables, node, moment, period), None)
     if seen is None and period is None and (include_superseded or not spec.hides_closed):
         seen = newest_version(snapshot.tables, node, moment.seq)
@@ -234,7 +232,7 @@ def aliases(snapshot: VisibleSnapshot, node: int, seq: int) -> tuple[str, ...]:
 def conflicts(
     snapshot: VisibleSnapshot, node: int, moment: Moment, spec: Spec, period: Period | None = None
 ) -> tuple[str, ...]:
-    """The worlds that contradict this one at a moment, or at some instant of a period, in log order."""
+    """The worlds that contradict this one at a moment or in a period, in log order."""
     found = conflicts_of(snapshot, node, moment, spec, None if period is None else period.touched)
     others = (row.target if place.source == node else place.source for place, row in found)
     return tuple(snapshot.tables.node(other).lineage.hex() for other in others)
@@ -291,7 +289,7 @@ def proposal(
     seq: int,
     is_visible: Callable[[int], bool] | None = None,
 ) -> records.Proposal:
-    """The record of a proposal as it stood at a commit; for ``is_told_of`` see :func:`evidence_shown`."""
+    """The record of a proposal at a commit; for ``is_visible`` see :func:`evidence_shown`."""
     status, decided = decision_at(snapshot.tables, identifier, row, seq)
     details = snapshot.details(row.seq, row.details)
     names = []

@@ -1,9 +1,4 @@
-"""Thresholds of the resolver that were set for worlds, as a view knows them.
-
-Sizes and counts of a store.
-
-Named moments as they are read.
-"""
+"""Facts about a store: the resolver's thresholds, counts, and bookmarks."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 def tunings(snapshot: VisibleSnapshot, home: int | None, *, ended: bool) -> list[records.Tuning]:
-    """Everything that was set and that is seen, in log order, or with ``home`` what holds in that world.
+    """The visible thresholds in log order, or with ``home`` those that hold in that world.
 
     ``ended`` is listed where no home is asked for.
     """

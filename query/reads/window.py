@@ -1,4 +1,4 @@
-"""The window of a view: its place, its edge rules, and the short transactions and indexes that it reads through."""
+"""The window of a view: its place, its edge rules, and the transactions and indexes behind it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ class Reader(SnapshotSource, Protocol):
         """The text index, up to the store's head."""
 
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """The text as a vector of the first of some spaces whose model is here, or in words why there is none."""
+        """The text as a vector of the first space whose model is here, or in words why there is none."""
 
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """A vector that the caller made, as it is compared with those of the first of some spaces, or in words why
-        there is none.
+        """A caller's vector in the first of some spaces, or in words why there is none.
 
         Raises:
             InputError: it has another number of numbers than they have.
@@ -48,18 +47,20 @@ class Reader(SnapshotSource, Protocol):
         """The composed embeddings of the store's present in a space."""
 
     def vector_lane(self, query: VectorQuery, before: int | None, head: int) -> VectorLane:
-        """The vector index of the query's space, up to the store's ``head``; with ``before``, of the worlds that have
-        lower numbers."""
+        """The vector index of a query's space up to ``head``; with ``before``, of lower worlds."""
 
     def pending_vectors(self, snapshot: Snapshot, space: int | None) -> int:
-        """How many texts have no vector in a space yet, or in the one that answers; counted up to a bound."""
+        """How many texts have no vector in a space, or in the one that answers, up to a bound."""
 
     def wake_embedding(self) -> None:
         """Say that texts without a vector were found, which another process may have written."""
 
 
 class Window:
-    """Opens a transaction for each read, as far as its place may see; kept by the view, and not handed out by it."""
+    """Opens a transaction for each read of a view, as far as its place may see.
+
+    The view keeps it, and does not hand it out.
+    """
 
     def __init__(self, reader: Reader, place: Place, built_in: Spec, spec: Spec, *, unify: bool = False) -> None:
         self.reader = reader
@@ -102,13 +103,15 @@ class Window:
         return self.reader.text_lane()
 
     def present_vectors(self, snapshot: VisibleSnapshot, query: VectorQuery, head: int) -> VectorLane:
-        """The vector index of the whole store up to its head, of worlds that the moment's commit knew: the nearest
-        vectors of all times would be those of later worlds, and more of them the earlier the moment is."""
+        """The vector index of the whole store, of worlds that the moment's commit knew.
+
+        The nearest vectors of all times would be those of later worlds, and more of them the earlier the moment is.
+        """
         before = None if self.place.moment.seq >= head else snapshot.worlds_known()
         return self.reader.vector_lane(query, before, head)
 
     def exact_lane(self, snapshot: VisibleSnapshot, choice: Choice) -> ExactTextLane:
-        """A text index of precisely what is seen. A confined view needs it for every recall, so it is kept.
+        """A text index of precisely what is visible. A confined view keeps it for every recall.
 
         Those of periods are not: there may be any number of them.
         """

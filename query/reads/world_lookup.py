@@ -1,14 +1,9 @@
-"""Looking worlds up by name, by type, and by what contains them.
+"""Look worlds up by reference, name and type, and by the identity that they share.
 
-Filters by type: a type, its subtypes, and the instances of the worlds that stand for them.
-
-A world of type ``Type`` stands for the type that it is named after. Which of them a query sees is a matter of where it
-asks, as names are in a program: those inside the world that it is in, and those that are direct members of a world
-around it. Where several stand for one type, the nearest do; what is inside is nearest.
-
-Equivalence classes: the worlds that accepted ``same_as`` edges make one (paper §3.1).
-
-What people call worlds: a reference or a prefix of one, else an exact name or alias, as a view knows them.
+A world of type ``Type`` stands for the type that it is named after; a filter by type takes its subtypes and instances
+too. Which of these worlds a query sees is a matter of where it asks, as names are in a program: those inside the world
+that it is in, and those that are direct members of a world around it. Where several stand for one type, the nearest
+do; what is inside is nearest. An identity is the class of worlds that accepted ``same_as`` edges make one (paper §3.1).
 """
 
 from __future__ import annotations
@@ -79,7 +74,7 @@ class TypeFilter(NamedTuple):
 
 
 def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec: Spec, world: int) -> TypeFilter:
-    """What a filter by ``type_name`` inside a world sees at a moment, widened along the specification's lattice."""
+    """The types that a filter by ``type_name`` takes at a moment, with subtypes and instances."""
     tables = snapshot.tables
     codes = {name: tables.type_code(name) for name in spec.lattice_types}
     visible = _Visible(snapshot, world, moment)
@@ -108,7 +103,7 @@ def type_filter(snapshot: VisibleSnapshot, type_name: str, moment: Moment, spec:
 
 
 def _below(snapshot: VisibleSnapshot, node: int, lattice_type: str, moment: Moment) -> str | None:
-    """The type that the source of a lattice edge stands for; ``None`` if it is an instance of the one above.
+    """The type that a lattice edge's source stands for; ``None`` if it is an instance.
 
     What is a ``subtype_of`` something is a type by that alone; of other edge types it must be of type ``Type``.
     """
@@ -126,7 +121,7 @@ def _stands_for(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str | N
 
 
 def _name_of(snapshot: VisibleSnapshot, node: int, moment: Moment) -> str:
-    """The name of a node at a moment; empty, as no type's is, if it has none then or it was erased."""
+    """The name of a node at a moment; empty if it has none then, or it was erased."""
     seen = version_at(snapshot.tables, node, moment)
     body = None if seen is None else snapshot.body(seen.row)
     return "" if body is None else body.name
@@ -148,7 +143,7 @@ class _Visible:
             self._around.update(dict.fromkeys(level, steps))
 
     def steps(self, node: int) -> int | None:
-        """0 for the world and what is inside; else how many steps up a world is that it is a direct member of."""
+        """How many steps up the container of a world is; 0 for the world and what is inside."""
         if self._scope.sees(node):
             return 0
         containers = containers_at(self._tables, node, self._moment)
@@ -234,7 +229,7 @@ _SHOWN: Final = 8
 
 
 def named_node(snapshot: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
-    """The node of a world that is named by a reference, a prefix of one, or else by its exact name or an alias.
+    """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
     What could be a reference is looked for as one first. Names are compared as :func:`normalised` has them; worlds that
     are valid in the view come before those that are not, and the outermost world that is seen after all others. With

@@ -1,4 +1,4 @@
-"""The answer of a recall: hits and groups as records, the notes for a reader, and the confidence in the hits.
+"""The answer of a recall: hits and groups as records, notes for a reader, and confidence.
 
 Recall always gives the nearest there is, however far away that may be, so an answer says if it rests on nothing. The
 figures are those of ``docs/retrieval.md``. Nothing here changes what is found, or in which order.
@@ -36,7 +36,7 @@ text is a little near every time."""
 def hit_of(
     window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Ranked
 ) -> records.Hit:
-    """A candidate that was ranked, as a record. Of the worlds that contain it, it names the first that is searched."""
+    """A ranked candidate as a record; its ``world`` is the first container that is searched."""
     node, seen, _ = found.passed
     world = build.world_of(snapshot, node, seen, window.place.moment, window.spec, choice.period)
     containers = [place.source for place in snapshot.placings(node)]
@@ -68,7 +68,7 @@ def hit_of(
 def group_of(
     window: Window, snapshot: VisibleSnapshot, scope: Scope, text: str, choice: Choice, found: Grouped
 ) -> records.Group:
-    """A group as a record, under the name that its world has in the version that the view shows, else the newest."""
+    """A group as a record, named as in the version that the view shows, else in the newest."""
     tables, moment = snapshot.tables, window.place.moment
     seen = choice.seen(tables, found.node, moment) or newest_version(tables, found.node, moment.seq)
     body = None if seen is None else snapshot.body(seen.row)
@@ -142,7 +142,7 @@ class Notes(TypedDict):
 def notes_of(
     spec: Spec, request: Request, lanes: tuple[str, ...], *, weak: bool, then: bool, at_present: bool
 ) -> Notes:
-    """The times in the question that counted, those that were not understood, and the notes in words.
+    """The times that counted, the unresolved ones, and the notes of an answer in words.
 
     ``then``: something else held at the time that the question names. ``at_present``: term statistics are those of the
     present index.
@@ -169,7 +169,7 @@ def joined(notes: Iterable[str]) -> str:
 
 
 def missing_handlers(spec: Spec) -> str:
-    """A note of the registered edge types that change what is shown and whose handlers are not here; else empty."""
+    """A note of edge types that change what is shown without their handlers; else empty."""
     missing = [name for name in spec.missing_types if name in spec.rewriting_types]
     return _REWRITES.format(", ".join(missing)) if missing else ""
 
@@ -194,8 +194,7 @@ def _is_meaningful(category: str) -> bool:
 def is_low_confidence(
     hits: Sequence[Hit], lanes: Sequence[str], fusion: str, model: str, searched: Callable[[], int]
 ) -> bool:
-    """True if no hit has anything that speaks for it: neither words nor meaning beyond what unrelated texts have in
-    common with a question, nor a name or a time in it.
+    """True if nothing speaks for any hit: no words, meaning, name or time beyond chance.
 
     ``searched`` counts the worlds that were searched, and is only called if it matters.
     """
@@ -209,8 +208,11 @@ def is_low_confidence(
 
 
 def chance_level(scatter: float, count: int) -> float:
-    """About how near the nearest of so many unrelated texts comes by chance: the expected greatest of as many normal
-    deviates, to first order, in units of their standard deviation ``scatter`` (Cramér 1946, §28.6)."""
+    """About how near the nearest of so many unrelated texts comes by chance.
+
+    It is the expected greatest of as many normal deviates, to first order, in units of their standard deviation
+    ``scatter`` (Cramér 1946, §28.6).
+    """
     return scatter * sqrt(2 * log(max(count, 2)))
 
 

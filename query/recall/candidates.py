@@ -118,7 +118,7 @@ class Gate:
         return self._scope.holds(node) if members is None else node in members
 
     def _version(self, node: int, number: int) -> SeenVersion | None:
-        """A version of a world, if it is one that the view shows: the only one, or one of those of a span."""
+        """A version of a world, if it is one that the view shows: the only one, or one of a span."""
         key = node, number
         if key in self._numbered:
             return self._numbered[key]
@@ -129,8 +129,11 @@ class Gate:
         return seen
 
     def passing(self, fetch: Fetch, wanted: int, first: int = _FIRST_FETCH) -> Iterator[Passed]:
-        """A lane's hits in rank order, as far as they pass, each world once, by the best of its versions; fetches
-        ``first`` and then more until there are no more. About so many as are ``wanted`` are going to be taken."""
+        """A lane's hits in rank order, as far as they pass, each world once by its best version.
+
+        Fetches ``first`` hits and then more until there are no more. About so many as are ``wanted`` are going to be
+        taken.
+        """
         limit, hits = self._begun(fetch, wanted, first)
         done = 0
         given: set[int] = set()
@@ -150,8 +153,11 @@ class Gate:
             hits = fetch(limit, self._members)
 
     def _begun(self, fetch: Fetch, wanted: int, first: int) -> tuple[int, Sequence[Proposed]]:
-        """How many hits were asked for at first, and which they are. The members of a world that has many are listed
-        where its share of the best hits says that this is quicker than to look at hits until enough of them pass."""
+        """The first hits, and how many were asked for.
+
+        The members of a world that has many are listed where its share of the best hits says that this is quicker than
+        to fetch hits until enough of them pass.
+        """
         limit, hits = first, fetch(first, self.members)
         if self._members is not None or self.inside == self._top:
             return limit, hits
@@ -168,8 +174,10 @@ class Gate:
         return sum(self._scope.holds(hit.node) for hit in hits)
 
     def _list_rather(self, share: float, fetched: int, wanted: int) -> bool:
-        """List the members, if they are likely to be fewer than can be listed in the time in which enough hits are
-        looked at; true if they are listed. At worst it takes as long again."""
+        """List the members, if that is likely quicker than to fetch enough hits; true if it did.
+
+        At worst it takes as long again.
+        """
         most = int(LISTED_FOR_A_HIT * (wanted / share - fetched))
         if most <= self._listed_to or (
             self._whole is not None and share * self._whole.tables.progress().next_node > most
@@ -179,8 +187,10 @@ class Gate:
         return self._members is not None
 
     def _next_limit(self, limit: int, passed: int, wanted: int) -> int:
-        """How many hits are asked for next: no more than are likely to be needed, if that can be told by how many have
-        passed. Where more are taken than were wanted, nobody knows how many will be."""
+        """How many hits to fetch next: no more than are likely needed, by how many have passed.
+
+        Where more are taken than were wanted, nobody knows how many will be.
+        """
         if self._members is not None or self.inside == self._top or passed > wanted:
             return limit * _OVERFETCH
         likely = int(_LIKELY * wanted * limit / max(passed, 1))
@@ -199,8 +209,10 @@ NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
 def entities_named(snapshot: VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
-    """The entities that a question is about: by name or alias, by side of the conversation, or by an accepted identity
-    with such a world. Only worlds that something refers to count."""
+    """The entities that a question is about, by name, alias, side of the conversation or identity.
+
+    Only worlds that something refers to count.
+    """
     tables, moment = snapshot.tables, snapshot.place.moment
     found: set[int] = set()
     names: list[str] = []
@@ -235,14 +247,13 @@ def _called(snapshot: VisibleSnapshot, name: str) -> set[int]:
 
 
 def _is_referred_to(snapshot: VisibleSnapshot, node: int) -> bool:
-    """True if anything has referred to a world by the view's commit, whether it still does or not."""
+    """True if anything had referred to a world by the view's commit, still in force or not."""
     seq = snapshot.place.moment.seq
     return next(iter(snapshot.tables.incoming(node, _REFERS_TO, known_by=seq)), None) is not None
 
 
 def references(snapshot: VisibleSnapshot, nodes: Iterable[int], entities: Set[int]) -> Iterator[tuple[int, int]]:
-    """(world, entity) of all references of some worlds to some entities at the view's moment: said by them, or of
-    them."""
+    """(world, entity) of all references of some worlds to some entities at the view's moment."""
     tables, moment = snapshot.tables, snapshot.place.moment
     for place, row in tables.between(nodes, _REFERS_TO, entities, known_by=moment.seq):
         if edge_seen(tables, place, row, moment):
@@ -250,7 +261,7 @@ def references(snapshot: VisibleSnapshot, nodes: Iterable[int], entities: Set[in
 
 
 def referring(snapshot: VisibleSnapshot, entities: Set[int], most: int) -> list[int]:
-    """What refers to the entities, in log order; nothing if that is more than ``most``, since it would tell nothing."""
+    """The worlds that refer to the entities, in log order; none if they are more than ``most``."""
     found: set[int] = set()
     tables, moment = snapshot.tables, snapshot.place.moment
     for entity in sorted(entities):
@@ -263,7 +274,7 @@ def referring(snapshot: VisibleSnapshot, entities: Set[int], most: int) -> list[
 
 
 def latest_referring(snapshot: VisibleSnapshot, gate: Gate, entities: Set[int], most: int) -> list[int]:
-    """The ``most`` worlds of those that are seen that referred to the entities last, in log order."""
+    """The ``most`` visible worlds that referred to the entities last, in log order."""
     tables, moment = snapshot.tables, snapshot.place.moment
     found: dict[int, int] = {}
     for entity in sorted(entities):
@@ -289,7 +300,7 @@ _LOOK_AHEAD: Final = 8
 
 
 def followers(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
-    """The turns after the leaders in their sessions, each with the shares that it is lent, by leader."""
+    """The turns after the leaders in their sessions, with the shares lent by each leader."""
     found: dict[int, dict[int, float]] = {}
     for leader in leaders:
         if leader.seen.row.type == _TURN:
@@ -309,8 +320,10 @@ def lent(own: Mapping[int, float], following: Mapping[int, Mapping[int, float]])
 
 
 def places(snapshot: VisibleSnapshot, hits: Iterable[Passed]) -> dict[int, int]:
-    """How many joined its session before each turn; those whose place is :data:`FIRST_PLACES` or later are told apart
-    no more. What is no turn has no place."""
+    """How many joined its session before each turn, up to :data:`FIRST_PLACES`.
+
+    What is no turn has no place.
+    """
     tables, moment = snapshot.tables, snapshot.place.moment
     sessions: dict[int, set[int]] = {}
     for hit in hits:
@@ -348,7 +361,9 @@ MAX_EDGES: Final = 64
 
 
 def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
-    """What edges of any type but ``contains`` join to the leaders, either way, with the shares lent, by leader.
+    """The worlds that edges join to the leaders, either way, with the shares lent by each leader.
+
+    Edges of any type but ``contains`` count.
 
     Edges and worlds are those that the view sees; worlds outside of the one that is searched are left out.
     """

@@ -63,7 +63,7 @@ NEAREST: Final = 64
 def proposed_by_meaning(
     lane: VectorLane, question: Question, propose: Callable[[VectorLane], list[Passed]]
 ) -> tuple[VectorLane, list[Passed]]:
-    """What a vector lane proposes for a question, best first, and the lane as it was weighted for that."""
+    """The candidates of a vector lane for a question, best first, and the lane as weighted."""
     if not question.is_remark:
         return lane, propose(lane)
     weighing = lane.weighing(STATING)
@@ -104,15 +104,14 @@ class Lanes(NamedTuple):
 
 
 class _Links(NamedTuple):
-    """What others lend candidates: the turns before them, and the hits that an edge joins to them; the shares of each
-    by lender."""
+    """The shares that candidates are lent, by the turns before them and by hits along edges."""
 
     following: dict[int, dict[int, float]]
     joined: dict[int, dict[int, float]]
 
 
 class Ranked(NamedTuple):
-    """A candidate with its score, its rank in each lane that proposed it, and what each lane added."""
+    """A candidate with its score, its rank in each lane, and what each lane added."""
 
     passed: Passed
     score: float
@@ -126,8 +125,10 @@ def depth_for(k: int) -> int:
 
 
 def fused(snapshot: VisibleSnapshot, gate: Gate, lanes: Lanes, request: Request, about: Named) -> Iterator[Ranked]:
-    """The candidates of all lanes together, best first, ties in log order; of those after the first ``k`` some that
-    are better may be missing."""
+    """The candidates of all lanes together, best first, ties in log order.
+
+    Of those after the first ``k`` some that are better may be missing.
+    """
     k, fusion, compared = request.k, request.fusion, request.compared_text
     depth = depth_for(k)
     moment = snapshot.place.moment
@@ -183,8 +184,11 @@ def _neighbours_in_order(joined: Mapping[int, Mapping[int, float]], own: Mapping
 
 
 def _referring_to(snapshot: VisibleSnapshot, gate: Gate, named: Named, others: int, k: int) -> list[int]:
-    """What refers to those whom a question names. Of very much that tells little, and is left to what the other lanes
-    propose; where these propose fewer than are wanted, the latest of it are proposed."""
+    """The worlds that refer to whom a question names.
+
+    Of very many that tells little, and is left to what the other lanes propose; where these propose fewer than are
+    wanted, the latest of them are proposed.
+    """
     anybody = named.entities | named.sides
     few = referring(snapshot, anybody, MAX_REFERRING)
     return few if few or not anybody or others >= k else latest_referring(snapshot, gate, anybody, k)
@@ -193,7 +197,7 @@ def _referring_to(snapshot: VisibleSnapshot, gate: Gate, named: Named, others: i
 def _in_order(
     candidates: dict[int, Passed], evidence: dict[int, Evidence], ranks: dict[str, list[int]], fusion: str
 ) -> Iterator[Ranked]:
-    """The candidates by their scores, best first. What each lane added is worked out for those alone that are taken."""
+    """The candidates by score, best first; what each lane added is worked out for those taken."""
     parts = strongest if fusion == COMBMAX else weighted
     if fusion == RRF:
         scores = reciprocal(ranks)
@@ -213,7 +217,7 @@ def by_words(lane: TextLane, text: str, through: int, limit: int, nodes: Collect
 
 
 def by_meaning(lane: VectorLane, limit: int, nodes: Collection[int] | None, *, wide: int = 1) -> Sequence[Proposed]:
-    """The best hits of the vector lane, which looks for ``wide`` times as many where it may choose among all."""
+    """The best hits of the vector lane; among all worlds it searches for ``wide`` times as many."""
     return lane.search(limit=wide * limit if nodes is None else limit, nodes=nodes)[:limit]
 
 
@@ -249,8 +253,10 @@ def _evidence(
 
 
 def _entities(snapshot: VisibleSnapshot, candidates: Iterable[int], named: Named) -> dict[int, float]:
-    """1 for what the side said that the question is about, half for what was said by or of somebody with a name: a name
-    in a question may be that of a bystander."""
+    """1 for what the side said that a question is about, half for what names an entity in it.
+
+    A name in a question may be that of a bystander.
+    """
     anybody = named.entities | named.sides
     if not anybody:
         return {}
@@ -263,7 +269,7 @@ def _entities(snapshot: VisibleSnapshot, candidates: Iterable[int], named: Named
 def _begun(
     snapshot: VisibleSnapshot, lane: TextLane | None, text: str, proposed: Iterable[Passed], candidates: Iterable[int]
 ) -> list[int]:
-    """The candidates that the text lane has not proposed, of whom it is going to be asked, and begins to search."""
+    """The candidates that the text lane has not proposed; begins the search for their scores."""
     if lane is None:
         return []
     known = {passed.node for passed in proposed}
@@ -319,7 +325,7 @@ def rescore(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Rank
 
 
 def rescore_all(snapshot: VisibleSnapshot, question: Question, ranked: Iterable[Ranked], k: int) -> list[Ranked]:
-    """All candidates in order anew, the first of them by what their texts tell: what ``k`` groups are made of."""
+    """All candidates in order anew, the first of them by their texts, to make ``k`` groups of."""
     left = iter(ranked)
     return _by_score([*_rescored(snapshot, question, list(islice(left, k + MOST_MORE)), LATER_IN_GROUPS), *left])
 

@@ -32,7 +32,7 @@ _COUNTED: Final = 2_000
 
 
 class _Subject(NamedTuple):
-    """What the store knows of a question: whom it names, its vector, and why a lane is not available."""
+    """The store's view of a question: whom it names, its vector, or why it has none."""
 
     about: Named = NOBODY
     query: VectorQuery | None = None
@@ -112,7 +112,7 @@ def _answer(window: Window, request: Request, text: PresentTextLane | None) -> r
 
 
 def _subject(window: Window, request: Request, *, exact: bool) -> _Subject:
-    """Look up whom the question names, and make a vector of it, unless it is compared by words alone.
+    """Look up whom the question names and embed it, unless words alone are compared.
 
     What is compared by meaning is all but the names of those it is about. Names mean nothing that a vector could hold,
     and would bring everything near in which they occur; entities are a lane of their own.
@@ -142,7 +142,7 @@ def _present(
 
 
 def _pending(window: Window, snapshot: VisibleSnapshot, request: Request, query: VectorQuery | None) -> int:
-    """How many texts of the store have no vector, if meaning is asked for, whether it could be compared or not."""
+    """How many texts of the store have no vector, if the vector lane is asked for."""
     if VECTOR not in request.lanes or snapshot.whole is None:
         return 0
     return window.reader.pending_vectors(snapshot.whole, None if query is None else query.space)
@@ -177,8 +177,7 @@ def _shown(
 
 
 def _held_then(window: Window, snapshot: VisibleSnapshot, request: Request, found: Found) -> bool:
-    """True if what is shown took the place of something that held at a time in the question, and only the present was
-    asked for."""
+    """True if a hit replaced what held at a time in the question, and only the present is shown."""
     named = request.question.times if request.choice == Choice() else ()
     if not named:
         return False
@@ -189,7 +188,7 @@ def _held_then(window: Window, snapshot: VisibleSnapshot, request: Request, foun
 def _left_out(
     window: Window, snapshot: VisibleSnapshot, request: Request, subject: _Subject, present: _Indexes | None
 ) -> tuple[str, ...]:
-    """Of what would be shown that is valid at some instant of a span, which is not valid throughout it."""
+    """The worlds valid at some instant of a span, but not throughout it, that would be hits."""
     period = request.choice.period
     if period is None or not period.throughout:
         return ()

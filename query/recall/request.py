@@ -1,4 +1,4 @@
-"""A request for a recall: the question, the lanes and the bounds, and whether it can be asked so."""
+"""A request for a recall: the question, where it is asked, its lanes and its bounds."""
 
 from __future__ import annotations
 

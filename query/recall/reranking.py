@@ -1,6 +1,6 @@
-"""Reranking: an opt-in step after a recall, by whatever the caller has that reads a question and a text together.
+"""Rerank the hits of a recall by the caller's model, which reads question and text together.
 
-No cross-encoder comes with the engine, and none runs inside a recall (law 12).
+An opt-in step: no cross-encoder comes with the engine, and none runs inside a recall (law 12).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ RERANK: Final = "rerank"
 
 
 class Reranker(Protocol):
-    """Says how well each of some texts answers a question: one finite number a text, the higher the better."""
+    """Scores how well texts answer a question: one finite number a text, the higher the better."""
 
     def __call__(self, question: str, texts: Sequence[str], /) -> Iterable[float]:
         """The scores, in the order of the texts."""
 
 
 def rerank(found: Recall, question: str, reranker: Reranker, *, k: int | None = None) -> Recall:
-    """The hits of a recall in the order that the caller's reranker gives them, the best ``k`` of them if that is given.
+    """The hits of a recall in the order of the caller's reranker, the best ``k`` if that is given.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.

@@ -1,4 +1,4 @@
-"""Retrieval: the best candidates of a recall, of each identity the best, or in groups by what contains them.
+"""Retrieve the best candidates of a recall, the best of each identity, or groups of them.
 
 Of facts that contradict each other the newest comes first, followed by what it superseded where a question asks for
 change. A group is a world with the hits that it contains. Which session answers a question is another question than
@@ -53,7 +53,7 @@ _MAX_SUPERSEDED: Final = 3
 
 
 def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
-    """The hits, and before each of the first ``k`` whatever newer one contradicts it, found by the question or not.
+    """The hits, and before each of the first ``k`` whatever newer world contradicts it.
 
     A newer fact is given the score of the older one, what is missing under :data:`NEWER`. One whose text was erased
     says nothing, and is left out.
@@ -83,8 +83,10 @@ def newest_first(snapshot: VisibleSnapshot, spec: Spec, gate: Gate, ranked: Sequ
 
 
 def with_superseded(snapshot: VisibleSnapshot, earlier: Gate, ranked: Sequence[Ranked], k: int) -> list[Ranked]:
-    """The hits, each of the first ``k`` followed by the worlds that it has superseded, as ``earlier`` lets them
-    through."""
+    """The hits, each of the first ``k`` followed by the worlds that it has superseded.
+
+    Only what ``earlier`` lets through is shown.
+    """
     found: dict[int, Ranked] = {}
     for place, hit in enumerate(ranked):
         found.setdefault(hit.passed.node, hit)
@@ -96,8 +98,10 @@ def with_superseded(snapshot: VisibleSnapshot, earlier: Gate, ranked: Sequence[R
 def held_then(
     snapshot: VisibleSnapshot, earlier: Gate, shown: Iterable[Ranked], spans: Iterable[tuple[int, int]]
 ) -> bool:
-    """True if what is shown took the place of something that held at one of these times, all of them past; as
-    ``earlier`` lets it through."""
+    """True if a hit replaced something that held at one of these times, all of them past.
+
+    Only what ``earlier`` lets through counts.
+    """
     tables, moment = snapshot.tables, snapshot.place.moment
     past = [Period(Interval(*span), throughout=False) for span in spans if span[1] <= moment.valid]
     if not past:
@@ -123,7 +127,7 @@ def _is_newer(one: SeenVersion, other: SeenVersion) -> bool:
 
 
 def _superseded(snapshot: VisibleSnapshot, earlier: Gate, node: int) -> Iterator[tuple[int, SeenVersion]]:
-    """What a world has superseded, directly or through others, nearest first, as far as it is let through."""
+    """The worlds that a world has superseded, directly or through others, nearest first."""
     tables, moment = snapshot.tables, snapshot.place.moment
     visited, pending, given = {node}, [node], 0
     for here in pending:
@@ -146,7 +150,7 @@ of the development questions and judged on the other, see docs/retrieval.md."""
 
 
 class Grouped(NamedTuple):
-    """A world with the hits that it contains directly, best first, and how many of them there are."""
+    """A world with the hits that it contains directly, best first, and their number."""
 
     node: int
     score: float
@@ -155,8 +159,9 @@ class Grouped(NamedTuple):
 
 
 def grouped(snapshot: VisibleSnapshot, inside: int, ranked: Sequence[Ranked], classes: Classes | None) -> list[Grouped]:
-    """The containers of the hits, as far as they lie inside the world that is searched, best first; ties by the order
-    of their best hits.
+    """The containers of the hits inside the world that is searched, best first.
+
+    Ties are in the order of their best hits.
 
     What lies directly in the world that is searched stands for itself. A hit that has other hits inside speaks for its
     own group too: a title for what stands under it. With ``classes`` containers of one identity are one group, and a
@@ -184,8 +189,10 @@ def grouped(snapshot: VisibleSnapshot, inside: int, ranked: Sequence[Ranked], cl
 
 
 class HitGroup(NamedTuple):
-    """Hits that have a key in common, best first. ``score`` is the soft maximum of theirs, as that of a
-    :class:`~worlddb.query.records.records.Group` is."""
+    """Hits that have a key in common, best first.
+
+    ``score`` is the soft maximum of theirs, as that of a :class:`~worlddb.query.records.records.Group` is.
+    """
 
     key: Any
     score: float
@@ -216,8 +223,11 @@ def _identity(classes: Classes | None, node: int) -> int:
 
 
 def soft_maximum(scores: Iterable[float], most: float) -> float:
-    """The logarithm of the sum of the scores' exponentials, in units of ``most`` (the best of all scores) divided by
-    :data:`SHARPNESS`. It is at least the highest score, and by ln n units more where n are equally high."""
+    """The soft maximum of scores: at least the highest, and more where others come close.
+
+    It is the logarithm of the sum of the scores' exponentials, in units of ``most`` (the best of all scores) divided by
+    :data:`SHARPNESS`, and by ln n units more than the highest where n are equally high.
+    """
     given = list(scores)
     best = max(given)
     if most <= 0:
@@ -251,7 +261,7 @@ def begin(window: Window, request: Request, text: TextLane) -> None:
 
 
 def retrieve(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
-    """The best candidates; where identities are seen as one, the best of each, for which more are asked for."""
+    """The best candidates; where identities are unified, the best of each identity."""
     if request.group is not None:
         return _find_groups(window, snapshot, request, about, lanes)
     if not window.unify:
@@ -273,7 +283,7 @@ def searched_world(window: Window, snapshot: VisibleSnapshot, request: Request) 
 
 
 def _find_groups(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
-    """The best groups of all candidates, of which more are asked for while there are too few groups."""
+    """The best groups of all candidates; asks for more hits while there are too few groups."""
     asked, most = request.k, min(MAX_K, max(_GROUPED, _MORE * _MORE * request.k))
     inside, before = searched_world(window, snapshot, request), -1
     while True:
@@ -286,8 +296,10 @@ def _find_groups(window: Window, snapshot: VisibleSnapshot, request: Request, ab
 
 
 def _find(window: Window, snapshot: VisibleSnapshot, request: Request, about: Named, lanes: Lanes) -> Found:
-    """The best candidates of the lanes, the newest of those that compete first; all that were looked at where groups of
-    them are wanted."""
+    """The best candidates of the lanes, the newest first of those that compete.
+
+    Where groups are wanted, all candidates that were ranked.
+    """
     gate = Gate(snapshot, searched_world(window, snapshot, request), request.choice)
     found = _ranked(snapshot, gate, request, about, lanes)
     ranked = newest_first(snapshot, window.spec, gate, found.ranked, request.k)

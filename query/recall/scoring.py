@@ -52,7 +52,7 @@ def own(text: float, vector: float) -> float:
 
 
 def added_up(evidence: Evidence) -> float:
-    """The score of a candidate whose evidence is added up: the sum of what :func:`weighted` tells."""
+    """The score of a candidate whose evidence is added up: the sum of :func:`weighted`."""
     text, vector, entity, when, before, edge = evidence
     return sum((TEXT_WEIGHT * text, vector, ENTITY_WEIGHT * entity, WHEN_WEIGHT * when, before, edge))
 
@@ -71,7 +71,7 @@ def weighted(evidence: Evidence) -> dict[str, float]:
 
 
 def strongest(evidence: Evidence) -> dict[str, float]:
-    """CombMAX: the greater of what words and meaning say is the score (Fox and Shaw 1993; Kumiho, equation 8).
+    """CombMAX: the greater of words and meaning (Fox and Shaw 1993; Kumiho, equation 8).
 
     Kumiho's weights by the kind of match are left out: a world's name and its text are matched together.
     """
@@ -136,8 +136,10 @@ _WORDS_APART: Final = bytes(code if code > 127 or chr(code).isalpha() else ord("
 
 
 def by_form(text: str, place: int, wanted: AnswerForm, later: float = LATER_WEIGHT) -> dict[str, float]:
-    """What a text's form adds to its score, or takes from it, by reason; ``place`` counts the turns before it
-    (see :func:`worlddb.query.recall.candidates.places`), each of which takes ``later`` away.
+    """The score that a text's form adds or takes away, by reason.
+
+    ``place`` counts the turns before it (see :func:`worlddb.query.recall.candidates.places`), each of which takes
+    ``later`` away.
 
     "How much did the lamp cost?" is answered by a text with a number in it, and not by "What does a lamp cost?", which
     is nearer. All of this is little beside words and meaning: it decides between hits that come close.

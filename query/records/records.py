@@ -1,6 +1,6 @@
-"""What reads return: plain frozen values. References are hex, times integer microseconds, intervals half-open.
+"""Records that reads return: plain frozen values, and an explanation of a match in words.
 
-Why two worlds may be one, in words: what the resolver wrote down as numbers, for the person who has to decide.
+References are hex, times are microseconds, intervals are half-open.
 """
 
 from __future__ import annotations

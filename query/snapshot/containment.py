@@ -1,11 +1,10 @@
-"""Containment as a moment sees it (law 7). Walks go up or down one level at a time, so that depth costs no stack.
+"""Containment at a moment (law 7), and a cache of the interiors of worlds.
 
-Who lies inside worlds that were asked about before, kept from one read to the next.
-
-To list ten thousand members takes longer than all else that a recall in them does, and mostly nothing has changed
-since the one before. Containment changes by three kinds of events alone: what the commits since have linked is added,
-and after an edge was retracted or closed the members are listed again. Validity is no event: for how long, on that
-axis, the same edges are in force is kept with what was listed.
+Walks go up or down one level at a time, so that depth costs no stack. To list ten thousand members takes longer than
+all else that a recall in them does, and mostly nothing has changed since the recall before. Containment changes by
+three kinds of events alone: what later commits linked is added to a cached interior, and after an edge was retracted or
+closed the members are listed again. Validity is no event: an interior keeps the span of valid time in which the same
+edges are in force.
 """
 
 from __future__ import annotations

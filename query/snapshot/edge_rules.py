@@ -1,8 +1,6 @@
-"""Registered edge types, as a view knows them: what they ask of queries, and which are in force where.
+"""How edge types change what queries see, and which are in force where (paper §2.2).
 
-What a handler asks of queries is in its registration, so a process without the handler answers as one that has it.
-
-The query specification that edge handlers may rewrite (paper §2.2, ``on_query_rewrite``).
+A handler's rewrites are in its registration, so a process without the handler answers as one that has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the log says about erasures: beside a text that is gone, and as a receipt that can be checked later."""
+"""Erasures in the log: the note beside an erased text, and receipts that can be checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges on the two time axes: which validities a read of a span admits, instead of those at the view's instant."""
+"""Periods of valid time, and which versions of a world a read may show."""
 
 from __future__ import annotations
 

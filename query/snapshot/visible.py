@@ -1,10 +1,8 @@
-"""One short read transaction as a view may look at it: the store's tables, or those of the world it is confined to.
+"""The part of a snapshot that a view may see; this alone confines it to a world (law 7).
 
-The one place that decides what a view confined to a world may see (law 7).
-
-Every read of a view goes through :class:`VisibleSnapshot`, and a confined view's sight has these tables
-instead of the store's. They give out rows of what lies inside the world and nothing else, so what is built on them,
-records, lookups by prefix, counts and error messages, cannot tell that there is more.
+Every read of a view goes through :class:`VisibleSnapshot`. In a confined view it has :class:`ConfinedTables` instead of
+the store's. They give out rows of what lies inside the world and nothing else, so what is built on them, records,
+lookups by prefix, counts and error messages, cannot tell that there is more.
 
 * A **node** is inside if it is the world itself or the world contains it at the view's moment, through whichever of its
   containers. A lineage is inside with all of its versions.
