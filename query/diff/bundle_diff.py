@@ -32,7 +32,7 @@ Key = tuple[Any, ...]
 
 
 class Author(NamedTuple):
-    """Who wrote something and when, in which commit of which store; of what was imported, before that."""
+    """Who wrote something, when, and in which commit of which store, before any import."""
 
     store: str
     seq: int
@@ -41,7 +41,9 @@ class Author(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One thing that is said of a world: by which event in which commit, why, and what else of it can differ, in words.
+    """One fact about a world, with the event and commit behind it, and its reason.
+
+    The rest that can differ is in words.
 
     ``refs`` are what it names, the world first.
     """
@@ -56,7 +58,10 @@ class Fact(NamedTuple):
 
 
 class Apart(NamedTuple):
-    """In which facts two bundles differ: what only one holds, what may differ without that, and details by world."""
+    """The facts in which two bundles differ, and the details by world.
+
+    What only one holds comes as later events, what may differ without that as silent.
+    """
 
     later: list[LaterEvent]
     silent: list[bytes]
@@ -186,7 +191,7 @@ def _rewritten(one: Fact, other: Fact, *, same_store: bool) -> Iterator[Detail]:
 
 
 def _versions_apart(sides: BundleSides, lineage: bytes) -> Iterator[Detail]:
-    """What differs in versions that both have, apart from what the states of the world show: the newest version."""
+    """The differences of versions that both have, apart from the newest, which states show."""
     groups = [side.groups[lineage].versions for side in sides]
     counts = [len(versions) for versions in groups]
     for number, versions in enumerate(zip(*groups, strict=False), 1):
@@ -284,7 +289,7 @@ Given = Contents | StoreMoment
 
 
 def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> Difference:
-    """What differs between two sides of which one is a bundle; of all that both hold, or of ``world`` in it.
+    """Compare two sides of which one is a bundle: all that both hold, or ``world`` in it.
 
     Raises:
         UnknownReference: a store does not have the bundle's world, or neither side has ``world``.
@@ -329,7 +334,7 @@ def diff_bundles(a: Given, b: Given, world: bytes | str | None) -> Difference:
 
 
 def _shared_world(a: Given, b: Given) -> bytes:
-    """The world that is compared: the one that a bundle was made of; of two, the one that lies in the other."""
+    """The world that is compared: a bundle's own; of two bundles, the one inside the other."""
     bundles = [given for given in (a, b) if isinstance(given, Contents)]
     for bundle in bundles:
         world = bundle.heading.world

@@ -124,7 +124,7 @@ class BundleSide(Side):
         return found if isinstance(found, Body) else None
 
     def details(self, blob: bytes, seq: int) -> Details:
-        """What was given beside a text, an end, an edge or a decision; empty if nothing was, or if it was erased."""
+        """The details beside a text, an end, an edge or a decision; empty if none, or erased."""
         found = self._blob(blob, seq) if blob else None
         return found if isinstance(found, Details) else NO_DETAILS
 
@@ -167,7 +167,7 @@ BundleSides = tuple[BundleSide, BundleSide]
 
 
 class BundleDescent(Descent):
-    """By the lists of members and edges of worlds whose hashes differ: a bundle holds these, and no tries."""
+    """Descend by lists of members and edges where hashes differ; a bundle holds no tries."""
 
     def __init__(self, sides: BundleSides) -> None:
         self._sides = sides

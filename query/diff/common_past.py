@@ -18,7 +18,7 @@ MAX_EVENTS: Final = 100
 
 
 def last_common(sides: LogSides) -> int:
-    """The last commit that two histories share, found by halving: equal chain hashes mean equal histories."""
+    """Find the last commit that two logs share, by halving: equal chain hashes, equal histories."""
     low, high = 0, min(side.seq for side in sides)
     if _shared(sides, high):
         return high
@@ -32,7 +32,10 @@ def last_common(sides: LogSides) -> int:
 
 
 def _shared(sides: LogSides, seq: int) -> bool:
-    """A header names the chain hash before it: where headers agree, so do histories, whatever was altered since."""
+    """True if two headers agree, and with them the histories before them.
+
+    A header names the chain hash before it, whatever was altered since.
+    """
     one, other = (side.stored_header(seq) for side in sides)
     return one[0] == other[0] or one[1] == other[1]
 
@@ -114,7 +117,7 @@ def later_event(side: Side, entry: Entry, others: Sequence[Side]) -> LaterEvent:
 
 
 class Since:
-    """What happened on either side since they had everything in common, by everything that the events name.
+    """The events on either side after the last common commit, by everything that they name.
 
     ``silent`` are worlds, edges and proposals that may differ although no event says so.
     """
@@ -162,7 +165,7 @@ class Since:
         return [ref for ref in dict.fromkeys((*named, *self._silent)) if len(ref) == size]
 
     def about(self, lineage: bytes, others: Iterable[bytes]) -> list[LaterEvent]:
-        """The events that tell of a world itself, and those that name one of some edges and proposals."""
+        """The events about a world itself, and those that name one of some edges and proposals."""
         ref = lineage.hex()
         found = {later.place: later for later in self.naming(lineage) if _is_about(later.entry, ref)}
         for other in others:
@@ -196,7 +199,7 @@ def _worlds_of_edge(sides: Sequence[Side], entry: Entry) -> tuple[str, ...]:
 
 
 def _is_about(entry: Entry, ref: str) -> bool:
-    """False for an edge that merely begins or ends at a world: it belongs to the world that is its home."""
+    """False for an edge that only begins or ends at a world; it belongs to its home."""
     if entry.event != "linked":
         return True
     if entry.data["type"] == CONTAINS:

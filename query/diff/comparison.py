@@ -29,7 +29,9 @@ _SAME_WORLDS = "Every world is the same on both sides; the histories that led th
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compared: below which world (hex), by what, at which commits, and whether byte by byte.
+    """A comparison as it is asked for: the world (hex), the commits, and by what.
+
+    ``byte by byte`` compares stored records too.
 
     ``deep`` is ``None`` for "if nothing else differs".
     """

@@ -116,8 +116,10 @@ class Content:
         return found
 
     def _match_references(self, own: list[bytes], theirs: list[bytes]) -> None:
-        """Pair what is known by reference only with the same world on the other side: it came with a bundle, and has
-        no name here to be matched by."""
+        """Pair worlds known by reference only with the same world on the other side.
+
+        Such a world came with a bundle, and has no name here to be matched by.
+        """
         for member in set(own) & set(theirs):
             free = member not in self._mates[0] and member not in self._mates[1]
             if free and any(self._is_reference(index, member) for index in (0, 1)):
@@ -128,7 +130,7 @@ class Content:
         return state is not None and state.lacks == BY_REFERENCE
 
     def _paired(self, own: list[bytes], theirs: list[bytes]) -> Iterator[tuple[bytes | None, bytes | None]]:
-        """Worlds that nothing tells apart: equal contents first, then the rest in the order in which they joined."""
+        """Pair worlds that nothing tells apart: equal contents first, the rest in order of joining."""
         if len(own) <= 1 and len(theirs) <= 1:
             yield own[0] if own else None, theirs[0] if theirs else None
             return
@@ -213,7 +215,7 @@ class Content:
         yield from _counted("edges", "edge", edges[0], edges[1])
 
     def _validity(self, one: State, other: State) -> Iterator[Detail]:
-        """Times that are those of a commit were not given by anybody, and differ between any two stores."""
+        """The given times of a validity; those of a commit differ between any two stores."""
         if one.ended != other.ended:
             yield Detail(kind="validity", field="ended", a=str(one.ended).lower(), b=str(other.ended).lower())
         left, right = one.validities[0], other.validities[0]

@@ -36,7 +36,7 @@ HISTORY_RELATIONS: Final = {
 
 
 class Detail(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing about a world that differs: a kind of :data:`CHANGE_KINDS`, which field, and its text on either side.
+    """One difference of a world: a kind of :data:`CHANGE_KINDS`, a field, and its two texts.
 
     ``a`` and ``b`` are empty where that side has nothing. ``ref`` is the member, edge or proposal that it is about, and
     empty if it is about the world itself.
@@ -75,7 +75,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlteredRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored record whose bytes differ although both stores are at one point of the same history.
+    """A stored record whose bytes differ at the same point of the same history.
 
     ``where`` says which record, ``seq`` is its commit (0 for a row of a table), ``ref`` the world that it belongs to.
     ``side`` is the one whose bytes do not have the hash that its own log names (``a``, ``b``, ``both``), or empty if
@@ -125,6 +125,6 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main_kind(details: tuple[Detail, ...]) -> str:
-    """The weightiest kind of change among some details; ``members`` for a world that only contains changes."""
+    """The weightiest kind among some details; ``members`` if a world only contains changes."""
     kinds = {detail.kind for detail in details}
     return next((kind for kind in CHANGE_KINDS if kind in kinds), "members")

@@ -76,7 +76,7 @@ class Erasures(NamedTuple):
 
 
 class TableRow(NamedTuple):
-    """What a table's pair is about: the world that it belongs to (empty if none), and its fields in words."""
+    """The world that a table's pair belongs to (empty if none), and the pair's fields in words."""
 
     lineage: bytes
     fields: dict[str, str]
@@ -94,7 +94,7 @@ class Side(Protocol):
         """The world hash; empty if there is no such world."""
 
     def body(self, lineage: bytes) -> bytes:
-        """The id of a world's newest version, which is the hash of its text; empty if there is no such world."""
+        """The id of a world's newest version, the hash of its text; empty without such a world."""
 
     def state(self, lineage: bytes) -> State | None:
         """A world; ``None`` if there is none of that lineage."""
@@ -123,7 +123,7 @@ class LogSide(Side, Protocol):
     """True if the Merkle tries are those of this moment."""
 
     def store_id(self) -> bytes:
-        """The id of the store: the random one that the history began with, or that of a hypothetical one."""
+        """The id of the store: the random one of its first commit, or that of a hypothetical one."""
 
     def supposes(self) -> str:
         """What the history supposes, if it is hypothetical; empty otherwise."""
@@ -162,7 +162,7 @@ class LogSide(Side, Protocol):
         """The edges of a world, ``contains`` left out."""
 
     def erasures(self) -> Erasures:
-        """The texts that were erased for good, by this history or by a later one that it carries the record of."""
+        """The texts erased for good, by this history or by a later one whose record it carries."""
 
     def log_pairs(self, last: int) -> Iterator[Pair]:
         """Keys and values of the log's records, as they are stored, up to a commit."""

@@ -35,7 +35,7 @@ def state_details(one: State, other: State, moved: Iterable[Detail]) -> Iterator
 
 
 def _texts(one: State, other: State) -> Iterator[Detail]:
-    """Type, name and content; a body that differs in nothing else than its nonce is still another version."""
+    """Compare type, name and content; a body with another nonce alone is another version too."""
     revised = one.body != other.body or len(one.validities) != len(other.validities)
     if bool(one.lacks) != bool(other.lacks):
         kind = "revised" if revised or BY_REFERENCE in (one.lacks, other.lacks) else "erased"
@@ -58,7 +58,10 @@ def _text(state: State) -> str:
 
 
 def moved(one: Sequence[bytes], other: Sequence[bytes], name: Name) -> Iterator[Detail]:
-    """A world that left one container and joined another; one that only joined shows as a member of the other."""
+    """A world that left one container and joined another, as one move.
+
+    One that only joined shows as a member of the other.
+    """
     left = [ref for ref in one if ref not in other]
     joined = [ref for ref in other if ref not in one]
     if left and joined:
@@ -138,7 +141,7 @@ _KINDS: Final[dict[str, str]] = {
 
 
 def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
-    """What the events after the parting changed outside of the states of worlds, by the world that it belongs to."""
+    """Changes that later events made outside the states of worlds, by the world they belong to."""
     found: defaultdict[bytes, list[Detail]] = defaultdict(list)
     for ref in since.edges():
         named = since.naming(ref)
@@ -154,7 +157,7 @@ def outside_details(sides: Sides, since: Since) -> dict[bytes, list[Detail]]:
 
 
 def _merge_rewritten(since: Since, found: dict[bytes, list[Detail]]) -> None:
-    """Commits in which both sides decide the same, and say it in other words, by somebody else or at another time.
+    """Merge commits in which both sides decide the same with another author, time or words.
 
     Only a forger who made all hashes anew leaves such commits, or two people who did the same by chance.
     """
@@ -194,7 +197,7 @@ def _proposal(sides: Sides, proposal: bytes, found: dict[bytes, list[Detail]]) -
 
 
 def _others(sides: Sides, others: list[LaterEvent], found: dict[bytes, list[Detail]]) -> None:
-    """Registrations, erasures, vectors, and whatever else only one history says: by the world that it names."""
+    """Registrations, erasures and the like that one history has, by the world they name."""
     statements = [Counter(_statement(later) for later in others if later.side == side.label) for side in sides]
     root = sides[0].root()
     for label, only in (("a", statements[0] - statements[1]), ("b", statements[1] - statements[0])):

@@ -80,7 +80,7 @@ _TIMES: Final = ("t_create", "valid_from", "valid_to")
 
 
 def described(tables: Tables, table: str, key: bytes, value: bytes) -> TableRow:
-    """What a pair of a table is about. Damaged pairs belong to nobody, and their bytes stand for themselves."""
+    """The world and the fields of a table's pair; damaged pairs show their bytes."""
     try:
         lineage = _lineage(tables, table, key, value)
     except (WorldDBError, struct.error, UnicodeDecodeError):
@@ -143,7 +143,7 @@ _KEPT_WORLDS: Final = 4096
 
 
 class CountedNodes:
-    """The nodes of one trie; counts those that are read, into a list of one number shared by all of a comparison."""
+    """The nodes of a trie; reads are counted in a list that a whole comparison shares."""
 
     def __init__(self, nodes: NodeStore, count: list[int]) -> None:
         self._nodes = nodes
@@ -167,7 +167,7 @@ class StoreSide(LogSide):
     def __init__(
         self, label: str, snapshot: Snapshot, seq: int, trie_reads: list[int], numbers: dict[bytes, int]
     ) -> None:
-        """``numbers`` are those that lineages have here or on the other side: related stores gave out the same ones."""
+        """``numbers`` are those of lineages here or on the other side; related stores share them."""
         self.label = label
         self.seq = seq
         self._log, self._tables = snapshot.log, snapshot.tables
@@ -331,7 +331,7 @@ class StoreSide(LogSide):
         return number
 
     def _number(self, lineage: bytes) -> int | None:
-        """The number of a world: much is asked of the same few, and it does not change in a snapshot."""
+        """The number of a world, kept: the same few are asked for often, and it does not change."""
         found = self._known.get(lineage)
         if found is None:
             found = self._guessed(lineage)
@@ -385,7 +385,7 @@ class StoreSide(LogSide):
         return found
 
     def _body(self, row: VersionRow) -> Body | None:
-        """The body of a version; ``None`` if it was erased or is damaged, which is for others to say."""
+        """The body of a version; ``None`` if it was erased or is damaged, which others report."""
         try:
             return self._snapshot.body(row)
         except WorldDBError:

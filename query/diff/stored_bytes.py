@@ -33,7 +33,7 @@ _NAMED_WORLDS: Final = 8
 
 
 class Altered(NamedTuple):
-    """A record that differs: as it is reported (``None``: it was erased), and field by field for its worlds."""
+    """A record that differs: as it is reported (``None``: erased), and field by field."""
 
     seq: int
     record: AlteredRecord | None
@@ -68,7 +68,7 @@ def mismatches(one: Iterator[Pair], other: Iterator[Pair]) -> Iterator[Mismatch]
 
 
 class StoredBytes:
-    """The comparison of what two sides hold, byte by byte. What one of them has erased is told as such."""
+    """Compare the stored records of two sides byte by byte; erased ones are reported as such."""
 
     def __init__(self, sides: LogSides) -> None:
         self._sides = sides
@@ -96,7 +96,7 @@ class StoredBytes:
                     yield altered
 
     def _known(self) -> tuple[Erasures, Erasures]:
-        """What either side has erased: read only once something is missing, since it takes all events."""
+        """The erasures of either side, read once something is missing, since it takes all events."""
         if self._erasures is None:
             self._erasures = self._sides[0].erasures(), self._sides[1].erasures()
         return self._erasures

@@ -40,7 +40,7 @@ class Descent(Protocol):
         """Interior edges that only one side has."""
 
     def only_contains(self, lineage: bytes) -> bool:
-        """True if it is proven that a world differs through its members alone, of one whose edges were asked for."""
+        """True if a world, whose edges were compared, is proven to differ by its members alone."""
         return False
 
 
@@ -73,7 +73,7 @@ class TrieDescent(Descent):
         return lineage in self._only_contain
 
     def _differ_in_members(self, lineage: bytes) -> bool:
-        """With b's text and edges and a's members, a world has a's hash only if text and edges are a's as well.
+        """True if the members alone differ: with a's members, b's world would have a's hash.
 
         So neither is read there. Most worlds that differ contain what differs, and every page that is read for the
         first time costs more than a hash.
@@ -84,7 +84,7 @@ class TrieDescent(Descent):
 
 
 class EventDescent(Descent):
-    """By what the events after the parting name, and by the worlds around it as interval columns tell them."""
+    """Descend by the worlds that later events name, and by the containers around them."""
 
     def __init__(self, sides: LogSides, since: Since) -> None:
         self._sides = sides
@@ -141,7 +141,7 @@ Names = tuple[str, ...]
 
 
 class Place(NamedTuple):
-    """Where a world was met: the names above and including it, and the world through which it was reached."""
+    """Where a world was found: the names down to it, and the world through which it was reached."""
 
     names: Names
     within: bytes
@@ -247,7 +247,7 @@ class Walk:
         )
 
     def _own(self, lineage: bytes) -> list[Detail]:
-        """What differs about the world itself. One that no event names and whose text is the same only contains."""
+        """The differences of a world itself, none if no event names it and its text is the same."""
         if not self._since.is_suspect(lineage) and self._has_same_text(lineage):
             return []
         found: list[Detail] = []
@@ -263,7 +263,7 @@ class Walk:
         return self._descent.only_contains(lineage) or self._sides[0].body(lineage) == self._sides[1].body(lineage)
 
     def _move(self, lineage: bytes) -> Iterator[Detail]:
-        """Where a world went. The tries of a world's containers say whether it did, if they were descended into."""
+        """Where a world went, as the tries of its containers say if they were descended into."""
         if lineage in self._moved or lineage not in self._above or self._since.joins_or_leaves(lineage):
             one, other = (side.containers(lineage) for side in self._sides)
             yield from moved(one, other, self.label)

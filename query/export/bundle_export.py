@@ -50,7 +50,7 @@ from worlddb.query.snapshot.snapshot import Snapshot, SnapshotSource
 
 
 def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Registration]]:
-    """Those made for worlds inside, and those from around the exported world that hold for an edge inside.
+    """Registrations for worlds inside, and those from around that hold for an edge inside.
 
     The latter are listed under ``top``, the exported world, since nothing around it is in the bundle.
     """
@@ -75,8 +75,10 @@ def registrations_of(tables: Tables, top: int, inside: Interior, seq: int) -> di
 
 
 def tunings_of(tables: Tables, top: int, inside: Interior, seq: int) -> dict[int, list[Tuning]]:
-    """Thresholds that were set for worlds inside, and those from around the exported world that hold for it, under
-    ``top``: for every type, and for types that a world inside is of."""
+    """Thresholds set for worlds inside, and under ``top`` those from around that hold for it.
+
+    Of the latter, those for every type and for types that a world inside is of.
+    """
     found: dict[int, list[Tuning]] = {}
     nodes = set(inside.nodes)
     for known in tunings_known(tables, seq):
@@ -109,7 +111,7 @@ Progress = Callable[[int, int], None]
 
 
 class Closing(NamedTuple):
-    """The end that something was written with, the end that it has at a commit, and who superseded it."""
+    """The end that something was written with, its end at a commit, and its successor."""
 
     born_to: int
     valid_to: int
@@ -119,7 +121,9 @@ class Closing(NamedTuple):
 def bundle_frames(
     reader: SnapshotSource, ref: bytes | str, seq: int, store_id: bytes, progress: Progress | None = None
 ) -> Iterator[fr.AnyFrame]:
-    """The frames of a world as of commit ``seq``, all but the last. No transaction stays open between pages.
+    """The frames of a world as of commit ``seq``, all but the last.
+
+    No transaction stays open between pages.
 
     ``progress`` is told how many worlds are done, and how many there are.
 
@@ -179,7 +183,7 @@ def _outside(snapshot: Snapshot, node: int, last: int, seq: int) -> fr.OutsideFr
 
 
 class _Written:
-    """What earlier frames have given already, and what the commits that were last asked for say of each id."""
+    """Blobs, commits and types that earlier frames hold, and the events of recent commits by id."""
 
     def __init__(self) -> None:
         self.blobs: set[bytes] = set()
@@ -194,7 +198,7 @@ class _Written:
         return self._commit(snapshot, seq)[0]
 
     def event_of(self, snapshot: Snapshot, seq: int, identifier: bytes, kind: type[T]) -> T:
-        """What a commit says of a lineage that ended, an edge that was written, or a proposal that was decided."""
+        """The event of a commit that ended a lineage, wrote an edge, or decided a proposal."""
         found = self._commit(snapshot, seq)[1].get(identifier)
         if not isinstance(found, kind):
             raise DamagedStore(
@@ -216,7 +220,7 @@ class _Written:
 
 
 def _by_id(record: Events) -> dict[bytes, _Said]:
-    """A proposal and its edge share an id; the edge of an accepted one says nothing that the proposal does not."""
+    """The events of a commit by id; of a proposal and its edge, which share one, the proposal."""
     by_id: dict[bytes, _Said] = {}
     for event in record.events:
         if isinstance(event, ev.Ended):
@@ -338,7 +342,7 @@ class _Group:
         )
 
     def _edge_type(self, name: str, row: EdgeRow) -> None:
-        """The registration that an edge was written under, which is given before the first edge that needs it."""
+        """The registration of an edge, which stands before the first edge that needs it."""
         asked = name, row.handler_version, row.home, row.seq
         if name in EDGE_TYPE_CODES or asked in self._written.asked_types:
             return
@@ -371,7 +375,7 @@ class _Group:
         )
 
     def _tuning(self, known: Tuning) -> None:
-        """Thresholds that hold for this world. Of those from around it neither where nor why is told."""
+        """Thresholds that hold for this world; of those from around it, without place and reason."""
         row, is_own = known.row, known.world == self._node
         details = self._blob(known.seq, row.details) if is_own else b""
         seq = self._commit(known.seq) if is_own else 0
@@ -379,7 +383,7 @@ class _Group:
         self._said.append(fr.TuningFrame(known.type, *scores, row.most, details, seq))
 
     def _said_by(self, place: EdgePlace, row: EdgeRow) -> tuple[bytes, bytes, bool]:
-        """Details, nonce and whether it is keyed: parts of an edge's identity that stand in the log, not in the tables.
+        """Details, nonce and key flag of an edge, which stand in the log and not in the tables.
 
         The edge of an accepted proposal has the proposal's, under whose id it was written.
         """

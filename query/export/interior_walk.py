@@ -17,8 +17,10 @@ _DONE: Final = 2
 
 
 class Order(NamedTuple):
-    """In which order the store got to know the worlds and the edges of an interior: their numbers, which tell how many
-    there are in the whole store, as places among those of the interior."""
+    """The order in which the store first saw the worlds and edges of an interior.
+
+    Store numbers, which tell how many there are in the whole store, become places among those of the interior.
+    """
 
     nodes: list[int]
     edges: list[int]
@@ -33,8 +35,10 @@ class Order(NamedTuple):
 
 
 class Interior(NamedTuple):
-    """Node numbers, members before the worlds that contain them; edges and proposals by the world that is their home,
-    proposals with their place among those of the interior, in the order in which they were staged.
+    """The nodes of a world's interior, members before their containers, and its edges.
+
+    Edges and proposals are listed by the world that is their home, proposals with their place among those of the
+    interior, in the order in which they were staged.
 
     ``outside`` are the nodes that edges lead to without being inside, with the last version that an edge names.
     """
@@ -48,7 +52,7 @@ class Interior(NamedTuple):
 
 
 def interior_of(snapshot: Snapshot, world: int, seq: int) -> Interior:
-    """What a world held at commit ``seq``: all that its world hash then stands for, and what was retracted before."""
+    """The interior of a world at commit ``seq``, with what was retracted before."""
     tables = snapshot.tables
     nodes = _inside_out(tables, world, seq)
     inside = set(nodes)

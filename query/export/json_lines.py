@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 def lines_of(
     reader: SnapshotSource, ref: bytes | str, moment: Moment, store_id: bytes, progress: Progress | None = None
 ) -> Iterator[Line]:
-    """What a world holds as known at ``moment.seq``: it and the worlds inside in log order, their edges, proposals.
+    """The lines of a world at ``moment.seq``: it, the worlds inside, their edges and proposals.
 
     ``progress`` is told how many worlds and edges are done, and how many there are.
 

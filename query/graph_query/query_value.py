@@ -185,7 +185,7 @@ class Chain:
         return self._then(query_steps.Limit(count))
 
     def facets(self, *by: str) -> Self:
-        """Count worlds by ``type``, ``world``, ``author`` or ``month`` (when they began to be valid)."""
+        """Count worlds by ``type``, ``world``, ``author`` or ``month`` (when they became valid)."""
         return self._then(query_steps.Facets(by))
 
     def as_of(self, *, ingested: TimeLike | None = None, seq: int | None = None, valid: TimeLike | None = None) -> Self:

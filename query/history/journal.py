@@ -49,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 def journal(
     reader: SnapshotSource, first: int, last: int, ref: str | None = None, *, place: Place | None = None
 ) -> Iterator[Entry]:
-    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) those that name it.
+    """The events of commits ``first`` to ``last``; with ``ref`` (full hex id) those naming it.
 
     With ``place``, as seen from there: an event that names something outside, or no world at all, is left out, and
     ``index`` counts what is shown of its commit.
@@ -105,7 +105,7 @@ def _is_there(tables: TableReads, identifier: bytes) -> bool:
 
 
 def commit_entries(log: LmdbLog, seq: int, ref: str | None = None, tables: TableReads | None = None) -> Iterator[Entry]:
-    """The events of one commit; with ``ref`` those that name it, with ``tables`` those of its rows."""
+    """The events of one commit; with ``ref`` those that name it, with ``tables`` of its rows."""
     header, events = log.header(seq), log.events(seq)
     blobs = LoggedBlobs(log, seq, events)
     for index, event in enumerate(events.events if tables is None else _shown(tables, events.events)):

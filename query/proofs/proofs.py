@@ -1,4 +1,4 @@
-"""Proofs of a store: checkpoints, inclusion, consistency; ``log/model/proof.py`` checks them."""
+"""Proofs of a store: checkpoints, inclusion, consistency (``log/model/proof.py`` checks)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ _FRAME_OVERHEAD_BYTES: Final = 64
 
 
 class Goal(NamedTuple):
-    """What is to be proved: that a world, or an edge in its home ``node``, was inside ``world`` at commit ``seq``, to
-    whoever has a head of ``size`` commits."""
+    """What is to be proved, to whoever has a head of ``size`` commits.
+
+    That a world, or an edge in its home ``node``, was inside ``world`` at commit ``seq``.
+    """
 
     node: int
     edge: bytes | None
@@ -52,7 +54,7 @@ def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> OwnCheckpoin
 
 
 def prove_consistency(snapshot: Snapshot, store_id: bytes, old: int, new: int) -> Consistency:
-    """That the log of ``old`` commits is how the log of ``new`` commits begins; ``0 < old <= new <= head``."""
+    """Prove that a log of ``old`` commits begins one of ``new``; ``0 < old <= new <= head``."""
     tree = LogTree(snapshot.log, snapshot.tables)
     path = [each.hex() for each in consistency_path(tree, old, new)]
     roots = tree_root(tree, old).hex(), tree_root(tree, new).hex()
@@ -86,7 +88,7 @@ def prove_inclusion(snapshot: Snapshot, store_id: bytes, goal: Goal, *, with_tex
 def bundle_proof(
     reader: SnapshotSource, store_id: bytes, ref: bytes | str, seq: int, head: str | bytes | int
 ) -> ProofFrame:
-    """The frame that proves the hash of a world at commit ``seq`` to whoever has a head: its text, or its size.
+    """The frame that proves a world's hash at commit ``seq``, for a head given as text or size.
 
     Raises:
         UnknownReference: there was no such world then.
@@ -139,7 +141,7 @@ def _named(tables: Tables, node: int) -> str:
 
 
 def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> int:
-    """The number of commits of the head that a proof is for: given as such, as the head's text, or the last one's.
+    """The number of commits of a head, given as such, as the head's text, or the last one's.
 
     Raises:
         InputError: the head is of another store, or of more commits than there are.
@@ -157,7 +159,7 @@ def size_of_head(head: str | bytes | int | None, store_id: bytes, last: int) -> 
 
 
 def _route(tables: Tables, goal: Goal) -> list[int]:
-    """From the root world down to the one, through ``goal.world``; a shortest way on either side of it."""
+    """The way from the root world through ``goal.world`` to the goal, shortest on either side."""
     below = _upwards(tables, goal.node, goal.world, goal.seq)
     if below is None or (goal.edge is None and len(below) == 1 and goal.world != ROOT_NODE):
         raise UnknownReference(
@@ -172,7 +174,7 @@ def _route(tables: Tables, goal: Goal) -> list[int]:
 
 
 def _upwards(tables: Tables, start: int, goal: int, seq: int) -> list[int] | None:
-    """The worlds from ``goal`` down to ``start``, both included, as of a commit; ``None`` if there is no way."""
+    """The worlds from ``goal`` down to ``start``, both included; ``None`` if there is no way."""
     towards: dict[int, int | None] = {start: None}
     pending = [start]
     for node in pending:
@@ -192,7 +194,7 @@ def _upwards(tables: Tables, start: int, goal: int, seq: int) -> list[int] | Non
 
 
 def _step(tables: Tables, node: int, below: int | None, seq: int) -> WorldStep:
-    """A world as it was at a commit, and the nodes of its members trie that lead to the next one."""
+    """A world at a commit, and the nodes of its members trie that lead to the next one."""
     members, edges = _roots(tables, node, seq)
     newest = newest_version(tables, node, seq)
     if newest is None:
@@ -219,7 +221,7 @@ def _roots(tables: Tables, node: int, seq: int) -> tuple[bytes, bytes]:
 
 
 def _members_then(tables: Tables, node: int, seq: int) -> NodeStore:
-    """A world's members trie at a commit: the one that is kept if it is the same, else made from interval columns."""
+    """A world's members trie at a commit: the kept one if it is the same, else made anew."""
     members = _roots(tables, node, seq)[0]
     if members == _roots(tables, node, LIVE)[0]:
         return tables.members(node).nodes
@@ -236,8 +238,7 @@ def _members_then(tables: Tables, node: int, seq: int) -> NodeStore:
 
 
 def _edges_then(tables: Tables, home: int, seq: int) -> NodeStore:
-    """A world's trie of interior edges at a commit: the one that is kept if it is the same, else made from all that it
-    ever held."""
+    """A world's trie of interior edges at a commit: the kept one if the same, else made anew."""
     edges = _roots(tables, home, seq)[1]
     if edges == _roots(tables, home, LIVE)[1]:
         return tables.interior_edges(home).nodes
@@ -293,15 +294,14 @@ def _edge_step(snapshot: Snapshot, goal: Goal) -> EdgeStep:
 
 
 def _details_of(snapshot: Snapshot, edge: bytes, row: EdgeRow) -> tuple[int, int] | None:
-    """Commit and position of the details that are part of an edge's identity: an accepted proposal has those that it
-    was proposed with."""
+    """Commit and position of the details in an edge's identity; of a proposal, its own."""
     proposal = snapshot.tables.proposal(edge)
     seq, position = (row.seq, row.details) if proposal is None else (proposal.seq, proposal.details)
     return None if position == ev.NONE else (seq, position)
 
 
 def _shown(snapshot: Snapshot, goal: Goal) -> str | None:
-    """The stored bytes of the body, or of the edge's details; ``None`` if there are none, or none any more.
+    """The stored bytes of a body or of an edge's details; ``None`` if there are none any more.
 
     Raises:
         DamagedStore: they are not what was written.

@@ -45,7 +45,7 @@ def sides(question: str) -> tuple[str, ...]:
 
 
 def possible_names(question: str) -> Iterator[str]:
-    """Every stretch of one to four words of the question that might be a name, longer ones first."""
+    """Every stretch of one to four words of the question that might be a name, longest first."""
     words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(question)[:_MAX_WORDS]]
     for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):

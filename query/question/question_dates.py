@@ -184,7 +184,7 @@ class Span(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The times that a question names, the words of unresolved ones, and the rest of the question.
+    """The times that a question names, the words of unresolved ones, and its other words.
 
     ``rest`` is all of the question if only scaffolding would be left.
     """

@@ -132,7 +132,7 @@ def _scores(each: dict[str, Any]) -> dict[str, float]:
 
 
 def _numbers(given: object) -> dict[str, float]:
-    """The numbers of a mapping; a caller's evidence may look like the resolver's and hold anything."""
+    """The numbers of a mapping; a caller's evidence may hold anything."""
     found = given.items() if isinstance(given, dict) else ()
     return {name: value for name, value in found if isinstance(value, int | float)}
 

@@ -1,4 +1,4 @@
-"""The window of a view: its place, its edge rules, and the transactions and indexes behind it."""
+"""The window of a view: its place and edge rules, and the transactions and indexes behind it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reader(SnapshotSource, Protocol):
         """The text index, up to the store's head."""
 
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """The text as a vector of the first space whose model is here, or in words why there is none."""
+        """The text as a vector of the first space whose model is here, or why there is none."""
 
     def vector_given(self, values: Sequence[float], spaces: Sequence[OpenSpace]) -> VectorQuery | str:
         """A caller's vector in the first of some spaces, or in words why there is none.

@@ -209,7 +209,7 @@ NOBODY: Final = Named(frozenset(), frozenset(), ())
 
 
 def entities_named(snapshot: VisibleSnapshot, question: Question, identity_types: Collection[str]) -> Named:
-    """The entities that a question is about, by name, alias, side of the conversation or identity.
+    """The entities that a question is about, by name, alias, side of a talk, or identity.
 
     Only worlds that something refers to count.
     """
@@ -361,7 +361,7 @@ MAX_EDGES: Final = 64
 
 
 def neighbours(snapshot: VisibleSnapshot, gate: Gate, leaders: Iterable[Passed]) -> dict[int, dict[int, float]]:
-    """The worlds that edges join to the leaders, either way, with the shares lent by each leader.
+    """The worlds that edges join to the leaders, with the shares lent by each leader.
 
     Edges of any type but ``contains`` count.
 

@@ -1,4 +1,4 @@
-"""Recall: the worlds that answer a question best, each with the reason that it was found (laws 7, 9 and 12).
+"""Recall the worlds that answer a question best, each with its reason (laws 7, 9 and 12).
 
 A recall opens three read transactions at most: for the log's head, before the indexes catch up; for whom the question
 names and which embedding space answers, before the model runs; and one snapshot for all else.

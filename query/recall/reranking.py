@@ -29,7 +29,7 @@ class Reranker(Protocol):
 
 
 def rerank(found: Recall, question: str, reranker: Reranker, *, k: int | None = None) -> Recall:
-    """The hits of a recall in the order of the caller's reranker, the best ``k`` if that is given.
+    """The hits of a recall in the order of the caller's reranker, the best ``k`` if given.
 
     A text is a hit's name and content, as lines. Hits that score alike keep their order; each keeps its lanes and its
     reason, and the answer's note says what ranked it. Ask the recall for more hits than are wanted in the end.

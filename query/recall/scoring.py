@@ -1,4 +1,4 @@
-"""Scores: how the evidence for a candidate becomes one number. Pure functions of plain values.
+"""Scores: how the evidence for a candidate becomes one number. Pure functions.
 
 The evidence of the lanes is fused first; then the form of a text adds to the score of the best candidates.
 """

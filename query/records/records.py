@@ -27,7 +27,9 @@ _TIERS: Final = {
 
 
 def explain_match(evidence: Mapping[str, Any], source: tuple[str, str], target: tuple[str, str], why: str) -> str:
-    """One sentence from the evidence of a proposal, else from the reason of who staged it; empty without either.
+    """Explain in one sentence why two worlds may be one, from a proposal's evidence or reason.
+
+    Empty without either.
 
     ``source`` and ``target`` are the reference and the name of either side. Evidence that is not the resolver's is
     listed as it was given.
@@ -97,7 +99,7 @@ class Valid(msgspec.Struct, frozen=True):
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a text: which commit erased it, when (microseconds), by whom, and under which reference.
+    """The erasure of a text: its commit, time (microseconds), author, and reference.
 
     An erasure lies outside both time axes: a view of an earlier moment shows it too, for the text is gone there too.
     """
@@ -155,7 +157,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge type in force in ``world`` and in all that it contains, since commit ``seq`` (0: it is built in).
+    """An edge type in force in ``world`` and inside it since commit ``seq`` (0: it is built in).
 
     ``ended`` is the commit that took it back or replaced it, 0 if the view knows of none.
 
@@ -178,7 +180,7 @@ class EdgeType(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """The resolver's thresholds for candidates of a type (empty: of every type) in ``world`` and all that it contains.
+    """The resolver's thresholds for a type (empty: every type) in ``world`` and inside it.
 
     They are in force since commit ``seq``; ``ended`` is the commit that took them back or replaced them, 0 if the view
     knows of none.
@@ -231,8 +233,10 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``. ``because`` says in words what
-    ``evidence`` and ``why`` say."""
+    """A staged ``same_as``: the newcomer is ``source``, whom it may be is ``target``.
+
+    ``because`` says in words what ``evidence`` and ``why`` say.
+    """
 
     ref: str
     status: str
@@ -252,7 +256,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownFact(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge that names a member of an identity, and the world at its other end, unless that is a member too."""
+    """An edge of an identity's member, and the world at its other end if that is no member."""
 
     edge: Edge
     world: World | None
@@ -277,7 +281,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
-    """A named moment: commit ``seq``, ingested at ``ingested``. The rest is of the commit that set the name."""
+    """A named moment: commit ``seq``, ingested at ``ingested``.
+
+    The rest is of the commit that set the name.
+    """
 
     name: str
     seq: int
@@ -289,9 +296,10 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """Something recalled. ``world`` contains it: of several such worlds, the first that was searched. ``lanes`` gives
-    each lane's rank (1 is best), ``scores`` what each kind of evidence added to the score, ``reason`` says in words why
-    it was found.
+    """A world that a recall found, with its scores and the reason in words.
+
+    ``world`` contains it: of several such worlds, the first that was searched. ``lanes`` gives each lane's rank (1 is
+    best), ``scores`` what each kind of evidence added to the score.
 
     Where it was asked what was valid at some instant of a span, the hit is the version that answers best, and
     ``others`` are the world's other versions that were valid in the span, newest first: the newest 20 of them, and
@@ -319,7 +327,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A world that contains hits of a recall directly: a session with its turns, a document with its paragraphs.
+    """A world that contains hits directly: a session with turns, a document with paragraphs.
 
     A hit that lies directly in the world that was searched is a group of its own. ``score`` is the soft maximum of the
     scores of all ``count`` hits in it that were looked at, ``hits`` are the best of those. ``type`` and ``name`` are
@@ -350,8 +358,9 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
-    """The hits, best first, and what the answer rests on. If ``groups`` were asked for, they come best first, and the
-    hits are theirs, group after group.
+    """The hits of a recall, best first, and what the answer rests on.
+
+    If ``groups`` were asked for, they come best first, and the hits are theirs, group after group.
 
     ``exact`` says that statistics and candidates are precisely the view's; otherwise they come from the present
     index, which had applied commits up to ``indexed``, and the rest was searched as a tail. ``lanes`` were asked,

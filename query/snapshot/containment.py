@@ -96,7 +96,7 @@ class Stretch(NamedTuple):
         return self.start <= valid < self.end
 
     def around(self, valid: int, start: int, end: int) -> Stretch:
-        """Those around ``valid`` at which an edge is in force that is so from ``start`` to ``end``, or is not."""
+        """The times around ``valid`` in which an edge from ``start`` to ``end`` stays as it is then."""
         first, beyond = self
         for bound in (start, end):
             if bound <= valid:
@@ -114,7 +114,7 @@ ALL_TIMES: Final = Stretch(ALWAYS, FOREVER)
 
 
 class Inhabitants:
-    """The nodes inside a world at a moment, listed as far as is asked; who asks for more goes on where it stopped.
+    """The nodes inside a world at a moment, listed as far as is asked and continued later.
 
     ``stretch`` has the valid times at which they are the same, as far as they are listed; ``None`` if that cannot be
     told, since an end of an edge was moved after the moment's commit.
@@ -184,14 +184,14 @@ class Interior(NamedTuple):
 
 
 class InteriorCache:
-    """The interiors of the worlds of a store that were asked about last. Several threads may use it."""
+    """The interiors of the worlds that were asked about last. Several threads may use it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._kept: OrderedDict[int, Interior] = OrderedDict()
 
     def at(self, snapshot: Snapshot, world: int, moment: Moment) -> Nodes | None:
-        """The members of a world at a moment, if they are known or easily found; ``None`` if they have to be listed."""
+        """The members of a world at a moment, if they are known or easily found, else ``None``."""
         with self._guard:
             kept = self._kept.get(world)
             if kept is not None:
@@ -224,7 +224,7 @@ class InteriorCache:
 
 
 def _followed(snapshot: Snapshot, world: int, kept: Interior, moment: Moment) -> Interior | None:
-    """An interior as of a later commit; ``None`` if something may have left it, or if to list it is quicker."""
+    """An interior brought up to a later commit; ``None`` if it must or should be listed anew."""
     log, tables = snapshot
     inside, stretch = {world, *kept.members}, kept.stretch
     known = len(inside)

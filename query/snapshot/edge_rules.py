@@ -18,7 +18,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """How a query sees edges. Each edge type's rewrite adds to it; the names are those of edge types."""
+    """How a query sees edges, by their types; each edge type's rewrite adds to it."""
 
     hides_closed: bool = False
     conflict_types: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ _APPLY: Final[dict[RewriteName, Callable[[Spec, str], Spec]]] = {
 
 
 def spec_of(spec: Spec, known: Iterable[Registration], codes: frozenset[tuple[str, int, bytes]]) -> Spec:
-    """The specification after the registered types have rewritten it too; ``codes`` are the process's handlers."""
+    """Rewrite a specification by the registered types too; ``codes`` are the process's handlers."""
     scoped: set[str] = set()
     missing: set[str] = set()
     for one in known:
@@ -103,7 +103,7 @@ def holds(snapshot: VisibleSnapshot, spec: Spec, type_name: str, rewrite: Rewrit
 
 
 def edge_types(snapshot: VisibleSnapshot, spec: Spec, home: int | None, *, ended: bool) -> list[records.EdgeType]:
-    """Every registration in force, or with ``home`` those that hold for edges at home in a world.
+    """Every registration in force, or with ``home`` those that hold for edges at home there.
 
     ``ended`` are listed where no home is asked for.
     """

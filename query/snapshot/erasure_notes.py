@@ -22,7 +22,7 @@ ELSEWHERE: Final = "backups, bundles and copies that were made elsewhere: the st
 
 
 def erasure_of(snapshot: Snapshot, node: int) -> records.Erasure | None:
-    """The last erasure of a world's texts, also one that came after the point up to which the log was copied."""
+    """The last erasure of a world's texts, also one after the point that a copy reaches."""
     lineage = snapshot.tables.node(node).lineage
     carried = snapshot.log.carried.of(lineage)
     if carried is not None:
@@ -49,8 +49,11 @@ class ErasedText(msgspec.Struct, frozen=True):
 
 
 class ErasedWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """What was erased about one world, and under which reference; ``forbidden`` counts the texts that may not come
-    back. ``everywhere``: it was found by a text that another world was erased for."""
+    """The erased texts of one world, and the reference of the request.
+
+    ``forbidden`` counts the texts that may not come back. ``everywhere``: it was found by a text that another world was
+    erased for.
+    """
 
     ref: str
     reason: str
@@ -77,7 +80,7 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasureCheck(msgspec.Struct, frozen=True):
-    """Whether the log says what a receipt says and the texts are gone; if not, what is wrong, in words."""
+    """Whether the log agrees with a receipt and the texts are gone; else what is wrong."""
 
     ok: bool
     problems: tuple[str, ...]
@@ -137,7 +140,7 @@ def read_receipt(document: object) -> ErasureReceipt:
 
 
 def check(snapshot: Snapshot, store_id: bytes, receipt: ErasureReceipt) -> ErasureCheck:
-    """Hold a receipt against the log: it must say the same, its hashes must hold, and the texts must be gone."""
+    """Check a receipt against the log: the same facts, hashes that hold, and no texts."""
     if receipt.store != store_id.hex():
         return ErasureCheck(False, (f"it is a receipt of the store {receipt.store}, and this is {store_id.hex()}",))
     try:

@@ -32,7 +32,7 @@ class Snapshot(NamedTuple):
         return found if isinstance(found, Body) else None
 
     def details(self, seq: int, position: int) -> Details:
-        """The details that a command left in a commit; empty ones if it left none or they were erased."""
+        """The details that a command left in a commit; empty if it left none or they were erased."""
         stored = None if position == NONE else self.log.blob(seq, position)
         found = None if stored is None else codec.decode_blob(stored, seq)
         return found if isinstance(found, Details) else NO_DETAILS

@@ -27,7 +27,7 @@ Span: TypeAlias = "tuple[TimeLike | None, TimeLike | None] | Valid"
 
 
 class Period(NamedTuple):
-    """A span of valid time, and whether a fact must be valid throughout it or at some instant of it.
+    """A span of valid time; a fact must be valid throughout it, or at some instant of it.
 
     Times are whole microseconds, so the span ``[v, v + 1)`` asks what the instant ``v`` asks, in either way.
     """
@@ -50,7 +50,7 @@ class Period(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which versions of a world a recall may show: the one valid at the view's instant, unless it says otherwise."""
+    """The versions of a world that a recall may show; by default the valid one."""
 
     include_superseded: bool = False
     period: Period | None = None
@@ -87,8 +87,10 @@ class Choice(NamedTuple):
 
     @property
     def is_of_several(self) -> bool:
-        """True if several versions of one world may be shown: those that were valid one after another in a span, or
-        before the one that is valid now, or all."""
+        """True if several versions of one world may be shown.
+
+        Those that were valid one after another in a span, or before the one that is valid now, or all.
+        """
         return self.earlier or (self.period is not None and not self.period.throughout)
 
     def each(self, tables: TableReads, node: int, moment: Moment) -> Iterator[SeenVersion]:

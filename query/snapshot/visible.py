@@ -169,8 +169,11 @@ class ConfinedTables:
     def _first_uses(
         self, look: Callable[..., Iterator[tuple[int, int]]], nodes: Sequence[int] | None
     ) -> Iterator[tuple[int, int]]:
-        """What ``look`` finds inside. Where others have many of a kind, to read theirs and walk up from each would take
-        a time that tells how many they are."""
+        """The visible rows that ``look`` finds.
+
+        Where others have many of a kind, to read theirs and walk up from each would take a time that tells how many
+        they are.
+        """
         if nodes is None:
             rows = list(islice(look(), FEW + 1))
             if len(rows) > FEW:
@@ -215,7 +218,7 @@ MOST_BODIES: Final = 64
 
 
 class Place(NamedTuple):
-    """Where a view stands: its moment, and the world that is everything to it (the root, unless it is confined)."""
+    """The place of a view: its moment, and its outermost world (the root, unless confined)."""
 
     moment: Moment
     top: int
@@ -227,7 +230,7 @@ class Place(NamedTuple):
 
 
 class VisibleSnapshot:
-    """What the reads of one call go through. Texts are found by rows, so who has no row has no text."""
+    """The tables and texts that one read of a view may see; texts are found by visible rows."""
 
     __slots__ = ("_bodies", "_interiors", "_placings", "_snapshot", "place", "tables")
 
@@ -255,12 +258,11 @@ class VisibleSnapshot:
 
     @property
     def whole(self) -> Snapshot | None:
-        """The store itself, for what belongs to it and to no world; ``None`` if only a part of it is seen."""
+        """The store itself, for what belongs to no world; ``None`` if only a part of it is visible."""
         return None if self.place.is_confined else self._snapshot
 
     def body(self, row: VersionRow) -> Body | None:
-        """The body of a version, or ``None`` once erased. The first few are read once: a recall looks at its best hits
-        again."""
+        """The body of a version, ``None`` once erased. The first few are kept for the second read."""
         if row.body in self._bodies:
             return self._bodies[row.body]
         found = self._snapshot.body(row)
@@ -284,7 +286,7 @@ class VisibleSnapshot:
         return Nodes(frozenset(listed.found)) if self._interiors is None else self._interiors.keep(world, listed)
 
     def details(self, seq: int, position: int) -> Details:
-        """The details that a command left in a commit; empty ones if it left none or they were erased."""
+        """The details that a command left in a commit; empty if it left none or they were erased."""
         return self._snapshot.details(seq, position)
 
     def erasure(self, node: int) -> Erasure | None:
@@ -303,8 +305,10 @@ class VisibleSnapshot:
         return VectorRow(node, version, place.seq, found.values, found.statements, found.stated)
 
     def answering_spaces(self, *, exact: bool) -> list[OpenSpace]:
-        """The embedding spaces that a question may be compared in, the preferred one first; ``exact``: as of the
-        moment's commit alone."""
+        """The embedding spaces that a question may be compared in, the preferred one first.
+
+        ``exact``: as of the moment's commit alone.
+        """
         return answering_spaces(self._snapshot.log, self._snapshot.tables, self.place.moment.seq, exact=exact)
 
     def header(self, seq: int) -> Header:
@@ -334,7 +338,7 @@ class VisibleSnapshot:
         return [container for container in found if self._is_inside(container)]
 
     def registered(self, *, ended: bool = False) -> list[Registration]:
-        """Every registration inside, and those from outside that hold for the world that is everything here."""
+        """Every registration inside, and those from outside that hold for the outermost world."""
         known = registered(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_confined:
             return known
@@ -349,7 +353,7 @@ class VisibleSnapshot:
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))
 
     def tunings(self, *, ended: bool = False) -> list[Tuning]:
-        """What was set inside for the resolver, and what holds from outside for the world that is everything here."""
+        """The thresholds set inside, and those from outside that hold for the outermost world."""
         known = tunings_known(self._snapshot.tables, self.place.moment.seq, ended=ended)
         if not self.place.is_confined:
             return known
@@ -357,13 +361,15 @@ class VisibleSnapshot:
         return inside + [one for one in self.tunings_at(self.place.top) if one not in inside]
 
     def tunings_at(self, home: int) -> list[Tuning]:
-        """The thresholds that hold in a world: those for each type that is named anywhere, as far as they differ."""
+        """The thresholds that hold in a world, one for each type that has its own."""
         found = tunings_holding(self._snapshot.tables, home, self._above, self.place.moment.seq)
         return [self._tuning_as_seen(one) for one in found]
 
     def is_tuning_visible(self, lineage: bytes, seq: int) -> bool:
-        """True if what was set for a world may be known here: it lies inside, or what was set for it held, at a commit,
-        for all that is seen here."""
+        """True if thresholds of a world may be known here.
+
+        The world lies inside, or what was set for it held, at a commit, for all that is visible.
+        """
         if not self.place.is_confined or self.tables.node_of(lineage) is not None:
             return True
         tables = self._snapshot.tables
@@ -379,7 +385,7 @@ class VisibleSnapshot:
         return self.tables.node_of(self._snapshot.tables.node(node).lineage) is not None
 
     def population(self) -> int:
-        """How many worlds are inside at the moment; of a whole store how many it knew, which nobody has to count."""
+        """How many worlds are inside at the moment; of a whole store the number that it knew."""
         if self.place.is_confined:
             return sum(1 for _ in self.inhabitants())
         return self.worlds_known()

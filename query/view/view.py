@@ -47,7 +47,9 @@ LARGEST: Final = 2**63 - 1
 
 
 class View:
-    """What was known at commit ``seq`` (ingested by ``ingested``) about what is true at ``valid``, in microseconds.
+    """A view of what was known at commit ``seq`` about what is true at ``valid``.
+
+    ``seq`` was ingested by ``ingested``; times are in microseconds.
 
     A view may be confined to a world, which then is to it what the root is to others: nothing from outside is found
     through it, and nothing says that there is more (law 7). The view holds the
@@ -116,7 +118,7 @@ class View:
         during: Span | None = None,
         overlaps: Span | None = None,
     ) -> records.World | None:
-        """The world that a reference or a name stands for, or ``None`` if no version of it is valid in this view.
+        """The world of a reference or a name, or ``None`` if no version of it is valid in this view.
 
         Wherever a view takes a world, its exact name or an alias does as well as a reference, if one world has it.
 
@@ -145,7 +147,9 @@ class View:
         during: Span | None = None,
         overlaps: Span | None = None,
     ) -> list[records.World]:
-        """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both, in log order.
+        """Worlds by name or alias (case-folded), by type (with subtypes and instances), or both.
+
+        They come in log order.
 
         With ``world``, only what that world contains at any depth. With ``during`` or ``overlaps`` as :meth:`get` has
         them, but of each world every version that fits, oldest first; what lies inside ``world`` stays a matter of the
@@ -189,7 +193,7 @@ class View:
         during: Span | None = None,
         overlaps: Span | None = None,
     ) -> list[records.Edge]:
-        """The edges of a world (``out``, ``in`` or ``both``), in log order; closed ones only if asked for.
+        """The edges of a world (``out``, ``in`` or ``both``) in log order; closed ones if asked for.
 
         ``during=(a, b)`` gives those that are valid throughout ``[a, b)`` instead, ``overlaps=(a, b)`` those that are
         valid at some instant of it. Where identities are seen as one: the edges of all of them, but not those that make
@@ -215,7 +219,7 @@ class View:
             return build.edge(snapshot, place, row, self.moment)
 
     def reference_of(self, ref: Any) -> str:
-        """The full reference of a world that is named by a reference, a prefix of one, or its exact name or an alias.
+        """The full reference of a world, by a prefix of it, its exact name or an alias.
 
         Worlds that are valid in the view come before those that are not.
 
@@ -227,7 +231,10 @@ class View:
             return snapshot.tables.node(self._named(snapshot, ref)).lineage.hex()
 
     def hash(self, ref: Any = None) -> str:
-        """The world hash (default: the outermost world's) as of the view's commit, 64 hex digits (paper §2.1)."""
+        """The world hash as of the view's commit, 64 hex digits (paper §2.1).
+
+        By default that of the outermost world.
+        """
         with self._snapshot() as snapshot:
             node = self._node(snapshot, ref)
             found = snapshot.tables.hash_row(node, self.seq)
@@ -272,7 +279,7 @@ class View:
             return lineage.timeline(snapshot, self._named(snapshot, ref))
 
     def blame(self, ref: Any) -> Blame:
-        """Which commit made each field and each edge of a world what it is in this view, by whom, when and why.
+        """The commit that made each field and edge of a world what it is, by whom, when and why.
 
         Of the version that is valid in the view, else of the newest.
 
@@ -316,7 +323,7 @@ class View:
             return build.proposal(snapshot, identifier, row, self.seq)
 
     def equivalence_class(self, ref: Any) -> list[str]:
-        """References of all worlds that accepted ``same_as`` edges make one with this one, itself included.
+        """References of the worlds that accepted ``same_as`` edges make one, this one included.
 
         Follows the ingest axis alone, so that undo and as-of are exact (paper §3.1).
         """
@@ -326,7 +333,7 @@ class View:
             return [snapshot.tables.node(node).lineage.hex() for node in one]
 
     def export_identity(self, ref: Any) -> records.Identity:
-        """All that the view knows of a world and those that are one with it, as one document for an access request."""
+        """All that the view knows of one identity, as one document for an access request."""
         with self._snapshot() as snapshot:
             node = self._named(snapshot, ref)
             return identity_document(snapshot, self.spec, node, unify=self.unify)
@@ -340,7 +347,7 @@ class View:
             return [] if snapshot.whole is None else bookmarks_known(snapshot.whole, self.seq)
 
     def edge_types(self, world: Any = None, *, include_ended: bool = False) -> list[records.EdgeType]:
-        """The edge types in force: every registration and its world, or with ``world`` what holds for edges in it.
+        """The edge types in force: every registration, or with ``world`` what holds for edges in it.
 
         The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
         outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
@@ -353,11 +360,11 @@ class View:
 
     @property
     def missing_edge_types(self) -> tuple[str, ...]:
-        """Registered edge types whose code this process does not have: it reads them, and cannot write them."""
+        """Registered edge types whose code is not in this process: it reads and cannot write them."""
         return self.spec.missing_types
 
     def tunings(self, world: Any = None, *, include_ended: bool = False) -> list[records.Tuning]:
-        """The resolver's thresholds that were set for worlds, in log order, or with ``world`` those that hold there.
+        """The resolver's thresholds in log order, or with ``world`` those that hold there.
 
         Where none was set, those hold that the store was opened with. A confined view has what holds in its world from
         outside as if it were set for that world. ``include_ended`` adds what holds no longer; it asks about all worlds,
@@ -443,7 +450,7 @@ class View:
         return BoundQuery(self._window, given)
 
     def composed(self, ref: Any, *, pool: str = ATTENTION) -> records.Composed | None:
-        """The composed embedding of a world: what it is about, from its own text and all that it contains (paper §5).
+        """The composed embedding of a world: its own text and all that it contains (paper §5).
 
         Of what the view sees, on both time axes. ``pool`` is ``attention`` or ``mean``. ``None`` if no text of it has a
         vector.
@@ -455,7 +462,7 @@ class View:
         return composed(self._window, ref, pool)
 
     def run(self, query: Query, *, timed: bool = False) -> Subgraph:
-        """Ask a query that was made elsewhere; with ``timed``, each stage says how many seconds it took.
+        """Run a query that was made elsewhere; with ``timed``, each stage has its seconds.
 
         Raises:
             UnknownReference, AmbiguousReference: a reference in it is not known to the view, or fits several worlds.
@@ -466,7 +473,10 @@ class View:
         return run(self._window, query, timed=timed)
 
     def counts(self) -> dict[str, int]:
-        """How many worlds (with the outermost), edges and proposals the view's commit knew; reads all of them."""
+        """Count the worlds (with the outermost), edges and proposals that the view's commit knew.
+
+        Reads all of them.
+        """
         with self._snapshot() as snapshot:
             return store_facts.counts_at(snapshot)
 
