@@ -1,9 +1,7 @@
-"""Which function decides which command, as events on the draft; each returns the reference for the receipt.
+"""Dispatch: which function decides which command, as events on the draft.
 
-Those about worlds themselves are in :mod:`.worlds` and :mod:`.moving`; here are edges, identity, and what other modules
-decide by themselves.
-
-Naming moments: a bookmark is a name for a commit, and never moves unless told to.
+Those about worlds are in :mod:`worlddb.reconciler.decisions.worlds`. Here are edges, identity and bookmarks, and the
+way to what other modules decide. A bookmark names a commit, and never moves unless told to.
 """
 
 from __future__ import annotations
@@ -176,7 +174,7 @@ def import_(ctx: Context, command: cmd.Import, details: int) -> Decision:
 
 
 def _for_world(set_it: Callable[[Context, Any, int], bytes]) -> Callable[[Context, Any, int], Decision]:
-    """A command that comes to the reference of a world."""
+    """A decision that returns the reference of a world."""
     return lambda ctx, command, details: Decision(set_it(ctx, command, details))
 
 

@@ -82,7 +82,7 @@ class Task(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """What every write needs: the store, where time and randomness come from, and the ontology."""
+    """Everything that a write needs: the store, sources of time and randomness, the ontology."""
 
     env: Environment
     clock: Clock
@@ -167,7 +167,7 @@ def _attempted(writer: Writer, task: Task) -> Receipt | Exception:
 
 
 def extract(request: Request, guard: ExtractionGuard | None) -> list[cmd.Command]:
-    """Text becomes commands, before the store is locked: an extractor may be slow."""
+    """Turn text into commands, before the store is locked: an extractor may be slow."""
     if isinstance(request, Ingest):
         assert guard is not None, "made for every ingest"
         commands = commands_of(request, guard.are_gone)
@@ -231,7 +231,7 @@ def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draf
 
 
 class _Spoilt(Exception):
-    """A commit of several in one transaction failed half way."""
+    """Committing one of several requests in a transaction failed half way."""
 
 
 def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[Receipt, bool]:
@@ -246,7 +246,7 @@ def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tup
 def _decide_each(
     writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task]
 ) -> tuple[list[Receipt | Exception], bool]:
-    """As :func:`_decide_and_commit`, for several requests. Nothing is in the transaction before a commit begins."""
+    """Decide several requests, each as its own commit; nothing is in the transaction before a commit begins."""
     log = LmdbLog(txn)
     _make_ready(writer, log, Tables(txn))
     answers: list[Receipt | Exception] = []
@@ -275,7 +275,7 @@ def _commit_one(writer: Writer, log: LmdbLog, tables: Tables, draft: Draft, key:
 
 
 def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
-    """See that the store is one that may be written to, and that the tables are level with the log."""
+    """Check that the store may be written to, and bring the tables level with the log."""
     if not log.check_format():
         raise NotAStore(f"{writer.env.folder} holds no store", "Open it with create=True")
     _refuse_copy(writer, log)
@@ -286,7 +286,7 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
 
 
 def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
-    """Decide a request: the draft to commit and the digest of its key, or the receipt if there is nothing to commit."""
+    """Decide a request: the draft to commit and the digest of its key, or the receipt if nothing is to commit."""
     commands = task.commands
     if task.guard is not None:
         task.guard.see_that_it_holds(log)
@@ -321,7 +321,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
-    """A backup that had commits of its own could not be brought up to date any more."""
+    """Refuse to write to a copy: a backup with commits of its own could not be brought up to date again."""
     kind = log.copy_kind()
     if kind:
         what, remedy = _COPIES.get(kind, (f"a copy of kind {kind!r}", "Upgrade WorldDB"))

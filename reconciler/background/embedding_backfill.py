@@ -1,4 +1,4 @@
-"""Embedding what is behind: the model runs between two transactions, and each batch is a commit of its own."""
+"""Embed texts that have no vector yet: the model runs between two transactions, each batch is one commit."""
 
 from __future__ import annotations
 

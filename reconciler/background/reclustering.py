@@ -1,10 +1,8 @@
-"""Reclustering: the resolver looks again at what lies around what is new, off the path of any commit (paper §3.2).
+"""Reclustering: resolve again whatever lies around new facts, off the path of any commit (paper §3.2).
 
-It runs under the store's lease for work in the background. What it looked at is read in one transaction, judged in
-none, and proposed in a commit of its own, whose author is :data:`AUTHOR`. The embedding tier runs here and nowhere
-else: vectors are made after the texts, so that whoever was new could not be compared by meaning before.
-
-What commits say something new about, and what lies near it (paper §3.2).
+Commits name the worlds that they say something new about; those and their neighbourhood are looked at. It runs under
+the store's lease for background work: it reads in one transaction, judges in none, and proposes in a commit of its own,
+whose author is :data:`AUTHOR`. The embedding tier runs here alone, since vectors are made after the texts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A thread that does what is due when it is told that something may be, and sleeps otherwise.
+"""A background thread that works when nudged and sleeps otherwise, and the one lease a store for such work.
 
-One lease a store for work in the background: whoever has it does the work, everybody else goes on.
+Whoever holds the lease does the work; every other process goes on without it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Backups: a copy that is brought up to date again and again, and made into a store again when it is needed.
+"""Backups: copies that can be brought up to date again and again, and made into a store when needed.
 
-Bringing a store's tables to today's layout: a backup first, then all of them in one transaction.
+An upgrade brings a store's tables to this release's layout: a backup first, then all tables in one transaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Copying finished commits from one store into another, checked as they arrive, with what was erased since left out."""
+"""Copy finished commits from one store into another, check them on arrival, leave out texts erased since."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Importing a bundle: what it adds is decided as one commit, and what it says is kept as it was said.
+"""Import a bundle as one commit; what it says is kept as it was said.
 
-No handler runs: everything in a bundle was decided in the store that it comes from, and a replay would decide nothing
-either. What an import must hold by itself are the laws that no handler could see kept: those of both stores together.
+No handler runs: everything in a bundle was decided in the store that it comes from. The import itself enforces the laws
+that no handler could see, those of both stores together.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What is new in a bundle: its worlds, edges and proposals against those that are here, as events to come.
+"""Compare a bundle with this store: the events that its new worlds, edges and proposals come to.
 
-Both stores may have gone on since they had a world in common. What only the bundle knows is added; what only this store
-knows stays; what cannot both be so (another version under the same ordinal) is a conflict, and all of them are listed.
-
-Which texts of this store are not here: those that were erased, and those that never came.
+Both stores may have gone on since they had a world in common. What only the bundle knows is added, what only this store
+knows stays. What contradicts (another version under the same ordinal) is a conflict; all conflicts are listed. Texts
+that are missing here were either erased or never came, and the two are told apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The blobs of an import: stored as they came, so that every id stays, with where they came from beside each text."""
+"""The blobs of an import: stored under the ids that they came with, their origin beside each text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the edge handlers would have refused, had they seen both stores: laws that an import holds for the two together.
+"""Laws that hold for both stores of an import together, which no edge handler could check.
 
-Handlers ran in the store that a bundle comes from, and each saw no more than that store. An order that holds there and
-another that holds here can be a cycle together, and a class can come to hold a pair that was rejected.
+Handlers ran in the store that a bundle comes from, and each saw that store alone. An order there and another here can
+be a cycle together, and a class of identical worlds can come to hold a pair that was rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands: what a caller asks for, as values. Times are integer microseconds; ``None`` means the default.
+"""Commands: a caller's requests as values. Times are integer microseconds; ``None`` means the default.
 
 A reference is a full id (bytes), a hex prefix (str), or the position of an earlier command of the same batch (int).
 """

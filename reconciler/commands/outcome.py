@@ -1,4 +1,4 @@
-"""What became of a command: a value, never an exception."""
+"""Outcomes and receipts of commands: values, never exceptions."""
 
 from __future__ import annotations
 

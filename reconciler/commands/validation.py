@@ -1,6 +1,6 @@
-"""What a command must be before anything is decided about it: every text storable, and nothing of a wrong type.
+"""Validate commands before anything is decided: every text storable, every value of its type.
 
-It runs before the store is locked, so a wrong value keeps nobody waiting, and what decides may rely on it.
+It runs before the store is locked, so a wrong value blocks nobody, and later stages may rely on it.
 """
 
 from __future__ import annotations

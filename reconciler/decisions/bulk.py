@@ -1,9 +1,9 @@
-"""What most commands of a load come to: a new world, or an edge, with nothing to be done but to record it.
+"""The short way for the many commands of a load: a new world or an edge that only has to be recorded.
 
-Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`Standing`). Whatever
-needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong value) is
-left, untouched, to :mod:`.decide`. Both ways come to the same events, references and rows, drawn from the same
-randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
+Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`EdgeEndpoint`). A
+command that needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong
+value) is left untouched to :mod:`worlddb.reconciler.dispatch`. Both ways come to the same events, references and rows,
+drawn from the same randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from worlddb.reconciler.transaction.context import Context
 
 
 class _Rule(NamedTuple):
-    """How edges of a type are decided here: by ``only_records`` if their handler has that, else by ``on_insert``."""
+    """How to decide edges of a type: by ``only_records`` if their handler has it, else by ``on_insert``."""
 
     handler: EdgeHandler | None
     only_records: Callable[[Context, int, int], bool] | None
@@ -33,7 +33,7 @@ class _Rule(NamedTuple):
 
 
 class BulkDecider:
-    """Decides commands of one request that have only to be recorded."""
+    """Decides those commands of one request that only have to be recorded."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -49,7 +49,7 @@ class BulkDecider:
         self._forbids = ctx.forbids_any()
 
     def decide(self, command: cmd.Command) -> bool:
-        """Decide a command, or leave it as if it had not been looked at; true if it was decided."""
+        """Decide a command if it only has to be recorded; false leaves it and the draft untouched."""
         kind = type(command)
         if kind is cmd.Link:
             return self._link(command)  # type: ignore[arg-type]
@@ -184,12 +184,12 @@ class BulkDecider:
         draft.applier.link(event, CONTAINS_CODE, container, node, container)
 
     def _may_be_known(self, name: bytes, aliases: tuple[str, ...]) -> bool:
-        """True if the exact tier of the resolver has something to look at: somebody has, or had, one of the names."""
+        """True if the exact tier has something to check: somebody has, or had, one of the names."""
         digests = (name, *map(name_digest, aliases))
         return any(digest != NO_NAME and self._tables.is_name_known(digest) for digest in digests)
 
     def _end(self, ref: cmd.Ref) -> EdgeEndpoint | None:
-        """What is known of the world that a full reference, or an earlier command, stands for."""
+        """The endpoint that a full reference, or an earlier command, stands for."""
         if type(ref) is int:
             if not 0 <= ref < len(self._refs):
                 return None

@@ -1,6 +1,6 @@
-"""Registrations: decided as every command is, so that the log says from when on which edge type held where.
+"""Settings of a world: which edge types are registered there, and which thresholds the resolver uses.
 
-Thresholds of the resolver for a world: decided as every command is, and looked up when a candidate is resolved.
+They are decided as every command is, so the log says from when on each held where.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ what was accepted as ``same_as``."""
 
 
 def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
-    """Register a type for a world; the world's reference. What is registered already, word for word, is no event."""
+    """Register a type for a world; returns the world's reference. Registering the same again is no event."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.digest_of == "built_in":
         _check_built_in(ctx, command)
@@ -65,7 +65,7 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
 
 
 def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> bytes:
-    """Take the registration of a type in a world back; the world's reference. Edges that there are stay."""
+    """Take back the registration of a type in a world; returns the world's reference. Its edges stay."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if registration_in(ctx.tables, command.type, world, ctx.draft.seq) is None:
         ctx.refuse(
@@ -108,7 +108,7 @@ def _check_own(ctx: Context, command: cmd.Register) -> None:
 
 
 def is_same_registration(known: Registration | None, command: cmd.Register) -> bool:
-    """True if what is registered is what a command would register, wherever that is."""
+    """True if a registration is what the command would register, in whatever world."""
     if known is None:
         return False
     row = known.row
@@ -126,18 +126,18 @@ FIELDS: Final = Thresholds.__struct_fields__
 
 
 class ThresholdSetting(NamedTuple):
-    """The thresholds that apply to a candidate, and the world that they were set for, if they were set for one."""
+    """The thresholds for a candidate, and the world that they were set for, if any."""
 
     thresholds: Thresholds
     world: bytes | None = None
 
     def as_evidence(self) -> dict[str, Any]:
-        """What the evidence says of it, beside the thresholds themselves."""
+        """The part of the evidence that names the world, beside the thresholds themselves."""
         return {} if self.world is None else {"tuned": self.world.hex()}
 
 
 def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> ThresholdSetting:
-    """The thresholds for a candidate of a type in a world: the nearest that were set, else those of the open store."""
+    """The thresholds for a candidate of a type in a world: the nearest ones set, else those of the open store."""
     if ctx.tuned is None:
         ctx.tuned = is_anything_tuned(ctx.tables)
     if not ctx.tuned or resolving.instead:
@@ -149,7 +149,7 @@ def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int
 
 
 def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
-    """Set thresholds for a world; the world's reference. What is set already, number by number, is no event."""
+    """Set thresholds for a world; returns the world's reference. Setting the same numbers again is no event."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     lineage = ctx.lineage(world)
     if not is_same_tuning(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
@@ -161,7 +161,7 @@ def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
 
 
 def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> bytes:
-    """Take thresholds of a world back; the world's reference. Proposals that there are stay."""
+    """Take back the thresholds of a world; returns the world's reference. Existing proposals stay."""
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if tuning_in(ctx.tables, world, command.type, ctx.draft.seq) is None:
         what = f"the node type {command.type[:80]!r}" if command.type else "every type"
@@ -175,10 +175,10 @@ def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> byt
 
 
 def thresholds_of(known: Tuning) -> Thresholds:
-    """What was set, as thresholds."""
+    """The thresholds of a tuning."""
     return Thresholds(**{name: getattr(known.row, name) for name in FIELDS})
 
 
 def is_same_tuning(known: Tuning | None, command: cmd.Tune) -> bool:
-    """True if what is set is what a command would set, wherever that is."""
+    """True if a tuning is what the command would set, in whatever world."""
     return known is not None and all(getattr(known.row, name) == getattr(command, name) for name in FIELDS)

@@ -1,6 +1,6 @@
-"""Worlds come, take versions and names, and end: what the commands about a world itself decide.
+"""Decide the commands about worlds: create, revise, retire, reassert, alias and move.
 
-Worlds leave one container for another, and the edges between them go along.
+A world that moves takes along the interior edges whose both ends move.
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ def create(ctx: Context, command: cmd.Create, details: int, resolution: Resoluti
 
 
 def _found_again(ctx: Context, command: cmd.Create, node: int, details: int) -> Decision:
-    """A key that is known: unchanged text changes nothing, changed text is a revision, an end stays an end, and erased
-    text stays erased unless it is asked for."""
+    """Decide a create whose key is known.
+
+    Unchanged text changes nothing, changed text is a revision, an end stays an end, and erased text stays erased unless
+    ``revive`` asks for it.
+    """
     row = ctx.tables.node(node)
     body = ctx.body(node)
     if body is not None and (body.type, body.name, body.content) == (command.type, command.name, command.content):
@@ -93,7 +96,7 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decision:
 
 
 def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decision:
-    """A new version on top of ``body``; where that was erased, the command gives all of the text."""
+    """Write a new version on top of ``body``; if that was erased, the command gives all of the text."""
     row = ctx.tables.node(node)
     newest = ctx.tables.version(node, row.versions)
     begins = ctx.now if command.valid_from is None else command.valid_from
@@ -208,7 +211,7 @@ def move(ctx: Context, command: cmd.Move, details: int) -> Decision:
 
 
 def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
-    """The container that a move takes the node out of, and the contains edge that it retracts."""
+    """The container that a move takes a node out of, and the contains edge that it retracts."""
     if node == ROOT_NODE:
         ctx.refuse("root_is_permanent", "The root world cannot be moved")
     code = ctx.tables.type_code(CONTAINS)
@@ -229,7 +232,7 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
 
 
 def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None:
-    """Interior edges whose both ends move go along under a new identity; the others stay and are listed."""
+    """Carry interior edges along whose both ends move, under new identities; list the others, which stay."""
     carried: list[bytes] = []
     behind: list[bytes] = []
     contains = ctx.tables.type_code(CONTAINS)

@@ -1,4 +1,4 @@
-"""Is what was derived from the log whole and up to date: tables, indexes, vectors; is the code here that it needs."""
+"""Check the derived state: tables, indexes and vectors whole and up to date, and the code that they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks in their order. What a check cannot look at because of what an earlier one found is told as skipped."""
+"""Run the checks in their order; a check that an earlier finding makes impossible is reported as skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is everything here that WorldDB needs: Python, its libraries in versions that fit, the extras. Needs none of them."""
+"""Check the installation: Python, the libraries in versions that fit, the extras. Needs none of them."""
 
 from __future__ import annotations
 

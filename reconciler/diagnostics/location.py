@@ -1,4 +1,4 @@
-"""Where a store lies: the file system, its room, its permissions, and what processes left behind in the directory."""
+"""Check the location of a store: file system, room, permissions, and left-overs of ended processes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Which locks are held, by whom, and whether who holds one will ever let go of it.
+"""Check which locks are held, by whom, and whether the holder will ever let go.
 
-The kernel gives a lock back when its process dies, so one is stale only if its process is stopped, or on another
-machine.
-
-Processes of this machine, as far as the system tells: is one stopped, which locks does it hold.
+The kernel releases a lock when its process dies, so a lock is stale only if its process is stopped or on another
+machine. The system's tables say which processes of this machine hold a lock, and whether one is stopped.
 """
 
 from __future__ import annotations

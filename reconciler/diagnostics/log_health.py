@@ -1,4 +1,4 @@
-"""Is the log what was written: its pages, its chain of commits, its last moment beside the clock."""
+"""Check that the log is what was written: its pages, its chain of commits, its last time against the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an examination finds, in words for the person who has to mend it."""
+"""The findings of an examination, in words for the person who has to mend them."""
 
 from __future__ import annotations
 

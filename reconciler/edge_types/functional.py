@@ -67,7 +67,7 @@ def end_conflicts(ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, end: i
 
 
 def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
-    """When in the time of a conflict two edges of a type that one registration governs lead to its two sides."""
+    """The times of a conflict at which two functional edges under one registration lead to its two sides."""
     here = scopes.functional(type_name, conflict.home)
     for one in ctx.edges(conflict.source, type_name, incoming=True):
         scope = scopes.functional(type_name, one.home)
@@ -81,7 +81,7 @@ def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_
 
 
 def _recorded(ctx: HandlerContext, one: int, other: int, when: Interval) -> bytes | None:
-    """The edge that already records a conflict of two nodes at some time of ``when``, whichever came first."""
+    """The edge that already records a conflict of two nodes at some time of ``when``, in either direction."""
     for known in _conflicts(ctx, one):
         if other in (known.source, known.target) and _validity(known).overlaps(when):
             return known.id
@@ -89,7 +89,7 @@ def _recorded(ctx: HandlerContext, one: int, other: int, when: Interval) -> byte
 
 
 def _conflicts(ctx: HandlerContext, node: int) -> Iterator[HandledEdge]:
-    """The contradictions recorded of a node, in either direction."""
+    """The contradictions recorded for a node, in either direction."""
     yield from ctx.edges(node, "contradicts")
     yield from ctx.edges(node, "contradicts", incoming=True)
 

@@ -1,4 +1,4 @@
-"""The code of edge types that a process has, and what a registration says of it."""
+"""The edge handlers that a process has, and the description by which the log knows their code again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OUR_OWN: Final = ("worlddb.", "builtins", "typing", "abc")
 
 
 class Described(NamedTuple):
-    """What a registration says of a handler: enough to know its code again."""
+    """The description of a handler in a registration: enough to know its code again."""
 
     type: str
     handler_version: int
@@ -44,7 +44,7 @@ class Ontology:
             self.add(handler)
 
     def deciding_with(self, given: object) -> Ontology:
-        """The same with a caller's handlers in the place of whatever is registered for their types.
+        """The same ontology with some handlers in place of those registered for their types.
 
         Raises:
             InputError, HandlerFailed: it is no list, or as :meth:`add`.
@@ -71,7 +71,7 @@ class Ontology:
         return self.described(handler)
 
     def described(self, edge_type: object) -> Described:
-        """What to register: of a handler, whose code is taken in, or of a built-in type by its name.
+        """Describe what to register: a handler, whose code is kept, or a built-in type by its name.
 
         Raises:
             InputError, HandlerFailed: as :func:`describe`.
@@ -93,12 +93,12 @@ class Ontology:
         return self._instead.get(type_name) or self._given.get((type_name, handler_version, code))
 
     def versions(self, type_name: str) -> list[int]:
-        """Which versions of a type the process was given."""
+        """The versions of a type that the process was given."""
         return sorted(version for name, version, _ in self._given if name == type_name)
 
 
 def given_handlers(given: object) -> Iterable[object]:
-    """What a caller gave as a list of handlers.
+    """The handlers in a caller's list.
 
     Raises:
         InputError: it is no list.
@@ -109,7 +109,7 @@ def given_handlers(given: object) -> Iterable[object]:
 
 
 def describe(handler: object) -> Described:
-    """What a registration says of a handler.
+    """Describe a handler for its registration.
 
     The digest is of the source of the handler's class and of the classes that it derives from, WorldDB's own left out.
     Where no source is to be had (a class typed into a console), it is of the qualified name and the version.
@@ -137,7 +137,7 @@ def describe(handler: object) -> Described:
 
 
 def _sources(kind: type) -> list[str] | None:
-    """The sources of a class and of those that it derives from; ``None`` if one of them is not to be had."""
+    """The sources of a class and its bases; ``None`` if one of them is not available."""
     classes = [each for each in kind.__mro__ if not f"{each.__module__}.".startswith(_OUR_OWN)]
     try:
         return [inspect.getsource(each) for each in classes]
@@ -146,7 +146,7 @@ def _sources(kind: type) -> list[str] | None:
 
 
 class _RewriteRecorder:
-    """A query that only remembers what was asked of it."""
+    """A query that only records which rewrites were asked of it."""
 
     def __init__(self, own: str) -> None:
         self._own = own
@@ -175,7 +175,7 @@ class _RewriteRecorder:
 
 
 def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
-    """What a handler asks of queries. It can ask no more than the protocol lets it, so the log can keep it."""
+    """The rewrites that a handler asks of queries; the protocol allows no others, so the log can keep them."""
     asked = _RewriteRecorder(name)
     try:
         answer = handler.on_query_rewrite(asked)
@@ -192,6 +192,6 @@ def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
 
 
 def failure(name: str, method: str, error: Exception) -> tuple[str, str]:
-    """What is said of a handler that raised something, and what to do."""
+    """The message about a handler that raised, and its remedy."""
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"The handler of {name!r} failed in {method}: {told:.400}", "Nothing was written. Correct the handler"

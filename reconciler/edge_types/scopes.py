@@ -1,4 +1,4 @@
-"""Which handler decides about an edge: a built-in one, or that of the registration in force where it is at home."""
+"""Find the handler that decides about an edge: a built-in one, or the registration in force at its home."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scopes:
         self.any_registered = self._tables.last_registration() != 0
 
     def in_force(self, type_name: str, home: int) -> Registration | None:
-        """The registration of a type that holds for edges at home in a world."""
+        """The registration of a type that is in force for edges at home in a world."""
         nearest = self._nearest.get(type_name)
         if nearest is None:
             nearest = self._nearest[type_name] = Nearest(self._tables, type_name, self._seq)

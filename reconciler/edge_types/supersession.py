@@ -1,5 +1,7 @@
-"""What takes whose place: what else moves where a statement begins before the one that it corrects had begun, or takes
-a place that another one has from a later time on."""
+"""Supersession: which worlds end, and which follow, when a statement takes the place of another.
+
+A statement may begin before the one that it corrects had begun, or take a place that another takes from later on.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ MAX_CONFLICTS_TOLD: Final = 20
 
 
 class Takeover(NamedTuple):
-    """From when on something is taken, and by which world."""
+    """The time from which something is taken, and the world that takes it."""
 
     begins: int
     world: int
 
 
 class Successor(NamedTuple):
-    """What takes a world's place from a time on, and the home of the edge that says so."""
+    """The world that takes another's place, from when, and the home of the edge that says so."""
 
     begins: int
     world: int
@@ -30,17 +32,17 @@ class Successor(NamedTuple):
 
 
 def began_by(ctx: HandlerContext, world: int, at: int) -> bool:
-    """True if a world holds at some time, and began to at a time or before it."""
+    """True if a world is valid at some time, and began at or before ``at``."""
     return any(span.start <= at for span in ctx.spans(world))
 
 
 def first_held(ctx: HandlerContext, world: int) -> int | None:
-    """From when on a world holds; ``None`` if it does at no time."""
+    """The earliest start of validity of a world; ``None`` if it is valid at no time."""
     return min((span.start for span in ctx.spans(world)), default=None)
 
 
 def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
-    """End whatever a world had replaced, at any remove, no later than ``at``, which is before that world began.
+    """End all predecessors of a world, at any remove, no later than ``at``, a time before that world began.
 
     What it replaced had been closed where it began, and would hold beside the one that begins earlier now; ``by`` is
     the full reference of that one. Beyond what had begun by then nothing is looked at: its own predecessors had ended.
@@ -60,8 +62,10 @@ def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> Non
 
 
 def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
-    """From when on something stands where a world would: the world itself from ``begins`` on, or what took its place
-    before it had begun."""
+    """The earliest takeover of the place of a world that begins at ``begins``.
+
+    It is the world itself, or a successor that took its place before it had begun.
+    """
     found = Takeover(begins, world)
     pending, seen = [world], {world}
     for node in pending:
@@ -76,7 +80,7 @@ def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
 
 
 def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | None:
-    """What takes the place of a world next after a time at which that still holds; of several the first by log order.
+    """The next successor of a world after a time at which it still holds; of several, the first in log order.
 
     What was to take it, and holds at no time, leaves it to what took its own place.
     """
@@ -99,8 +103,10 @@ def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | N
 
 
 def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
-    """What a world has superseded, if need be by way of what holds at no time, that ended just where the world begins.
-    If that comes to hold at no time either, nothing follows it."""
+    """The predecessors of a world that ended just where it begins, also by way of worlds that are never valid.
+
+    If the world comes to be valid at no time either, nothing follows them.
+    """
     begins = first_held(ctx, world)
     found: list[int] = []
     pending, seen = [world] if begins is not None else [], {world}
@@ -118,7 +124,7 @@ def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
 
 
 def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
-    """Tell which worlds one contradicts no more from ``at`` on, where it is about to be closed.
+    """Note which contradictions of a world end from ``at`` on, where it is about to be closed.
 
     A contradiction is of two statements that hold, so it is over with one of them, and nobody has said of what takes
     its place that it contradicts the other one. What takes it is not told of itself.
@@ -135,11 +141,11 @@ def note_conflicts_left(ctx: HandlerContext, world: int, at: int, by: bytes) -> 
 
 
 def _is_open(ctx: HandlerContext, edge: HandledEdge, other: int, pieces: list[Interval]) -> bool:
-    """Whether a contradiction is one at some time of these pieces of one side's validity."""
+    """True if a contradiction is in force at some time of these pieces."""
     said = Interval(edge.valid_from, edge.valid_to)
     return any(not piece.intersect(said).intersect(span).is_empty for piece in pieces for span in ctx.spans(other))
 
 
 def _is_in_force(edge: HandledEdge) -> bool:
-    """Whether an edge is in force at any time."""
+    """True if an edge is in force at any time."""
     return edge.valid_from < edge.valid_to

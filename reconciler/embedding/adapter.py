@@ -1,6 +1,6 @@
-"""What the adapters have in common: a model that is loaded once, and whose dimension it tells itself.
+"""The base of embedding adapters: a model that is loaded once and tells its own dimension.
 
-Any callable as an embedder.
+A plain function of texts becomes an embedder, too.
 """
 
 from __future__ import annotations

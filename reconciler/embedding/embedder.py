@@ -1,4 +1,4 @@
-"""Embedders: models that give texts vectors. A caller may bring any; what it returned is recorded."""
+"""The protocol of embedders: models that give texts vectors. A caller may bring any; vectors are recorded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An endpoint that speaks OpenAI's protocol of embeddings, as an embedder.
+"""An embedder behind an HTTP endpoint that speaks OpenAI's protocol of embeddings.
 
-One request to an endpoint, with an end to everything that may take long.
+Every request has an end: connecting, waiting and reading are bounded in time and size.
 """
 
 from __future__ import annotations

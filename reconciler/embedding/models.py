@@ -1,6 +1,6 @@
-"""The embedding models that an open store can run, and which of them belongs to which embedding space.
+"""The embedding models of an open store, each with the embedding spaces that it fills.
 
-Embedders by name, as the command line and ``open`` take them.
+Also finds embedders by the names that the command line and ``open`` take.
 """
 
 from __future__ import annotations

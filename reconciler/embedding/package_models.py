@@ -1,4 +1,4 @@
-"""Models of the packages ``sentence-transformers`` and ``fastembed``, as far as they are installed."""
+"""Embedders from the packages ``sentence-transformers`` and ``fastembed``, where they are installed."""
 
 from __future__ import annotations
 

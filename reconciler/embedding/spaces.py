@@ -1,4 +1,4 @@
-"""Embedding spaces: which there are, which one answers, and what it takes to choose another one or to drop one."""
+"""Embedding spaces: list them, say which one answers, choose another, drop one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors follow texts: what has none yet is embedded outside of any write, and recorded as a commit of its own."""
+"""Find texts without vectors, embed them outside of any write, and record the vectors as a commit."""
 
 from __future__ import annotations
 

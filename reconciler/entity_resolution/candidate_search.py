@@ -32,7 +32,7 @@ _INITIAL: Final = re.compile(r" \w\b")
 
 
 class Search:
-    """Where somebody is looked for, from which score on, and how much was looked at."""
+    """One search for candidates: its scope, its least scores, and counts of what was looked at."""
 
     def __init__(self, world: int, thresholds: Thresholds) -> None:
         self.inside = Inside(world)
@@ -50,7 +50,7 @@ class Search:
 
     @property
     def by_given_name(self) -> bool:
-        """In the whole store a given name alone is nobody; in a conversation it is one of those who take part."""
+        """True if a given name alone may name somebody: in a conversation, but not in the whole store."""
         return self.inside.world != ROOT_NODE
 
     def forms_near(self, ctx: Context) -> list[Form]:
@@ -62,7 +62,7 @@ class Search:
         return self._forms_near
 
     def as_evidence(self) -> dict[str, int]:
-        """As it is kept with the evidence; what is nothing is left out."""
+        """The counts for the evidence, without zeros."""
         told = {
             "forms": self.forms,
             "kept_apart": self.kept_apart,
@@ -73,7 +73,7 @@ class Search:
 
 
 def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
-    """The forms that may be like those of the names, each behind how alike it can be at most, the likeliest first."""
+    """The forms that may be like the names, each with the greatest score it can have, likeliest first."""
     bounds: dict[str, float] = {}
     for name in names:
         for form in forms(name):
@@ -84,8 +84,10 @@ def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tupl
 
 
 class _Looked(NamedTuple):
-    """Forms that were looked at: their texts, in the same order what they are with their words in order, and those
-    among them that sound like the candidate's."""
+    """The forms that were looked at.
+
+    Their texts, the same with their words in order, and the texts that sound like the candidate's.
+    """
 
     texts: list[str]
     ordered: list[str]
@@ -115,13 +117,13 @@ def _looked_at(ctx: Context, form: Form, search: Search) -> _Looked:
 
 
 def _decoded(texts: Iterable[bytes]) -> list[str]:
-    """Many at once, which is quicker."""
+    """Decode many texts at once, which is quicker."""
     joined = b"\n".join(texts).decode()
     return joined.split("\n") if joined else []
 
 
 def places_of(form: Form, search: Search) -> Iterator[Place]:
-    """Where those are who may be like a form, or like what the same name is with another given name."""
+    """The blocks that may hold forms like this one, also with another given name of the same person."""
     yield from looked_up(form, by_given_name=search.by_given_name)
     first, *rest = form.words
     for given in others_for(first) if form.text.startswith(first) else ():
@@ -129,7 +131,7 @@ def places_of(form: Form, search: Search) -> Iterator[Place]:
 
 
 def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
-    """(text, the greatest score that a form can have against it), for those that can be alike."""
+    """Pairs of a text and the greatest score that a form can have against it, for those that can be alike."""
     least = search.fuzzy
     alike = extract(form.text, looked.texts, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
     yield from ((text, score) for text, score, _ in alike)
@@ -140,7 +142,7 @@ def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, 
 
 
 def _shortened(form: Form, texts: list[str], search: Search) -> Iterator[tuple[str, float]]:
-    """(text, score) of those that are a shorter or a longer form of the same name."""
+    """Pairs of a text and its score, for shorter or longer forms of the same name."""
     first, blank, rest = form.text.partition(" ")
     last, blanks, spelled_out = rest.rpartition(" ")[2], form.text.count(" "), not form.initials
     if blank and not search.by_given_name:

@@ -1,6 +1,6 @@
 """Classes of worlds that accepted ``same_as`` edges make one, as they stand while commands are decided.
 
-What another look at who is who has found, staged as proposals: what somebody has decided about stays decided.
+Proposals of a reclustering are staged here; what somebody has decided about a pair stays decided.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reached = dict[int, int]
 
 
 def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
-    """Refuse to accept a proposal whose class would hold two worlds that somebody said are not the same."""
+    """Refuse to accept a proposal whose class would hold a pair that was rejected."""
     mine, theirs = class_of(ctx, row.source), class_of(ctx, row.target)
     for one, other in _rejected_pairs(ctx, mine | theirs):
         if one in theirs and other in mine:
@@ -30,7 +30,7 @@ def refuse_joined_strangers(ctx: Context, row: ProposalRow) -> None:
 
 
 def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
-    """Refuse what an import made of the classes of some worlds, if one of them holds a pair that was rejected."""
+    """Refuse an import that puts a rejected pair into one class."""
     met: set[int] = set()
     for end in ends:
         if end not in met:
@@ -41,7 +41,7 @@ def refuse_joined_by_import(ctx: Context, ends: Iterable[int]) -> None:
 
 
 def refuse_if_joined(ctx: Context, row: ProposalRow) -> None:
-    """Refuse to reject a pair that accepted proposals make one by way of others."""
+    """Refuse to reject a pair that other accepted proposals make one."""
     mine = class_of(ctx, row.source)
     if row.target in mine:
         chain = " = ".join(ctx.shown(node) for node in _path(mine, row.target))
@@ -70,7 +70,7 @@ def _one_with(ctx: Context, node: int) -> Iterator[int]:
 
 
 def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[int, int]]:
-    """The pairs of members of which the latest word is that they are two, by the order of the worlds."""
+    """The pairs of members whose latest decision is a rejection, ordered by world."""
     for one, other, proposal in latest_among(ctx.tables, sorted(members)):
         row = ctx.tables.proposal(proposal)
         if row is not None and row.status == REJECTED:
@@ -78,7 +78,7 @@ def _rejected_pairs(ctx: Context, members: Collection[int]) -> Iterator[tuple[in
 
 
 def _between(one: list[int], other: list[int]) -> list[int]:
-    """The way from the end of one path to the end of another that begins where it does."""
+    """The way from the end of one path to the end of another with the same start."""
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:
         shared += 1
@@ -86,7 +86,7 @@ def _between(one: list[int], other: list[int]) -> list[int]:
 
 
 def _path(reached: Reached, node: int) -> list[int]:
-    """From where the search began to a member."""
+    """The path from the start of the search to a member."""
     path = [node]
     while reached[path[-1]] != path[-1]:
         path.append(reached[path[-1]])
@@ -103,19 +103,19 @@ def _refuse(ctx: Context, one: int, other: int, chain: list[int]) -> NoReturn:
 
 
 def is_apart(ctx: Context, one: int, other: int) -> bool:
-    """True if somebody said that a pair is two, by rejecting or undoing, and nothing about it has changed since."""
+    """True if a pair was rejected or undone, and neither side has changed since."""
     latest = ctx.proposal(one, other)
     return latest is not None and latest.status in ("rejected", "undone") and not latest.changed
 
 
 def is_settled(ctx: Context, one: int, other: int) -> bool:
-    """True if a pair waits for somebody to decide, or was decided, so that it is not to be proposed unasked."""
+    """True if a pair is pending or was decided, so that nobody proposes it again unasked."""
     latest = ctx.proposal(one, other)
     return latest is not None and (latest.status in ("pending", "accepted") or not latest.changed)
 
 
 def stage_found(ctx: Context, command: cmd.Recluster) -> None:
-    """Decide what a reclustering proposes: what still may be, unless another one has come further meanwhile."""
+    """Stage the proposals of a reclustering that still apply, unless another one has come further."""
     if reclustered_through(ctx.tables) != command.after or command.through > ctx.draft.head.seq:
         return
     for one, other, evidence in command.items:

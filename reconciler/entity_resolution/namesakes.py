@@ -47,8 +47,10 @@ class Match(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Somebody who may be known: the names, the type, and the world inside which is looked. ``node`` is that of a
-    candidate that is a world already."""
+    """Somebody to be resolved: names, type, and the world to search in.
+
+    ``node`` is that of a candidate that is a world already.
+    """
 
     names: tuple[str, ...]
     type: str
@@ -75,7 +77,7 @@ class Inside:
         self._places: dict[int, bool] = {}
 
     def near(self, ctx: Context) -> list[int]:
-        """The world and those inside, level by level as far as they are looked at, in log order."""
+        """The world and those inside it, level by level up to the limit, in log order."""
         if self._near is None:
             self._near = sorted(_near_in(ctx, self.world))
         return self._near
@@ -91,7 +93,7 @@ class Inside:
         return self._places[node]
 
     def _look(self, ctx: Context, node: int) -> None:
-        """Walk up from a world, no further than from others before: in deep structures they share most of the way."""
+        """Walk up from a world, no further than earlier walks: deep structures share most of the way."""
         through: dict[int, int] = {node: node}
         pending = [node]
         while pending:
@@ -108,8 +110,10 @@ class Inside:
         self._places.update(dict.fromkeys(through, False))
 
     def namesakes(self, ctx: Context, digest: bytes) -> Iterator[int]:
-        """Nodes that have had a name, all of those inside among them, in log order. If those inside are too many to be
-        listed, the earliest that there are, and then those that are listed."""
+        """Nodes that have had a name, at least all of those inside, in log order.
+
+        If those inside are too many to list: the earliest in the store, then the listed ones.
+        """
         named = ctx.tables.named
         if self.world != ROOT_NODE and len(list(islice(named(digest), FEW + 1))) > FEW and self._is_listed(ctx):
             yield from (node for node, _ in named(digest, nodes=self.near(ctx)))
@@ -120,13 +124,13 @@ class Inside:
             yield from self.near(ctx)
 
     def holders(self, ctx: Context, text: str, here: Callable[[int], bool]) -> Iterator[int]:
-        """The earliest of those who ever had a form and are ``here``, which nobody is who is not inside."""
+        """The earliest holders of a form for whom ``here`` is true, which it is for nobody outside."""
         tables = ctx.tables
         many = self.world != ROOT_NODE and is_held_by_more(tables, text, FEW)
         return holders(tables, text, here, nodes=self.near(ctx) if many and self._is_listed(ctx) else None)
 
     def _is_listed(self, ctx: Context) -> bool:
-        """True if everything inside is looked at one by one."""
+        """True if the inside is small enough to be listed whole."""
         return len(self.near(ctx)) <= MAX_WALKED
 
 
@@ -149,14 +153,14 @@ def members_of(ctx: Context, world: int) -> Iterator[int]:
 
 
 def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
-    """The earliest open world of a compatible type inside the command's world that has its name, or else an alias."""
+    """The earliest open world of a compatible type in scope that has the name, else an alias."""
     candidate = candidate_of(ctx, command)
     found = next(holders_of(ctx, candidate, Inside(candidate.world)), None)
     return () if found is None else (Match(found[0], {"tier": "exact", "name": found[1], "score": 1.0}),)
 
 
 def scope_of(ctx: Context, node: int) -> int:
-    """The world inside which another like this one is looked for: the one around it; of a session, the conversation."""
+    """The world to search for namesakes of a world: its container; of a session, the conversation."""
     world = ctx.home_of(node)
     if world != ROOT_NODE and ctx.tables.version(world, ctx.tables.node(world).versions).type == _SESSION:
         return ctx.home_of(world)
@@ -170,7 +174,7 @@ def candidate_of(ctx: Context, command: Create) -> Candidate:
 
 
 def holders_of(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tuple[int, str]]:
-    """Open worlds of compatible types in the scope that have the name, then those with an alias of it, in log order."""
+    """Open worlds of compatible types in the scope that have a name of the candidate, then those with an alias."""
     seen: set[int] = set()
     for name in candidate.names:
         digest = name_digest(name)
@@ -192,7 +196,7 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
 
 
 def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bool:
-    """True if a world is of a compatible type, open, not erased, inside the scope, and not known to be another one."""
+    """True if a world may be the candidate: compatible type, open, not erased, in scope, not known to be another."""
     row = ctx.tables.node(node)
     if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
         return False
@@ -205,14 +209,14 @@ def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bo
 
 
 def are_compatible(ctx: Context, one: str, node: int, world: int) -> bool:
-    """True if a candidate of a type, in a world, may be a world that is there and has another type."""
+    """True if a candidate of a type, in a world, may be a given world of another type."""
     body = ctx.body(node)
     other = "" if body is None else body.type
     return other in _above(ctx, one, world) or one in _above(ctx, other, world)
 
 
 def _above(ctx: Context, type_name: str, world: int) -> Iterator[str]:
-    """The types that a type is a subtype of, at any remove."""
+    """The supertypes of a type, at any remove."""
     is_stated = next(iter(ctx.tables.typed(type_digest(TYPE))), None) is not None
     pending = [type_name]
     for name in pending:
@@ -224,7 +228,7 @@ def _above(ctx: Context, type_name: str, world: int) -> Iterator[str]:
 
 
 def _stated(ctx: Context, type_name: str, world: int) -> Iterator[str]:
-    """The names of what worlds that stand for a type are ``subtype_of``."""
+    """The supertypes that ``subtype_of`` edges state for a type."""
     for node, _ in ctx.tables.named(name_digest(type_name)):
         if _stands_for(ctx, node, type_name, world):
             for target in ctx.targets(node, "subtype_of"):
@@ -234,7 +238,7 @@ def _stated(ctx: Context, type_name: str, world: int) -> Iterator[str]:
 
 
 def _stands_for(ctx: Context, node: int, type_name: str, world: int) -> bool:
-    """True if a world stands for a type, and is one that counts in a world."""
+    """True if a world stands for a type, and counts inside a given world."""
     body = ctx.body(node)
     if body is None or (body.type, body.name) != (TYPE, type_name) or ctx.tables.node(node).ended:
         return False

@@ -30,7 +30,7 @@ MAX_KEPT_APART: Final = 2
 
 
 def all_tiers(ctx: Context, command: Create, thresholds: Thresholds) -> tuple[Match, ...]:
-    """Whom a verdict of all tiers names: one world, several where they are equally likely, or nobody."""
+    """The matches of all tiers: one world, several equally likely ones, or nobody."""
     found = verdict(ctx, command, thresholds)
     if isinstance(found, Resolved):
         return (Match(found.match.node, found.evidence),)
@@ -46,7 +46,7 @@ def verdict(ctx: Context, command: Create, thresholds: Thresholds) -> Verdict:
 
 
 class Comparisons(NamedTuple):
-    """Whom a candidate is held against, and how much was looked at to find them."""
+    """The worlds that a candidate was compared with, and counts of what was looked at."""
 
     considered: list[Considered]
     looked_at: dict[str, int]
@@ -60,8 +60,9 @@ def considered(
     *,
     every: bool = False,
 ) -> Comparisons:
-    """Whom a candidate is held against: those of its name, or else those of a name like it, and those whose text is
-    near to its own in meaning, with the cosines in ``near``.
+    """Compare a candidate with the worlds of its name, else of names like it and of texts near it in meaning.
+
+    ``near`` has the cosines of the latter.
 
     Those who cannot be the answer, since somebody else is surely nearer, are left out, unless ``every`` contender is
     asked for.
@@ -84,7 +85,7 @@ def considered(
 
 
 def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list[Considered], margin: float) -> None:
-    """Add those of a name like the candidate's, the likeliest first, until nobody behind can come within the margin."""
+    """Add worlds with names like the candidate's, likeliest first, until none behind can come within the margin."""
     known = {each.node for each in found}
     best = max((each.likeness.fuzzy for each in found if not each.likeness.given_name), default=0.0)
     best = best if best >= search.fuzzy else 0.0
@@ -120,7 +121,7 @@ def _are_kept_apart(mine: list[Form], text: str) -> bool:
 
 
 def _weighed(ctx: Context, candidate: Candidate, node: int, meaning: float) -> Considered:
-    """A world held against the candidate, by the two of their names that are nearest to each other.
+    """Compare a world with the candidate, by the pair of their names that is nearest.
 
     Numbers, generations and the like keep apart whatever the texts say; that the words are others does not.
     """

@@ -1,14 +1,10 @@
-"""Erasing: which texts belong to a world, wherever in the log they are, and which of them may not come back.
+"""Plan an erasure: find every text that belongs to a world, and every text that was made of those.
 
 Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; their vectors; the
 details (reasons, provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its
-proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are
-erased at once.
-
-What was made of texts that are erased, and goes with them.
-
-A summary says in other words what it sums up, and an extractor's world is called what a turn said: were they left, so
-would be what was to go.
+proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are erased
+at once. Derived texts go too: a summary repeats in other words what it sums up, and an extracted world bears a name
+from a turn.
 """
 
 from __future__ import annotations
@@ -42,8 +38,9 @@ _NO_USE: Final = frozenset((CONTAINS_CODE, SAME_AS_CODE))
 
 
 def made_of(log: LmdbLog, tables: Tables, nodes: Collection[int], *, besides: Collection[int]) -> dict[int, int]:
-    """Worlds other than ``besides`` that were made of the texts of some ``nodes``, at any remove, each with one that it
-    was made of. All of ``besides`` is erased.
+    """Find the worlds that were made of the texts of some nodes, at any remove.
+
+    Returns each with one that it was made of, without those in ``besides``, which are all erased anyway.
 
     * What is ``derived_from`` one of them by an edge that was not unlinked.
     * Summaries that contain one of them.
@@ -71,7 +68,7 @@ def made_of(log: LmdbLog, tables: Tables, nodes: Collection[int], *, besides: Co
 
 
 def _restatements(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
-    """Worlds that say in other words what a world says."""
+    """Worlds that restate what a world says."""
     for place, row in tables.incoming(node, _DERIVED_FROM):
         if row.unlinked == LIVE:
             yield place.source
@@ -88,7 +85,7 @@ def _mentions(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
 
 
 def _only_mentioned(log: LmdbLog, tables: Tables, node: int, reached: Collection[int]) -> bool:
-    """True if nobody but those who are erased, now or before, says anything of a world, and it says only its name."""
+    """True if all that is known of a world is its name, and only erased worlds refer to it."""
     if next(tables.aliases(node), None) is not None or any(body.content for body in bodies_of(log, tables, node)):
         return False
     users = [place.source for place, _ in tables.incoming(node) if place.type not in _NO_USE]
@@ -135,7 +132,7 @@ def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> PlannedEras
 
 
 def _without_repeated(targets: list[list[ErasureTarget]]) -> list[list[ErasureTarget]]:
-    """Each world only where it is reached first."""
+    """Keep each world only where it is reached first."""
     seen: set[int] = set()
     kept: list[list[ErasureTarget]] = []
     for own in targets:
@@ -146,7 +143,7 @@ def _without_repeated(targets: list[list[ErasureTarget]]) -> list[list[ErasureTa
 
 
 def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], targets: list[list[ErasureTarget]]) -> None:
-    """Put what was made of the texts of targets behind these, where the command says so."""
+    """Add derived worlds to the targets of the commands that ask for them."""
     by = {target.node: position for position, own in enumerate(targets) for target in own if commands[position].derived}
     reached = {target.node for own in targets for target in own}
     for node, source in made_of(log, tables, by, besides=reached).items():
@@ -155,7 +152,7 @@ def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], target
 
 
 def erase(ctx: Context, command: Erase, details: int) -> bytes:
-    """Record the erasure of everything that one command reaches; the lineage that it named."""
+    """Record the erasure of everything that one command reaches; returns the lineage that it named."""
     found = ctx.erasure
     assert found is not None, "planned before anything was decided"
     position = len(ctx.draft.commands)
@@ -179,8 +176,10 @@ def erase(ctx: Context, command: Erase, details: int) -> bytes:
 
 
 def forbidden_by(log: LmdbLog, target: ErasureTarget, blobs: Sequence[BlobPlace]) -> list[Body]:
-    """The bodies of what is erased that may not be written again: by their contents, or by their names where there is
-    none. What was made of other texts may come again, of others."""
+    """The bodies of an erased world whose texts may not be written again.
+
+    They are compared by content, or by name where there is none. A derived text may come again, from others.
+    """
     bodies = (body_at(log, *place) for place in blobs)
     return [] if target.derived else [body for body in bodies if body is not None and text_of(body)]
 
@@ -189,7 +188,7 @@ def forbidden_by(log: LmdbLog, target: ErasureTarget, blobs: Sequence[BlobPlace]
 
 
 def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
-    """The turns that a speaker spoke, as ``ingest`` linked them."""
+    """The turns of a speaker, as ``ingest`` linked them."""
     code = tables.type_code("refers_to")
     prefixes = tuple(f"{body.name}: " for body in bodies_of(log, tables, node) if body.name)
     for place, row in tables.incoming(node, code):
@@ -204,7 +203,7 @@ def _turns_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[int]:
 
 
 def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
-    """Every world with a version, past ones included, that has the text of any version of these."""
+    """Every world with a version, past ones included, that has a text of these."""
     texts = {text for node in nodes for text in texts_of_world(log, tables, node)}
     everyone = range(1, tables.progress().next_node)
     return [node for node in everyone if not texts.isdisjoint(texts_of_world(log, tables, node))]
@@ -214,7 +213,7 @@ def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
 
 
 def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[BlobPlace]]:
-    """The blobs of each of some nodes that are still there up to commit ``last``, each of only one of the nodes."""
+    """The blobs of some nodes that still exist up to commit ``last``, each listed under one node only."""
     owners = _owners(tables, nodes)
     found: dict[BlobPlace, int] = {}
     for seq in range(1, last + 1):
@@ -229,7 +228,7 @@ def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[
 
 
 def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
-    """Which of the nodes lineages, edges and proposals belong to; what is between two of them, to the first."""
+    """The owner of each lineage, edge and proposal; one between two nodes belongs to the first."""
     owners = {tables.node(node).lineage: node for node in nodes}
     for node in nodes:
         for _, row in (*tables.outgoing(node), *tables.incoming(node)):
@@ -243,7 +242,7 @@ def _owners(tables: Tables, nodes: list[int]) -> dict[bytes, int]:
 
 
 def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> Iterator[tuple[BlobPlace, int]]:
-    """The places of texts that a commit holds about somebody in ``owners``, in its events and in its commands."""
+    """The places of an owner's texts in a commit, in its events and its commands."""
     for event in events.events:
         owner = owners.get(_subject(event))
         if owner is not None:
@@ -263,7 +262,7 @@ def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> 
 
 
 def _subject(event: ev.Event) -> bytes:
-    """Whom the texts of an event are about. Those of an erasure are its reference, and stay."""
+    """The lineage, edge or proposal that the texts of an event are about; an erasure's own reason stays."""
     if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):

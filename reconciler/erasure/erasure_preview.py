@@ -1,4 +1,4 @@
-"""What an erasure would come to, and where a name would still occur; nothing is written."""
+"""Preview an erasure: what it would reach, and where a name would still occur. Writes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worlddb.reconciler.transaction.recorded_texts import body_at, details_at
 
 
 class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an erasure would come to.
+    """The effect that an erasure would have.
 
     ``worlds`` would be erased, which takes ``texts`` blobs; ``derived`` are those of them whose texts were made of
     others'. ``mentions`` are other worlds in whose texts a name or an alias of those that were named occurs: they would
@@ -33,7 +33,7 @@ class ErasurePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasurePlan:
-    """What erasures would reach. Reads all of the log, and every text.
+    """Preview erasures. Reads all of the log, and every text.
 
     Raises:
         InputError: a reference is none of a world.
@@ -58,7 +58,7 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
 
 
 def _mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
-    """Worlds other than ``besides`` with a version in which a name or alias of ``named`` occurs, case-folded."""
+    """Worlds outside ``besides`` in whose versions a name or alias of ``named`` occurs, case-folded."""
     names = sorted({name for node in named for name in _names(log, tables, node) if name})
     if not names:
         return

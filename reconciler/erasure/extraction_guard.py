@@ -1,7 +1,7 @@
-"""Which turns an extractor is given: what was erased stays so, and nothing is found in it again.
+"""Keep erased turns from an extractor, also those that are erased while it runs.
 
-An extractor is called before the store is locked, and may be slow. What it was given is therefore looked at once more
-under the lock: if anything was erased meanwhile, the request is begun again.
+An extractor is called before the store is locked, and may be slow. Under the lock its input is checked once more: if
+anything was erased meanwhile, the request starts again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ErasedMeanwhile(Exception):
 
 
 class ExtractionGuard:
-    """One look at the store, from which an extraction goes out; ``seq`` is the commit as of which it was made."""
+    """A check that the turns given to an extractor were not erased; ``seq`` is the commit that it looked at."""
 
     def __init__(self, env: Environment, idempotency_key: str | None) -> None:
         self._env = env
@@ -32,7 +32,7 @@ class ExtractionGuard:
         self.seq: int | None = None
 
     def are_gone(self, keys: Sequence[str]) -> list[bool]:
-        """Of callers' keys, whether the text of the world that each stands for is gone.
+        """Whether the text of the world that each caller's key stands for is gone.
 
         Of a request that was committed before, whether it was gone then: such a request is told from another one by
         what it came to.
@@ -56,7 +56,7 @@ class ExtractionGuard:
 
 
 def _was_gone(log: LmdbLog, tables: Tables, lineage: bytes, last: int) -> bool:
-    """True if a commit after ``last`` found no text of a world that was there by then."""
+    """True if the text of a world was gone as of commit ``last``."""
     node = tables.node_of(lineage)
     newest = None if node is None else newest_version(tables, node, last)
     if node is None or newest is None or body_at(log, newest.row.seq, newest.row.position) is not None:

@@ -1,9 +1,7 @@
-"""Text becomes candidates: turns by a fixed mapping, anything more by the caller's extractor (paper §3).
+"""Turn text into commands: turns by a fixed mapping, candidates by the caller's extractor (paper §3).
 
-The engine runs no model. An :class:`Extractor` is called before the store is locked, and what it returned is what is
-written, so that replay never calls it again.
-
-Turns of a conversation: what ``ingest`` takes when the caller has text and no extraction.
+The engine runs no model. An :class:`Extractor` is called before the store is locked, and its answer is what is written,
+so that replay never calls it again. Without one, the turns alone are taken in.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What was decided taken over into another history: only if everything that it names is there as it was.
+"""Carry a commit over into another history as it was decided, if all that it names is there as it was.
 
-For commits whose commands cannot be decided again: those that erased texts or lost some, took in a bundle, or are of an
-edge type whose handler is not here.
+For commits whose commands cannot be decided again: those that erased texts or lost some, imported a bundle, or are of
+an edge type whose handler is not here.
 """
 
 from __future__ import annotations

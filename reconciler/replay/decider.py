@@ -1,6 +1,6 @@
-"""Deciding the commands of a commit once more, on a state that is given, at the time that it had.
+"""Decide the commands of a commit again, on a given state, at the commit's own time.
 
-The nonces of a commit that is decided again: those that it was given, wherever the same thing is decided.
+Whatever is decided as it was then gets the nonces, and so the ids, that it had then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was decided then beside what is decided now: events compared by what they say."""
+"""Compare the events of a commit with those that its commands come to now, by what they say."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A hypothetical history in the making, commit by commit.
+"""Make a hypothetical history, commit by commit: the original without some of its commits.
 
-What the engine's own work kept, in a history in which texts and commits are missing.
+The engine's own commits (vectors, proposals) are fitted to what is left.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Recorded commands made into commands again, with the texts that were kept apart from them.
+"""Restore the commands of a commit from their records and the texts that are kept apart from them.
 
-What is recorded has a caller's key as a hash, so what the key stands for is read from what the command came to; and
-references as they were given, which are made full ids by what the store knew then.
+A record has a caller's key as a hash, so the key's meaning is read from what the command came to. References become
+full ids by what the store knew then.
 """
 
 from __future__ import annotations

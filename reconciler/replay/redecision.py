@@ -1,7 +1,6 @@
-"""A dry run over a history: every commit decided again on the state that it was decided on then, and compared.
+"""Decide every commit again on the state that it had, and compare; a dry run that writes nothing.
 
-Nothing is written to the store. The state grows in scratch tables, from what was decided then, so that one difference
-does not lead to others.
+The state grows in scratch tables from the recorded events, so that one difference does not lead to others.
 """
 
 from __future__ import annotations

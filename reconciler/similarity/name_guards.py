@@ -1,12 +1,9 @@
-"""What keeps two names apart however close their letters are. A guard that holds is named in the answer.
+"""Guards that keep two names apart however close their letters are; the answer names a guard that holds.
 
-Numbers, generations and negations are marks of the form (``projections/tables/names/canonical.py``); what only
-shows when two names are laid side by side is here.
-
-Given names and what they are called for short: Sam for Samuel, Mel for Melanie.
-
-The table of the ``nicknames`` package is English and kept by hand. Nothing that a store keeps is derived from it: it
-only widens what is looked up and scored, so another version of it changes no table.
+Numbers, generations and negations are marks of one form (``projections/tables/names/canonical.py``); here is what only
+shows when two names are compared. The table of the ``nicknames`` package has short forms of given names: Sam for
+Samuel, Mel for Melanie. It is English and kept by hand. It only widens what is looked up and scored; no table derives
+from it, so another version changes no table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How alike two names are, tier by tier (paper §3.1). Each score is from 0 to 1, and 0 where a guard holds."""
+"""Scores of how alike two names are, tier by tier (paper §3.1), from 0 to 1; 0 where a guard holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From where on the resolver is confident, as configuration of an open store (paper §3.1)."""
+"""The least scores at which the resolver is confident, as configuration of an open store (paper §3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who a candidate is, judged from the scores: somebody known, one of several, or somebody new (paper §3.1)."""
+"""Judge from the scores who a candidate is: a known world, one of several, or a new one (paper §3.1)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which worlds contain which, while nothing is written: ways up are remembered, so that they are walked once.
+"""Containment remembered while nothing is written, so that each way up is walked once.
 
-Worlds that each have one container are kept as paths, so that of two on one path it is told by their places which
-contains the other. A chain of thousands of worlds is one path; where worlds have several containers, paths part.
+Worlds that each have one container are kept as paths: of two worlds on one path, their places tell which contains the
+other. A chain of thousands of worlds is one path; where worlds have several containers, paths part.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST_KEPT: Final = 64
 
 
 class _Path:
-    """Worlds of which each but the first is in the one before it, and in no other. ``above`` contain the first."""
+    """A path of worlds, each in the one before it and in no other; ``above`` contain the first."""
 
     def __init__(self, above: Sequence[int]) -> None:
         self.above = above
@@ -23,7 +23,7 @@ class _Path:
 
 
 class Ancestry:
-    """Containment as ``containers`` and ``members`` tell it, which have to answer the same as long as this is used."""
+    """Containment as ``containers`` and ``members`` tell it; their answers must not change while this is used."""
 
     def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
         self._containers = containers
@@ -32,7 +32,7 @@ class Ancestry:
         self._known: dict[int, list[int]] = {}
 
     def members(self, world: int) -> Iterable[int]:
-        """The members of a world; of one that has few they are read once."""
+        """The members of a world; those of a world with few are read once."""
         known = self._known.get(world)
         if known is None:
             rest = iter(self._members(world))

@@ -1,8 +1,7 @@
-"""The context that handlers get: the only way to write an edge, and valid for one transaction.
+"""The context of one transaction: what deciding may read, and the only way to write an edge.
 
-What may be read inside the transaction in which commands are decided.
-
-References inside commands: ids, prefixes, and the results of earlier commands of the same batch.
+:class:`Reading` reads the tables and the draft; :class:`Context` writes through the handlers of edge types, and is what
+they get. The functions at the end resolve references: ids, prefixes, and positions of earlier commands of the batch.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ class Reading:
         self.root = ROOT_NODE
 
     def begins(self, node: int) -> int:
-        """Where the newest version of a node begins to be valid; commit time for the root world."""
+        """The start of validity of a node's newest version; commit time for the root world."""
         if node == ROOT_NODE:
             return self.now
         return self.tables.version(node, self.tables.node(node).versions).valid_from
 
     def spans(self, node: int) -> Iterator[Interval]:
-        """When the versions of a node are valid, newest first; those that are valid at no time are left out."""
+        """The intervals at which the versions of a node are valid, newest first, without empty ones."""
         for _, row in self.tables.version_rows(node):
             if row.valid_from < row.valid_to:
                 yield Interval(row.valid_from, row.valid_to)
@@ -117,7 +116,7 @@ class Reading:
         return self.tables.proposal(edge) is not None
 
     def targets(self, node: int, type_name: str) -> list[int]:
-        """Where the live edges of a type from a node lead, in log order."""
+        """The targets of the live edges of a type from a node, in log order."""
         code = self.tables.type_code(type_name)
         return [] if code is None else self.tables.live_targets(node, code)
 
@@ -205,7 +204,7 @@ MAX_CHAIN = 64
 
 
 class Keyed(NamedTuple):
-    """What a key stands for: a lineage, its node if it is there, and the last one before it that has ended, if any."""
+    """What a key stands for: a lineage, its node if it exists, and the ended lineage before it, if any."""
 
     lineage: Lineage
     node: int | None
@@ -320,7 +319,7 @@ class Context(Reading):
         return False
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
-        """Close a node and let it take no further versions. One that has ended keeps its end, or gets an earlier."""
+        """Close a node and let it take no further versions; one that has ended keeps its end or gets an earlier one."""
         row = self.tables.node(node)
         newest = self.tables.version(node, row.versions)
         note_conflicts_left(self, node, at, by)
@@ -385,7 +384,7 @@ class Context(Reading):
     # -- for the reconciler itself
 
     def write_accepted(self, proposal: bytes, row: ProposalRow) -> None:
-        """Write the edge of an accepted proposal, exactly as it was staged and under the id given then."""
+        """Write the edge of an accepted proposal exactly as staged, under the id given then."""
         lineages = [self.tables.node(node).lineage for node in (row.source, row.target, row.home)]
         self.draft.emit(
             ev.Linked(
@@ -406,7 +405,7 @@ class Context(Reading):
         )
 
     def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
-        """Give an interior edge another home: the old identity is retracted, a new one says the same.
+        """Give an interior edge another home: retract the old identity and write a new one that says the same.
 
         It says it of the same versions, under the same key if it had one, and without its handler, which may not be
         there: nothing new is decided about the edge.
@@ -445,8 +444,11 @@ class Context(Reading):
         return keyed_lineage(self.secret, key.encode())
 
     def keyed_world(self, key: str | KnownKey, *, anew: bool, revive: bool) -> Keyed:
-        """What a caller's key stands for: the last one that was begun under it, or with ``anew`` one that is to be, if
-        that has ended by now. What was erased does not come back by this, unless ``revive`` says so."""
+        """Find the last lineage that was begun under a caller's key.
+
+        If that has ended by now, ``anew`` asks for the next one, which is yet to be made. An erased lineage is not
+        replaced so, unless ``revive`` says that its text may come back.
+        """
         lineage, ended = self.lineage_of(key), b""
         node = self.tables.node_of(lineage)
         while node is not None and self._is_over(node):
@@ -530,7 +532,7 @@ class Context(Reading):
         return self.home_of(source) if home is None else home
 
     def _under_key(self, key: str | KnownKey) -> tuple[bytes, bytes | None]:
-        """The nonce that stands for a key now, and the live edge that was written under it, if there is one.
+        """The nonce that stands for a key now, and the live edge written under it, if there is one.
 
         An edge that was unlinked hands its key on to a nonce made of its own id: were the nonce the same again, an
         edge written again would have the id of the one that was retracted, and earlier views would lose that.
@@ -574,7 +576,7 @@ def proposal_ref(ctx: Context, ref: Ref) -> bytes:
 
 
 def _settled(ctx: Context, ref: Ref) -> bytes | str:
-    """A position in the batch becomes the id that its command came to."""
+    """The reference with a position in the batch replaced by the id that its command came to."""
     if not isinstance(ref, int):
         return ref
     if not 0 <= ref < len(ctx.draft.refs):

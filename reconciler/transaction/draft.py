@@ -1,4 +1,4 @@
-"""A commit in the making: its events are applied as they are decided, so that each decision sees those before it."""
+"""A draft: the commit in the making. Each event is applied as it is decided, so later decisions see it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FinishedCommit(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a command came to: its reference, where its body went, and whether it only staged a proposal."""
+    """The result of one command: its reference, the place of its body, and whether it only staged a proposal."""
 
     ref: bytes
     body: int = NONE
@@ -38,14 +38,14 @@ class Decision(NamedTuple):
 
 
 class Nonces(Protocol):
-    """Where the nonces of a draft come from, of which random ids are made."""
+    """A source of nonces for a draft; random ids are made of them."""
 
     def nonce(self, *what: object) -> bytes:
         """16 bytes. ``what`` says what they are for, so that a decision that is made again can be given the same."""
 
 
 class FreshNonces:
-    """Unpredictable ones, whatever they are for."""
+    """Unpredictable nonces, whatever they are for."""
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
@@ -74,7 +74,7 @@ class DraftBlobs:
         return self._put(blob_id(stored), stored, blob)
 
     def add_stored(self, identifier: bytes, stored: bytes | None) -> int:
-        """Keep a blob that was made elsewhere under the id that it has; ``None``: keep a place for it."""
+        """Keep a stored blob under the id that it came with; ``None`` keeps only its place."""
         return self._put(identifier, stored, None if stored is None else codec.decode_blob(stored, 0))
 
     def fill(self, seq: int, position: int, stored: bytes) -> None:
@@ -193,7 +193,7 @@ class Draft:
         return self.blobs.add(Details(self.nonce("details", said), *said))
 
     def drop_details(self, position: int) -> None:
-        """Take back the details that were added last, since nothing was decided that they are about."""
+        """Take back the details that were added last: no event refers to them."""
         self.blobs.drop_last(position)
 
     def add_secret(self, secret: bytes) -> int:
@@ -208,12 +208,12 @@ class Draft:
     # -- events
 
     def emit(self, event: AnyEvent) -> None:
-        """Decide an event: it takes effect at once for what is decided after it."""
+        """Record an event and apply it at once, so that later decisions see it."""
         self.events.append(event)
         self.applier.apply(event)
 
     def emit_linked(self, event: Linked, source: int, target: int, home: int) -> None:
-        """As :meth:`emit`, for an edge whose ends and home are at hand as node numbers."""
+        """Do the same for an edge whose ends and home are at hand as node numbers."""
         self.events.append(event)
         self.applier.link(event, self.tables.give_type_code(event.type), source, target, home)
 

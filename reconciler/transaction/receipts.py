@@ -1,10 +1,8 @@
-"""Receipts: made from what was committed, so that a retry gets the same one (law 10).
+"""Receipts and the record of commands: all that a commit keeps of its request.
 
-Commands as they are kept beside their events, without a word of the caller, and how a retry is told from another.
-
-What a caller says beside a command: reason, provenance, properties, aliases. Kept as one erasable blob.
-
-What a commit decided, as its own receipt says, and which commands it decided on.
+A receipt is made from what was committed, so that a retry gets the same one (law 10). Commands are recorded beside
+their events without a word of the caller: texts lie in erasable blobs, keys are hashed. From the record a retry is told
+from another request, and a commit is summarised.
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ _MAY_GIVE_EMPTY = (Revise, Reassert)
 
 
 def given(command: Command) -> list[str]:
-    """The names of the texts that the caller gave; a revision or a reassertion may give an empty one on purpose."""
+    """The names of the texts that the caller gave. Revise and Reassert may give an empty one on purpose."""
     kind = type(command)
     texts = _GET_TEXTS[kind](command)
     if kind not in _MAY_GIVE_EMPTY:
@@ -86,8 +84,9 @@ def given(command: Command) -> list[str]:
 
 
 def record(command: Command, names: list[str], body: int, details: int, secret: bytes) -> list[Any]:
-    """The command as it is kept beside its events, without any text of the caller: those of its body and details are
-    replaced by blob positions (-1: nothing was stored), and its key by a keyed hash.
+    """The record of a command beside its events, without any text of the caller.
+
+    Its texts are replaced by the blob positions of body and details (-1: nothing was stored), its key by a keyed hash.
 
     ``[code, body, details, names of the texts that were given, then the other fields in order]``, where the names are
     what :func:`given` says.
@@ -96,7 +95,7 @@ def record(command: Command, names: list[str], body: int, details: int, secret: 
 
 
 def record_plain(command: Create | Link, names: list[str], body: int, details: int) -> list[Any]:
-    """As :func:`record`, for a command without a key."""
+    """The record of a command without a key; see :func:`record`."""
     kind = type(command)
     return [kind.CODE, body, details, names, *_GET_REST[kind](command)]
 
@@ -176,7 +175,7 @@ def _shown(code: str, ref: bytes) -> str:
 
 
 def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
-    """What stands for an idempotency key in the log; empty for none."""
+    """The digest of an idempotency key in the log; empty for none."""
     if idempotency_key is None:
         return b""
     text = checked_text(idempotency_key, "idempotency_key", MAX_KEY_BYTES, empty=False)
@@ -235,7 +234,7 @@ def secret_of(log: LmdbLog) -> bytes:
 
 
 class CommitSummary(NamedTuple):
-    """A commit's receipt, its author, and the names of the commands that were kept beside its events."""
+    """A commit's receipt, its author, and the names of its commands."""
 
     receipt: Receipt
     author: str
@@ -243,7 +242,7 @@ class CommitSummary(NamedTuple):
 
 
 def commit_summary(log: LmdbLog, seq: int) -> CommitSummary:
-    """What commit ``seq`` decided. Nothing is decided again.
+    """The summary of commit ``seq``, read from the log; nothing is decided again.
 
     Raises:
         DamagedStore: the commit is not what was written.

@@ -1,4 +1,4 @@
-"""What callers said, read back from the log: bodies and details at their places, as far as they are still there."""
+"""Read callers' texts back from the log: bodies and details at their places, where they still are."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def bodies_of(log: LmdbLog, tables: Tables, node: int) -> Iterator[Body]:
 
 
 def text_of(body: Body) -> str:
-    """What two bodies are compared by: the content, or the name where there is no content."""
+    """The text by which bodies are compared: the content, or the name where there is no content."""
     return body.content or body.name
 
 
 def texts_of_world(log: LmdbLog, tables: Tables, node: int) -> set[str]:
-    """What the versions of a world say, as far as they say anything."""
+    """The texts of all versions of a world, without empty ones."""
     return {text_of(body) for body in bodies_of(log, tables, node)} - {""}
 
 

@@ -1,7 +1,7 @@
-"""The default extractor: what a conversation mentions by its form becomes worlds that its turns refer to.
+"""The default extractor: names, dates, amounts and addresses become worlds that the turns refer to.
 
-It is deterministic and asks no model. What it finds depends on nothing but the turns that it is given: their texts, and
-the names of their speakers.
+It is deterministic and asks no model. Its answer depends on the given turns alone: their texts, and the names of their
+speakers.
 """
 
 from __future__ import annotations

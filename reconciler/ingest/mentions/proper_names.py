@@ -1,10 +1,9 @@
-"""Names and other capitalised phrases, by how they are written. English first; any script that has capitals is read.
+"""Find names and other capitalised phrases by how they are written.
 
-A capital inside a sentence is evidence; one at its beginning is not, unless the word is written so elsewhere too, or is
-followed by another, or has a form of its own (NASA, OpenAI, J.). A word that is mostly written small elsewhere is no
-name. Where everything is written in capitals, or every word begins with one, capitals say nothing.
-
-Closed lists of English words that a capital alone does not make a name.
+English first; any script that has capitals is read. A capital inside a sentence is evidence; one at its beginning is
+not, unless the word is written so elsewhere too, or is followed by another, or has a form of its own (NASA, OpenAI,
+J.). A word that is mostly written small elsewhere is no name. Where everything is written in capitals, or every word
+begins with one, capitals say nothing. Closed lists hold the English words that a capital alone does not make a name.
 """
 
 from __future__ import annotations

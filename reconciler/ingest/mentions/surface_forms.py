@@ -1,15 +1,9 @@
-"""One thing that a text mentions, and where.
+"""Find mentions by their form: addresses, telephone numbers, amounts and dates, each with its place.
 
-Addresses that machines read: of e-mail and of the web, and telephone numbers.
-
-Amounts: money, percentages, and numbers with a unit. Numbers are read as English writes them: 1,200.50.
-
-What may be the end of something longer (a fraction, ``1 200``, ``5:30``) is left out rather than read wrongly.
-
-Dates that a text names in full enough to mean one day, month or year wherever it is read.
-
-"yesterday" and "last May" are left to the question, since what they mean depends on when they
-were said. The form is ISO 8601's: 2023-11-21, 2023-11, 2023; a day without a year is --11-21.
+Amounts are money, percentages, and numbers with a unit, read as English writes them: 1,200.50. A number that may be the
+end of something longer (a fraction, ``1 200``, ``5:30``) is left out rather than read wrongly. Dates are those that
+name one day, month or year wherever they are read; "yesterday" and "last May" are left to the question, since they
+depend on when they were said. Their form is ISO 8601's: 2023-11-21, 2023-11, 2023; a day without a year is --11-21.
 """
 
 from __future__ import annotations
