@@ -25,6 +25,7 @@ from worlddb.projections.indexes.text_snapshot import (
     IndexLocked,
     IndexUnreadable,
     IndexUnwritable,
+    TextSearch,
     TextView,
     told_as,
 )
@@ -79,26 +80,18 @@ class TextFollower:
 
         Order and filters are those of :meth:`TextIndex.search`.
         """
-        return self.find(query_terms(text), head=head, limit=limit, through=through, nodes=nodes)
+        return self.find(TextSearch(query_terms(text), limit, through, nodes), head=head)
 
-    def find(
-        self,
-        terms: Sequence[Term],
-        *,
-        head: int,
-        limit: int,
-        through: int | None = None,
-        nodes: Collection[int] | None = None,
-    ) -> list[TextHit]:
+    def find(self, search: TextSearch, *, head: int) -> list[TextHit]:
         """As :meth:`search`, for a query that is analysed already."""
-        if not terms or limit < 1:
+        if not search.terms or search.limit < 1:
             return []
-        horizon = head if through is None else min(through, head)
+        search, horizon = _up_to(search, head)
         for _ in range(MENDING_ATTEMPTS):
             with self._guard:
                 views = self._views(horizon, head)
             try:
-                return CorpusSearch(views, terms, limit=limit, through=horizon, nodes=nodes).found()
+                return CorpusSearch(views, search).found()
             except IndexUnreadable:
                 self._mend(views, head)
         raise DamagedStore(
@@ -106,26 +99,17 @@ class TextFollower:
             "Check the disk it is on, then delete that folder: it holds nothing that the log does not",
         )
 
-    def begin(
-        self,
-        terms: Sequence[Term],
-        *,
-        head: int,
-        limit: int,
-        through: int,
-        nodes: Collection[int] | None = None,
-        threads: Executor,
-    ) -> Begun:
+    def begin(self, search: TextSearch, *, head: int, threads: Executor) -> Begun:
         """Begin in one of some threads what :meth:`find` does."""
-        again = partial(self.find, terms, head=head, limit=limit, through=through, nodes=nodes)
-        horizon = min(through, head)
+        again = partial(self.find, search, head=head)
+        search, horizon = _up_to(search, head)
         with self._guard:
             views = self._views(horizon, head)
         try:
-            search = CorpusSearch(views, terms, limit=limit, through=horizon, nodes=nodes, threads=threads)
+            begun = CorpusSearch(views, search, threads)
         except IndexUnreadable:
             return Ahead(None, again)
-        return Mended(search, again)
+        return Mended(begun, again)
 
     def prepare(self, *, head: int, through: int) -> None:
         """Do now what a search up to ``through`` would have to do first: open the index, and catch up."""
@@ -291,3 +275,9 @@ class TextFollower:
         # Commits differ in size by six orders of magnitude: aim the next step by what this one held.
         self._step = max(1, min(self._step * 2, self._step * BATCH_DOCUMENTS // max(1, taken)))
         return to
+
+
+def _up_to(search: TextSearch, head: int) -> tuple[TextSearch, int]:
+    """A search that sees no commit after ``head``, and the last commit that it sees."""
+    horizon = head if search.through is None else min(search.through, head)
+    return search._replace(through=horizon), horizon

@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from itertools import chain
@@ -29,7 +29,7 @@ from worlddb.projections.indexes.fields import (
     rounded_length,
 )
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextView, best
+from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextSearch, TextView, best
 
 MOST_CHARACTERS: Final = 200_000
 """More text than that is indexed: to take it apart here would take longer."""
@@ -102,20 +102,13 @@ class SeenTexts:
         having = {term: bisect_left(postings.get((term.field, term.text), ()), (self._count,)) for term in terms}
         return Counts(self._count, having)
 
-    def find(
-        self,
-        terms: Sequence[Term],
-        *,
-        limit: int,
-        through: int | None = None,
-        nodes: Collection[int] | None = None,
-        beside: Scoring | None = None,
-    ) -> list[TextHit]:
-        """The best ``limit`` texts that have any of the terms, best first, ties in log order.
+    def find(self, search: TextSearch, beside: Scoring | None = None) -> list[TextHit]:
+        """The hits of a search.
 
         They get the scores that the index ``beside`` them would give them, to the last bit; without one, those of an
         index of these texts alone. Terms are added up in their order, as Tantivy does.
         """
+        terms, limit, through, nodes = search
         scoring = self._alone(terms) if beside is None else self._with_averages(beside)
         # Numbers in an array of 32 bits are rounded as Tantivy's are.
         scores, part = array("f", bytes(4 * self._count)), array("f", [0.0])
@@ -143,17 +136,9 @@ class SeenTexts:
                 hits.append(TextHit(node, version, seq, score))
         return best(hits, limit)
 
-    def begin(
-        self,
-        terms: Sequence[Term],
-        *,
-        limit: int,
-        through: int | None = None,
-        nodes: Collection[int] | None = None,
-        beside: Scoring | None = None,
-    ) -> Ahead[list[TextHit]]:
-        """As :meth:`find`, which whoever asks for the hits does: there is little to do, and all of it in Python."""
-        return Ahead(None, partial(self.find, terms, limit=limit, through=through, nodes=nodes, beside=beside))
+    def begin(self, search: TextSearch, beside: Scoring | None = None) -> Ahead[list[TextHit]]:
+        """Put :meth:`find` off until the hits are asked for: it is little work, and all of it in Python."""
+        return Ahead(None, partial(self.find, search, beside))
 
     def _alone(self, terms: Sequence[Term]) -> Scoring:
         return Scoring(self._count, self.counts(terms).having, self._averages(), {})
@@ -255,24 +240,20 @@ class CorpusSearch:
     def __init__(
         self,
         views: Sequence[View],
-        terms: Sequence[Term],
-        *,
-        limit: int,
-        through: int,
-        nodes: Collection[int] | None,
+        search: TextSearch,
         threads: Executor | None = None,
     ) -> None:
-        corpus = corpus_of(views, terms) if len(views) > 1 else None
-        self._limit = limit
+        corpus = corpus_of(views, search.terms) if len(views) > 1 else None
+        self._limit = search.limit
         self._parts: list[Begun] = []
         beside: Scoring | None = None
         for view in views:
             if isinstance(view, SeenTexts):
-                self._parts.append(view.begin(terms, limit=limit, through=through, nodes=nodes, beside=beside))
+                self._parts.append(view.begin(search, beside))
                 continue
             if corpus is not None:
-                beside = view.scoring(terms, corpus)
-            begun = view.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus, threads=threads)
+                beside = view.scoring(search.terms, corpus)
+            begun = view.begin(search, corpus, threads)
             self._parts.append(begun)
 
     def found(self) -> list[TextHit]:

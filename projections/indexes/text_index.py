@@ -37,6 +37,7 @@ from worlddb.projections.indexes.text_snapshot import (
     IndexUnreadable,
     IndexUnwritable,
     Stamp,
+    TextSearch,
     TextView,
     told_as,
 )
@@ -339,7 +340,7 @@ class TextIndex:
         if view is None:
             return []
         try:
-            return view.find(query_terms(text), limit=limit, through=through, nodes=nodes)
+            return view.find(TextSearch(query_terms(text), limit, through, nodes))
         except IndexUnreadable:
             self.distrust(view)
             return []

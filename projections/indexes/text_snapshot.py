@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -95,6 +95,18 @@ def told_as(kind: type[Exception]) -> Iterator[None]:
         raise kind(str(error)) from error
 
 
+class TextSearch(NamedTuple):
+    """A search of texts: the best ``limit`` that have any of the terms, best first, ties in log order.
+
+    ``through`` leaves out what was committed after that sequence number, ``nodes`` what belongs to other nodes.
+    """
+
+    terms: Sequence[Term]
+    limit: int
+    through: int | None = None
+    nodes: Collection[int] | None = None
+
+
 class TextView:
     """What one commit of an index holds; ``stamp`` names that commit on disk and is None in memory."""
 
@@ -166,40 +178,23 @@ class TextView:
             found = self._explained[term.field] = int(documents), float32(average)
         return found
 
-    def find(
-        self,
-        terms: Sequence[Term],
-        *,
-        limit: int,
-        through: int | None = None,
-        nodes: Collection[int] | None = None,
-        corpus: Counts | None = None,
-    ) -> list[TextHit]:
-        """The best ``limit`` documents that have any of the terms, best first, ties in log order.
-
-        ``through`` leaves out what was committed after that sequence number, ``nodes`` what belongs to other nodes.
-        Each term is weighed by how rare it is in ``corpus``, or here if that is not given.
+    def find(self, search: TextSearch, corpus: Counts | None = None) -> list[TextHit]:
+        """The hits of a search. Each term is weighed by how rare it is in ``corpus``; without one, by how rare here.
 
         Raises:
             IndexUnreadable: the folder is damaged.
         """
-        return self.begin(terms, limit=limit, through=through, nodes=nodes, corpus=corpus).found()
+        return self.begin(search, corpus).found()
 
     def begin(
-        self,
-        terms: Sequence[Term],
-        *,
-        limit: int,
-        through: int | None = None,
-        nodes: Collection[int] | None = None,
-        corpus: Counts | None = None,
-        threads: Executor | None = None,
+        self, search: TextSearch, corpus: Counts | None = None, threads: Executor | None = None
     ) -> BegunSearch | PickedSearch | Ahead[list[TextHit]]:
-        """As :meth:`find`, begun in one of some threads, if they are given.
+        """Start :meth:`find`, on a worker thread if there are any.
 
         Raises:
             IndexUnreadable: the folder is damaged; so does asking what was found.
         """
+        terms, limit, through, nodes = search
         if not terms or limit < 1 or (nodes is not None and not nodes):
             return Ahead(None, list)
         if through is not None and self.marker is not None and through >= self.marker.seq:
@@ -212,7 +207,7 @@ class TextView:
                 fetch = self._likely(limit, nodes)
                 if fetch <= FETCHED_FOR_A_NODE * len(nodes):
                     every = to_query(terms, through=through, nodes=None, scale=scale)
-                    again = partial(self.find, terms, limit=limit, through=through, nodes=list(nodes), corpus=corpus)
+                    again = partial(self.find, search._replace(nodes=list(nodes)), corpus)
                     return PickedSearch(self._searcher, every, limit, fetch, nodes, again, threads)
             query = to_query(terms, through=through, nodes=nodes, scale=scale)
             return BegunSearch(self._searcher, query, limit, threads)

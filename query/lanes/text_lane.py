@@ -15,6 +15,7 @@ from worlddb.projections.indexes.catchup import TextFollower
 from worlddb.projections.indexes.fields import Marker, TextDocument, TextHit, ceiling
 from worlddb.projections.indexes.tail import Begun
 from worlddb.projections.indexes.text_index import TextIndex
+from worlddb.projections.indexes.text_snapshot import TextSearch
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
@@ -73,7 +74,7 @@ class PresentTextLane:
         self.close()
         if self._threads is not None:
             begun = self._follower.begin(
-                _terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes, threads=self._threads
+                TextSearch(_terms(text), limit, through, nodes), head=self.indexed, threads=self._threads
             )
             self._begun = asked, begun
 
@@ -82,7 +83,7 @@ class PresentTextLane:
         if begun is not None and begun[0] == (text, limit, through, nodes):
             self._begun = None
             return begun[1].found()
-        return self._follower.find(_terms(text), head=self.indexed, limit=limit, through=through, nodes=nodes)
+        return self._follower.find(TextSearch(_terms(text), limit, through, nodes), head=self.indexed)
 
     def close(self) -> None:
         """See that no search goes on that was begun."""

@@ -13,7 +13,7 @@ from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import FIELD_NORMS, Marker, TextDocument, rounded_length
 from worlddb.projections.indexes.tail import CorpusSearch, FewTexts, SeenTexts, Tail
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import TextView
+from worlddb.projections.indexes.text_snapshot import TextSearch, TextView
 
 _WORDS = st.sampled_from(
     ["garden", "gardens", "spring", "Über", "the", "rex's", "москва", "москве", "猫", "東京タワー", "a-1"]
@@ -43,12 +43,12 @@ def test_few_texts_are_found_and_weighed_as_in_an_index(texts: list[tuple[str, s
     documents, terms = numbered(texts), query_terms(query)
     ours, theirs = few(documents), indexed(documents)
     assert ours.counts(terms) == theirs.counts(terms)
-    expected = {hit.node: hit.score for hit in theirs.find(terms, limit=100)}
-    found = ours.find(terms, limit=100)
+    expected = {hit.node: hit.score for hit in theirs.find(TextSearch(terms, limit=100))}
+    found = ours.find(TextSearch(terms, limit=100))
     assert {hit.node: hit.score for hit in found} == expected
     assert found == sorted(found, key=lambda hit: (-hit.score, hit.seq, hit.node, hit.version))
-    assert ours.find(terms, limit=limit) == found[:limit]
-    assert ours.find(terms, limit=100, through=2, nodes=[1, 3]) == [hit for hit in found if hit.node == 1]
+    assert ours.find(TextSearch(terms, limit=limit)) == found[:limit]
+    assert ours.find(TextSearch(terms, limit=100, through=2, nodes=[1, 3])) == [hit for hit in found if hit.node == 1]
 
 
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=8), _TEXTS)
@@ -57,7 +57,7 @@ def test_the_same_text_scores_alike_in_an_index_and_in_the_tail_beside_it(
 ) -> None:
     documents, terms = numbered(texts), query_terms(query)
     later = [document._replace(node=document.node + 100, seq=document.seq + 100) for document in documents]
-    search = CorpusSearch([indexed(documents), few(later)], terms, limit=100, through=1000, nodes=None)
+    search = CorpusSearch([indexed(documents), few(later)], TextSearch(terms, 100, 1000, None))
     scores = {hit.node: hit.score for hit in search.found()}
     assert {node: score for node, score in scores.items() if node < 100} == {
         node - 100: score for node, score in scores.items() if node > 100
@@ -78,10 +78,10 @@ def test_texts_that_come_later_change_nothing_of_those_before(said: list[str], d
     texts = FewTexts()
     assert texts.add(documents[:cut])
     before = texts.seen()
-    found, counts = before.find(terms, limit=10), before.counts(terms)
+    found, counts = before.find(TextSearch(terms, limit=10)), before.counts(terms)
     assert texts.add(documents[cut - 1 :])
-    assert (before.find(terms, limit=10), before.counts(terms)) == (found, counts)
-    assert texts.seen().find(terms, limit=10) == few(documents).find(terms, limit=10)
+    assert (before.find(TextSearch(terms, limit=10)), before.counts(terms)) == (found, counts)
+    assert texts.seen().find(TextSearch(terms, limit=10)) == few(documents).find(TextSearch(terms, limit=10))
     assert texts.documents == documents
 
 
@@ -94,9 +94,9 @@ def test_more_than_a_few_texts_are_refused_and_indexed(monkeypatch: pytest.Monke
         assert tail.extend(lambda after, through: documents[after:through], head, bounded=True)
         assert tail.view is not None
         kinds.append(type(tail.view))
-        assert [hit.node for hit in tail.view.find(terms, limit=5)] in ([1], [2, 1])
+        assert [hit.node for hit in tail.view.find(TextSearch(terms, limit=5))] in ([1], [2, 1])
     assert kinds == [SeenTexts, TextView, TextView]
     at_once = Tail(b"", 0)
     assert at_once.extend(lambda after, through: documents[after:through], 3, bounded=True)
     assert at_once.view is not None and tail.view is not None
-    assert at_once.view.find(terms, limit=5) == tail.view.find(terms, limit=5)
+    assert at_once.view.find(TextSearch(terms, limit=5)) == tail.view.find(TextSearch(terms, limit=5))

@@ -15,7 +15,7 @@ from worlddb import Turn, store
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.projections.indexes.tail import Mended
-from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable
+from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextSearch
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.records.records import Recall
 
@@ -74,7 +74,9 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
             begun.begin("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
             found = begun.search("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
             other = plain.search("garden gate", limit=5, through=through, nodes=asked.get("nodes"))
-            assert other == texts.find(query_terms("garden gate"), head=through, limit=5, nodes=asked.get("nodes"))
+            assert other == texts.find(
+                TextSearch(query_terms("garden gate"), 5, None, asked.get("nodes")), head=through
+            )
             return found == other and bool(found)
 
         for number in range(12):
@@ -92,7 +94,7 @@ def test_a_search_that_was_begun_gives_what_the_same_one_gives_later(
         begun.close()
         assert (
             texts.begin(
-                query_terms("nothing like it"), head=begun.indexed, limit=5, through=begun.indexed, threads=threads
+                TextSearch(query_terms("nothing like it"), 5, begun.indexed), head=begun.indexed, threads=threads
             ).found()
             == []
         )

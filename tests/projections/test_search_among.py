@@ -11,7 +11,7 @@ from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, TextDocument
 from worlddb.projections.indexes.node_set import Nodes, in_order
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import BegunSearch, PickedSearch, TextView
+from worlddb.projections.indexes.text_snapshot import BegunSearch, PickedSearch, TextSearch, TextView
 
 COUNT = 120
 TERMS = query_terms("garden gate")
@@ -32,19 +32,19 @@ def texts() -> TextView:
 def test_hits_that_are_picked_out_are_those_that_a_filter_leaves(
     texts: TextView, nodes: frozenset[int], limit: int, through: int
 ) -> None:
-    expected = texts.find(TERMS, limit=limit, through=through, nodes=list(nodes))
+    expected = texts.find(TextSearch(TERMS, limit=limit, through=through, nodes=list(nodes)))
     with pytest.MonkeyPatch.context() as patch:
         for likely in (0.01, 1.25, 100.0):
             patch.setattr(text_snapshot, "LIKELY", likely)
             patch.setattr(text_snapshot, "FETCHED_FOR_A_NODE", 10**9)
-            assert texts.find(TERMS, limit=limit, through=through, nodes=Nodes(nodes)) == expected
+            assert texts.find(TextSearch(TERMS, limit=limit, through=through, nodes=Nodes(nodes))) == expected
 
 
 def test_hits_are_picked_out_where_a_filter_would_be_long(texts: TextView, monkeypatch: pytest.MonkeyPatch) -> None:
     most = Nodes(frozenset(range(1, COUNT)))
-    assert isinstance(texts.begin(TERMS, limit=5, nodes=most), PickedSearch)
-    assert isinstance(texts.begin(TERMS, limit=5, nodes=list(most)), BegunSearch)
-    assert isinstance(texts.begin(TERMS, limit=5, nodes=Nodes(frozenset({1, 2, 3}))), BegunSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=most)), PickedSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=list(most))), BegunSearch)
+    assert isinstance(texts.begin(TextSearch(TERMS, limit=5, nodes=Nodes(frozenset({1, 2, 3})))), BegunSearch)
 
 
 @given(st.frozensets(st.integers(0, 2**62)))

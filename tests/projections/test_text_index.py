@@ -11,7 +11,7 @@ import pytest
 from worlddb.projections.indexes.analysis import query_terms
 from worlddb.projections.indexes.fields import Marker, TextDocument
 from worlddb.projections.indexes.text_index import TextIndex
-from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextView
+from worlddb.projections.indexes.text_snapshot import IndexUnwritable, TextSearch, TextView
 
 CONSONANTS, VOWELS = "bdgklmnprstvz", "aeiou"
 
@@ -169,7 +169,7 @@ def test_a_view_stays_as_it_was(tmp_path: Path) -> None:
         index.apply([document(2, "boston")], marker(2))
         assert nodes(index, "boston") == [1, 2]
         assert isinstance(view, TextView)
-        assert [hit.node for hit in view.find(query_terms("boston"), limit=5)] == [1]
+        assert [hit.node for hit in view.find(TextSearch(query_terms("boston"), 5))] == [1]
 
 
 def test_segments_do_not_pile_up(tmp_path: Path) -> None:
