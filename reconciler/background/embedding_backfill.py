@@ -30,7 +30,7 @@ Progress = Callable[[int], None]
 
 
 class Embedding(NamedTuple):
-    """What a catch-up of vectors did: how many texts it embedded, how many have no vector yet, and what it wrote."""
+    """The result of an embedding run: texts embedded, texts still without a vector, and what it wrote."""
 
     embedded: int
     pending: int
@@ -41,7 +41,7 @@ class Embedding(NamedTuple):
 
 
 class Reembedding(NamedTuple):
-    """What a move to another model did, as an :class:`Embedding` of the new space.
+    """The result of a move to another model, as an :class:`Embedding` of the new space.
 
     ``in_use``: the new space answers now. ``before`` is the one that answered when it began, empty if there was none.
     """
@@ -63,8 +63,7 @@ def embed_pending(
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Embedding:
-    """Embed what has no vector yet in the space that answers, batch by batch, each a commit; at most about ``limit``
-    texts.
+    """Embed texts without a vector in the space that answers, a commit each batch, about ``limit`` texts at most.
 
     The model runs while the store is not locked. Two processes at once do no harm: whoever comes second writes nothing.
 
@@ -133,14 +132,14 @@ def reembed(
 
 
 def _added(one: Embedding, other: Embedding) -> Embedding:
-    """Both together: the later one says how it stands."""
+    """The sum of two results; the later one says what is left."""
     return other._replace(
         embedded=one.embedded + other.embedded, events=one.events + other.events, commits=one.commits + other.commits
     )
 
 
 def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
-    """Open the space although there is no text to put into it, if it is not there; how many events that took."""
+    """Open the space although there is no text for it, unless it exists; the number of events that took."""
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         batch = next_batch(log, tables, None, 1)
@@ -150,7 +149,7 @@ def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
 
 
 def _called(log: LmdbLog, tables: Tables, embedder: Embedder) -> str:
-    """The name of the space that a move to a model is to."""
+    """The name of the space that a move to a model fills."""
     live = [space for space in all_spaces(log, tables) if space.dropped is None]
     own = [space.name for space in live if space.model == embedder.model]
     return own[-1] if own else embedder.model if live else DEFAULT_SPACE
@@ -195,7 +194,7 @@ def _fill(
 
 
 def _trust(writer: Writer, models: Models, name: str) -> None:
-    """The space was just opened by this process's own model."""
+    """Trust a space that this process's own model has just opened."""
     with writer.env.read() as txn:
         opened = find_space(LmdbLog(txn), Tables(txn), name)
     if opened is not None:

@@ -59,14 +59,14 @@ _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, 
 
 
 class ChangedWorlds(NamedTuple):
-    """The worlds that commits say something new about, in the order in which they do, and the last of the commits."""
+    """The worlds that commits say something new about, in commit order, and the last of the commits."""
 
     nodes: tuple[int, ...]
     through: int
 
 
 def changed_worlds(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> ChangedWorlds:
-    """What the commits behind one say something new about: whole commits, until about so many worlds are together."""
+    """The worlds changed by the commits after one: whole commits, until about ``most`` worlds are found."""
     found: dict[int, None] = {}
     through = after
     for through in range(after + 1, head + 1):
@@ -88,7 +88,7 @@ def _named(event: ev.Event) -> tuple[bytes, ...]:
 
 
 def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
-    """Those of the worlds that stand for somebody or something, and those within two hops of any, in log order."""
+    """The worlds and their neighbours within two hops that stand for somebody or something, in log order."""
     reached = dict.fromkeys(islice((node for node in nodes if node != ROOT_NODE), MAX_NEIGHBOURS))
     frontier = list(reached)
     for _ in range(HOPS):
@@ -104,7 +104,7 @@ def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
 
 
 def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
-    """True for a world that a tool made so that something has a place: its name is a key or a title, and nobody's.
+    """True for a world that a tool made as a place, with a key or a title for a name.
 
     The type alone does not say so, for anybody may have worlds of it; where it came from does.
     """
@@ -116,7 +116,7 @@ def is_label(log: LmdbLog, tables: Tables, node: int) -> bool:
 
 
 def _ends(tables: Tables, node: int) -> list[int]:
-    """The other ends of a world's edges, or none if it has very many."""
+    """The other ends of a world's edges; none if it has very many."""
     found = list(islice(_live_ends(tables, node), MAX_EDGES + 1))
     return found if len(found) <= MAX_EDGES else []
 
@@ -148,7 +148,7 @@ MARK_COMMITS: Final = 1_000
 
 
 class NearestTexts(NamedTuple):
-    """An embedding space and its index: what the nearest texts to a vector are, whose they are, and how near."""
+    """An embedding space and its index, which finds the nearest texts to a vector, their worlds and cosines."""
 
     space: int
     dimension: int
@@ -171,7 +171,7 @@ class Reclustering(NamedTuple):
 
 
 class ComparedWorld(NamedTuple):
-    """A world, whom it was held against, and those among them with whom nothing has to be proposed."""
+    """A world, whom it was compared with, and those of them with whom nothing is to be proposed."""
 
     lineage: bytes
     held: Comparisons
@@ -188,7 +188,7 @@ def recluster(
     tiebreaker: Tiebreaker | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Reclustering:
-    """Look again at what the commits changed that nobody has looked at yet, or that are behind ``after``.
+    """Resolve again around the commits that nobody has looked at yet, or that come after ``after``.
 
     At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
     """
@@ -219,7 +219,7 @@ def _progress(writer: Writer) -> tuple[int, int]:
 def _look(
     writer: Writer, meaning: NearestTexts | None, after: int, head: int, *, every: bool
 ) -> tuple[list[ComparedWorld], int]:
-    """What is seen around the next commits, and the last of them."""
+    """The worlds around the next commits, compared, and the last of those commits."""
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         fresh = changed_worlds(log, tables, after, head, MAX_NEW)
@@ -256,7 +256,7 @@ def _looks(
 
 
 def _near(ctx: Context, node: int, meaning: NearestTexts, least: float) -> dict[int, float]:
-    """Those whose newest text has a meaning near to that of a world's newest."""
+    """Worlds whose newest text is near in meaning to that of a world's newest."""
     tables = ctx.tables
     place = vector_place(tables, meaning.space, node, tables.node(node).versions)
     stored = None if place is None else ctx.draft.log.blob(place.seq, place.position)
@@ -275,14 +275,14 @@ def _is_named(ctx: Context, node: int) -> bool:
 
 
 def _names_somebody(names: Sequence[str]) -> bool:
-    """False for what has no name: it is a statement, and two that say nearly the same are two."""
+    """False for a world without a name: it is a statement, and two near statements are two."""
     return any(name_digest(name) != NO_NAME for name in names)
 
 
 def _judged(
     look: ComparedWorld, meaning: NearestTexts | None, tiebreaker: Tiebreaker | None
 ) -> Iterator[tuple[bytes, bytes, dict[str, Any]]]:
-    """(later lineage, earlier lineage, evidence) of what is to be proposed."""
+    """(later lineage, earlier lineage, evidence) of each pair to propose."""
     found = judge(look.held.considered, look.setting.thresholds, tiebreaker, looked_at=look.held.looked_at)
     chosen = (found.match,) if isinstance(found, Resolved) else found.matches if isinstance(found, Ambiguous) else ()
     compared = {} if meaning is None else {"space": meaning.name, "model": meaning.model}
@@ -293,7 +293,7 @@ def _judged(
 
 
 def _commands(pairs: list[tuple[bytes, bytes, dict[str, Any]]], marked: int, reached: int) -> Iterator[cmd.Recluster]:
-    """The commands that stage the pairs; the last of them says how far the looking has come."""
+    """The commands that stage the pairs; the last one says how far the reclustering has come."""
     for start in range(0, len(pairs), MAX_STAGED):
         some = tuple(pairs[start : start + MAX_STAGED])
         last = start + MAX_STAGED >= len(pairs)

@@ -22,7 +22,7 @@ AGAIN_SECONDS: Final = 1.0
 
 
 class BackgroundWorker:
-    """Work that somebody else need not wait for. The thread begins with the first nudge; several nudges are one.
+    """Work that nobody waits for. The thread begins with the first nudge; several nudges are one.
 
     The work says whether it was done: if it was not, because another process is at it, it is tried again by and by.
     """

@@ -30,7 +30,7 @@ RESTORING: Final = "restoring"
 
 
 class BackedUp(NamedTuple):
-    """Up to which commit a backup goes, its root hash, and how many commits were copied now.
+    """The last commit of a backup, its root hash, and how many commits were copied now.
 
     ``head`` is the commit up to which erasures were looked for; ``scrubbed`` is false if erased texts may still lie in
     the backup's free pages, because somebody was in the way.
@@ -44,7 +44,7 @@ class BackedUp(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """Up to which commit a store was restored, its root hash, and how many later erasures were applied to it."""
+    """The last commit of a restored store, its root hash, and how many later erasures were applied to it."""
 
     seq: int
     root: str
@@ -52,7 +52,7 @@ class Restored(NamedTuple):
 
 
 def backup(source: Environment, target: Environment, progress: Progress | None = None) -> BackedUp:
-    """Bring a backup up to the commit that is the last one now, or begin one in an empty directory.
+    """Bring a backup up to the last commit, or begin one in an empty directory.
 
     Raises:
         BackupMismatch: the target is a store and no backup, of another store, or has parted from this one.
@@ -78,7 +78,7 @@ def restore(
     original: Environment | None = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Make a store again of a backup, in an empty directory, without what the original has erased since.
+    """Make a store from a backup, in an empty directory, without texts that the original has erased since.
 
     ``begin`` makes the target, and is called once the backup was found to be one: a mistyped name leaves nothing.
     Until it is whole, the target is marked as something that cannot be written to.
@@ -108,7 +108,7 @@ def restore(
 
 
 def _refuse_other(source: Environment, target: Environment) -> int:
-    """How many commits a backup has already, if it can be gone on with."""
+    """Refuse a backup of another store; the number of commits that it has already."""
     with source.read() as ours, target.read() as theirs:
         log, copied = LmdbLog(ours), LmdbLog(theirs)
         if not copied.check_format():
@@ -145,7 +145,7 @@ _ATTEMPTS: Final = 8
 
 
 class Upgraded(NamedTuple):
-    """From which layout of the tables to which, the last commit, its root hash, and where the backup lies.
+    """The old and new layout of the tables, the last commit, its root hash, and the place of the backup.
 
     ``backup`` is empty if the tables had today's layout already: then nothing was done.
     """
@@ -190,7 +190,7 @@ def upgrade(
 
 
 def _derive(backed_up: int, progress: Progress | None, txn: lmdb.Transaction) -> bool:
-    """Derive the tables again unless another process has; false if there are commits that the backup lacks."""
+    """Derive the tables again unless another process has; false if the backup lacks commits."""
     log, tables = LmdbLog(txn), Tables(txn)
     if tables.layout() == LAYOUT:
         return True

@@ -28,7 +28,7 @@ _FILLED_TAG: Final = codec.encode(str(Filled.__struct_config__.tag))
 
 
 class Copier:
-    """Brings ``target``, whose log begins ``source``'s, up to a commit of it.
+    """Brings ``target``, whose log is a beginning of ``source``'s, up to a commit of it.
 
     Records are copied as they are stored and the tables are derived from them. Texts that were erased by commits that
     the target does not have (yet), or by those in ``elsewhere``, are left out or taken away, and the proof that they
@@ -127,7 +127,7 @@ class Copier:
 
 
 def erasing_commit(log: LmdbLog, seq: int, through: int) -> Carried | None:
-    """What commit ``seq`` erased of the commits up to ``through``, as evidence; ``None`` if it erased nothing."""
+    """The erasures of commit ``seq`` up to ``through``, as evidence; ``None`` if it erased nothing."""
     details = {event.details for event in log.events(seq).events if isinstance(event, Erased)}
     if not details:
         return None
@@ -136,7 +136,7 @@ def erasing_commit(log: LmdbLog, seq: int, through: int) -> Carried | None:
 
 
 def erasures_after(env: Environment, common: int) -> list[Carried]:
-    """All erasures that a store knows of and that came after its first ``common`` commits."""
+    """All erasures that a store knows of after its first ``common`` commits."""
     found: list[Carried] = []
     with env.read() as txn:
         log = LmdbLog(txn)
@@ -148,13 +148,13 @@ def erasures_after(env: Environment, common: int) -> list[Carried]:
 
 
 def _forget(log: LmdbLog, tables: Tables, last: int, later: Iterable[Carried]) -> None:
-    """Take texts away that the log still has, and derive the tables without them, as a replay of it would."""
+    """Remove texts that the log still has, and derive the tables without them, as a replay would."""
     if sum([_erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq) for each in later]):
         rebuild(log, tables)
 
 
 def _erase(log: LmdbLog, blobs: Iterator[tuple[int, int]], seq: int) -> int:
-    """Delete those of some blobs that are there, for the erasure that commit ``seq`` records; how many were."""
+    """Delete blobs that still exist, for the erasure of commit ``seq``; returns how many."""
     present = [blob for blob in blobs if log.blob(*blob) is not None]
     if present:
         log.erase(present, seq)
@@ -162,7 +162,7 @@ def _erase(log: LmdbLog, blobs: Iterator[tuple[int, int]], seq: int) -> int:
 
 
 def _fill(source: LmdbLog, log: LmdbLog, tables: Tables, seq: int, gone: set[tuple[int, int]]) -> None:
-    """Take texts along that commit ``seq`` brought into the places that earlier commits had kept for them."""
+    """Copy texts that commit ``seq`` put into places kept by earlier commits."""
     for event in log.events(seq).events:
         node = tables.node_of(event.lineage) if isinstance(event, Filled) else None
         if isinstance(event, Filled) and node is not None:

@@ -43,14 +43,14 @@ class Snapshot(NamedTuple):
 
 
 class _Seal(msgspec.Struct, frozen=True):
-    """What a snapshot is held against: the chain hash of its last commit, and a digest of all pairs in it."""
+    """A snapshot's proof: the chain hash of its last commit, and a digest of all its pairs."""
 
     chain: str
     pairs: str
 
 
 def take(source: Environment, seq: int, progress: Progress | None = None) -> Snapshot:
-    """Make a snapshot at a commit, from the nearest one before it, in the place of one that may be there.
+    """Make a snapshot at a commit, from the nearest one before it; it replaces one that is there.
 
     Raises:
         DamagedStore: a commit is not what was written.
@@ -70,7 +70,7 @@ def take(source: Environment, seq: int, progress: Progress | None = None) -> Sna
 
 
 def start_from_snapshot(source: Environment, target: Environment, until: int) -> int:
-    """Put the newest snapshot up to a commit into an empty target; the commit that it stands at, 0 for none."""
+    """Put the newest snapshot up to a commit into an empty target; returns its commit, 0 for none."""
     for seq in sorted((seq for seq in snapshots(source.folder) if seq <= until), reverse=True):
         if _load(source, target, seq):
             return seq
@@ -83,12 +83,12 @@ def start_from_snapshot(source: Environment, target: Environment, until: int) ->
 
 
 def snapshots(folder: Path) -> list[int]:
-    """The commits that there are snapshots of."""
+    """The commits that have snapshots."""
     return sorted(int(path.name) for path in (folder / SNAPSHOT_FOLDER).glob("*") if path.name.isdecimal())
 
 
 def _take(source: Environment, scratch: Path, seq: int, progress: Progress | None) -> Snapshot | None:
-    """A snapshot, unless something was erased before it was in its place."""
+    """Make a snapshot, unless something was erased meanwhile."""
     made = scratch / "made"
     made.mkdir()
     target = Environment(made, author=KIND, timeout_seconds=_TIMEOUT_SECONDS)
@@ -120,7 +120,7 @@ def _take(source: Environment, scratch: Path, seq: int, progress: Progress | Non
 
 
 def _load(source: Environment, target: Environment, seq: int) -> bool:
-    """Put a snapshot into an empty target if it holds; false if it does not."""
+    """Put a snapshot into an empty target if it verifies; false if it does not."""
     place = _place(source.folder, seq)
     try:
         seal = msgspec.json.decode((place / SEAL_FILE).read_bytes(), type=_Seal)

@@ -30,7 +30,7 @@ _LISTED: Final = 20
 
 
 def import_bundle(ctx: Context, command: Import) -> bytes:
-    """Decide what the bundle at hand adds to this store; the lineage of its world.
+    """Decide what the bundle at hand adds to this store; returns the lineage of its world.
 
     Lineages, versions, edges, proposals and world hashes are those of the bundle. Nothing is emitted if all is known.
     """
@@ -71,7 +71,7 @@ def import_bundle(ctx: Context, command: Import) -> bytes:
 
 
 def _refuse_forbidden(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
-    """A text that may not be written again does not come in with a bundle either."""
+    """Refuse a bundle with a text that may not be written again."""
     bodies = [ctx.draft.blobs.body(event.body) for event in events if isinstance(event, ev.Created | ev.Revised)]
     filled = [ctx.draft.blobs.earlier(*place) for place in ctx.draft.blobs.fills]
     for body in (*bodies, *filled):
@@ -131,12 +131,12 @@ def _imported(ctx: Context, arrival: Arrival, merge: BundleMerge) -> ev.Imported
 
 
 def _is_misplaced(ctx: Context, known: int | None, into: int | None) -> bool:
-    """True if the world has yet to be put into the world that was named."""
+    """True if the world has yet to be put into the named container."""
     return known is None or (into is not None and into not in ctx.tables.containers(known))
 
 
 def _place(ctx: Context, world: bytes, into: int | None) -> None:
-    """Put the world into the one that was named. One that is here stays where it is if none was."""
+    """Put the world into the named container; without one, a world that is here stays where it is."""
     node = ctx.tables.node_of(world)
     assert node is not None, "it was created, or known"
     if node == ROOT_NODE:
@@ -150,7 +150,7 @@ def _place(ctx: Context, world: bytes, into: int | None) -> None:
 
 
 def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
-    """Every world has a container: what is known by reference only stands beside what refers to it, until it comes."""
+    """Give every world a container: one known by reference lies beside what refers to it, until it comes."""
     for lineage in merge.stubs:
         node = ctx.tables.node_of(lineage)
         assert node is not None, "it was created"
@@ -166,7 +166,7 @@ def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
 
 
 def _leave_placeholder(ctx: Context, node: int) -> None:
-    """A world whose text has come leaves where it stood as a reference, if it is somewhere else now.
+    """Take a world whose text has come out of where it stood as a reference, if it has another container.
 
     It was such a reference if its first version came without a word of where from.
     """
@@ -189,7 +189,7 @@ def _refuse_double_membership(ctx: Context, memberships: Sequence[ev.Linked]) ->
 
 
 def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
-    """A world that left its last container, in the store that it comes from for one that is not in the bundle."""
+    """Put a world that left its last container into the root."""
     for event in events:
         place = ctx.tables.place_of(event.edge) if isinstance(event, ev.Unlinked) else None
         if place is not None and place.type == CONTAINS_CODE:
@@ -203,7 +203,7 @@ def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
 
 
 def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
-    """What is new comes out as it went in. Where this store knows more, its hash is another one, and is told so.
+    """Check that a new world has the hash of the bundle; where this store knows more, note that it differs.
 
     True if it is the same.
     """

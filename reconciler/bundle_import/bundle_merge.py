@@ -31,7 +31,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class MissingTexts:
-    """Looks at blobs and remembers, for each commit that it was asked about, which of them came as a hash only."""
+    """Which texts are missing: blobs erased here, and blobs of which only the hash came."""
 
     def __init__(self, log: LmdbLog, tables: Tables) -> None:
         self._log = log
@@ -69,7 +69,7 @@ _Body = tuple[bytes, int, int]
 
 
 class BundleMerge:
-    """Collects the events that a bundle comes to on the tables as they are, without writing any of them."""
+    """Collects the events that a bundle comes to on the present tables, and writes none of them."""
 
     def __init__(self, draft: Draft, contents: Contents) -> None:
         self._draft = draft
@@ -88,7 +88,7 @@ class BundleMerge:
         self._gone_apart: set[bytes] = set()
 
     def events(self) -> list[ev.AnyEvent]:
-        """The events, in an order in which each finds what it names."""
+        """The events, each after the ones that it refers to."""
         worlds = sorted(self._contents.worlds, key=lambda world: world.frame.order)
         made: list[ev.AnyEvent] = []
         later: list[ev.AnyEvent] = []
@@ -112,7 +112,7 @@ class BundleMerge:
     # -- worlds
 
     def _outside(self, frame: fr.OutsideFrame, made: list[ev.AnyEvent], later: list[ev.AnyEvent]) -> None:
-        """A world known by reference only, unless it is here already."""
+        """Add a world that is known by reference only, unless it is here already."""
         node = self._tables.node_of(frame.lineage)
         if node is None:
             self.stubs.append(frame.lineage)
@@ -167,7 +167,7 @@ class BundleMerge:
                 later.append(ev.Ended(frame.lineage, ended.at, details, ended.by))
 
     def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
-        """A world whose texts were erased here takes no text: its versions come as hashes, for edges name them.
+        """Add a world whose texts were erased here: its versions come as hashes, since edges name them.
 
         One that was written anew here under its key, or that ended here before, is left as it is.
         """
@@ -193,7 +193,7 @@ class BundleMerge:
         later.extend(ev.Ended(lineage, ended.at, ev.NONE, ended.by) for ended in world.ended if not has_ended)
 
     def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
-        """An end in a world that went its own way after an erasure must be a version that is here."""
+        """Check that an edge end in a world that diverged after an erasure is a version that is here."""
         for lineage, ordinal, body in (
             (frame.source, frame.source_version, frame.source_body),
             (frame.target, frame.target_version, frame.target_body),
@@ -207,7 +207,7 @@ class BundleMerge:
                     )
 
     def _same_so_far(self, node: int, lineage: bytes, t_create: int, versions: Sequence[_Body]) -> list[VersionRow]:
-        """The versions of a world that is here; where both have an ordinal, it must be the same version."""
+        """Check that versions with one ordinal, here and in the bundle, are the same."""
         row = self._tables.node(node)
         known = [self._tables.version(node, ordinal) for ordinal in range(1, row.versions + 1)]
         if row.t_create != t_create:
@@ -220,7 +220,7 @@ class BundleMerge:
         return known
 
     def _known_versions(self, world: BundledWorld, known: Sequence[VersionRow]) -> Iterator[ev.AnyEvent]:
-        """Texts that were missing, and ends that have come."""
+        """Take in texts that were missing, and ends that have come."""
         lineage = world.frame.lineage
         filled = False
         for ordinal, (here, version) in enumerate(zip(known, world.versions, strict=False), 1):
@@ -235,7 +235,7 @@ class BundleMerge:
             self.filled.append(lineage)
 
     def _aliases(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Aliases are counted by name: the first of a name is the first here, and what goes beyond is given anew."""
+        """Add aliases, counted by name: the first of a name is the first here, and any beyond are new."""
         here: defaultdict[bytes, list[tuple[int, bool]]] = defaultdict(list)
         number = 0
         for number, row in self._tables.aliases(node) if node is not None else ():
@@ -277,7 +277,7 @@ class BundleMerge:
         return place is not None and self._tables.edge(place).unlinked == LIVE
 
     def _was_rejected_here(self, frame: fr.ProposalFrame, told: set[bytes]) -> bool:
-        """True if this store's last word on the pair is that they are two, of which the bundle knows nothing.
+        """True if this store's last decision rejected the pair and the bundle does not know of it.
 
         What the bundle has accepted is then a conflict; what it has not decided, or has undone, is left out.
         """
@@ -299,7 +299,7 @@ class BundleMerge:
         return False
 
     def _waiting(self, decided: set[bytes]) -> dict[frozenset[bytes], bytes]:
-        """The pairs about which somebody here has still to decide, but for what the bundle says is decided."""
+        """The pairs that are pending here, without those that the bundle decides."""
         if not any(not frame.decisions for world in self._contents.worlds for frame in world.proposals):
             return {}
         return {
@@ -309,7 +309,7 @@ class BundleMerge:
         }
 
     def _waits_already(self, frame: fr.ProposalFrame, waiting: dict[frozenset[bytes], bytes]) -> bool:
-        """True if the bundle proposes what somebody has to decide about anyway: one question is enough."""
+        """True if the bundle proposes a pair that is pending here: one proposal is enough."""
         if frame.decisions:
             return False
         first = waiting.setdefault(frozenset((frame.source, frame.target)), frame.proposal)

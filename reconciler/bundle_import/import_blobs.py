@@ -15,7 +15,7 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class IncomingBlobs:
-    """Gives each blob that an event needs its position in the commit, once; ``absent`` are those without bytes."""
+    """Gives each blob that an event needs one position in the commit; ``absent`` are those without bytes."""
 
     def __init__(self, draft: Draft, contents: Contents) -> None:
         self._draft = draft
@@ -25,7 +25,7 @@ class IncomingBlobs:
         self.absent: list[int] = []
 
     def position(self, blob: bytes) -> int:
-        """Where a blob is, under the id that it came with; :data:`NONE` for no blob."""
+        """The position of a blob under the id that it came with; :data:`NONE` for no blob."""
         if not blob:
             return NONE
         found = self._as_they_are.get(blob)
@@ -35,7 +35,7 @@ class IncomingBlobs:
         return found
 
     def nothing_but(self, blob: bytes) -> int:
-        """Where a blob is of which the id is all that came."""
+        """The position of a blob of which only the id came."""
         found = self._as_they_are.get(blob)
         if found is None:
             found = self._as_they_are[blob] = self._add(blob, None)
@@ -46,12 +46,14 @@ class IncomingBlobs:
         return self._contents.blobs.get(blob)
 
     def naming(self, blob: bytes) -> int:
-        """Where the details are that hold an alias: those that also say where a version came from, if they do."""
+        """The position of the details that hold an alias; a version's own details, if it has them."""
         found = self._told.get(blob)
         return self.position(blob) if found is None else found
 
     def of_version(self, details: bytes, seq: int) -> int:
-        """Where the details of a version are: what came, and in its source the store, commit, time and author.
+        """The position of the details of a version: what came, and in its source the origin.
+
+        The origin names the store, commit, time and author.
 
         They get an id of their own, which nothing is made of. A version that was imported before keeps that origin.
         """
@@ -66,7 +68,7 @@ class IncomingBlobs:
         return made
 
     def _with_origin(self, given: Details, origin: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Source and properties; the origin goes to where there is room for it."""
+        """Source and properties with the origin in whichever has room for it."""
         if origin_in(given.source) is not None:
             return {"source": given.source, "properties": given.properties}
         told = given.source | {IMPORTED: origin}
@@ -79,7 +81,7 @@ class IncomingBlobs:
         return {"source": told, "properties": given.properties}
 
     def origin(self, seq: int) -> dict[str, Any]:
-        """Which commit of which store wrote something, who and when; of nothing that is told (0) the store alone."""
+        """The origin of a commit: its store, number, author and time; for 0 the store alone."""
         if not seq:
             return {"store": self._contents.heading.store_id.hex()}
         commit = self._contents.commits[seq]

@@ -26,7 +26,7 @@ _SHOWN: Final = 20
 
 
 def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
-    """Judge the edges and decisions of a bundle with what is here, once all of its events have taken effect.
+    """Check a bundle's edges and decisions against this store, once all of its events have taken effect.
 
     A world that the bundle says was superseded ends no later than that, also in versions that only this store has; and
     so does what it had replaced here or there, if it had not begun by then.
@@ -48,7 +48,7 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
 
 
 def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
-    """A bundle has no cycle in itself, so one must go through a world that was here before."""
+    """Refuse containment cycles. A bundle has none in itself, so one must lead through a known world."""
     for edge in memberships:
         source, target = _node(ctx, edge.source), _node(ctx, edge.target)
         way = _way_up(ctx, source, target) if target < ctx.tables.first_new_node else []
@@ -63,8 +63,10 @@ def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) ->
 
 
 def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
-    """Record the conflicts of functional relations between edges of a bundle and edges that were here, and end those
-    that what the bundle closes or retracts had caused here; true if any was written or ended."""
+    """Record functional conflicts between edges of a bundle and edges here; true if any changed.
+
+    Conflicts end that were caused by edges which the bundle closes or retracts.
+    """
     before = len(ctx.draft.events)
     for event in events:
         if not isinstance(event, ev.Linked | ev.EdgeClosed | ev.Unlinked):
@@ -83,7 +85,7 @@ def record_joint_conflicts(ctx: Context, events: Sequence[ev.AnyEvent]) -> bool:
 
 
 def _refuse_cycle(ctx: Context, type_name: str, edges: Sequence[ev.Linked]) -> None:
-    """Refuse an order that leads back to where it began, with every link of it and where that comes from."""
+    """Refuse a cycle in an order, and list every link of it with its origin."""
     code = ctx.tables.type_code(type_name)
     assert code is not None, "edges of the type were written"
     order: TopologicalSorter[int] = TopologicalSorter()
@@ -125,7 +127,7 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
 
 
 def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
-    """What a world had replaced here ends where a version that comes begins, if none of its others had begun."""
+    """End what a world had replaced here where an arriving version begins, if none of its others had begun."""
     earliest: dict[bytes, int] = {}
     for version in versions:
         if version.valid_from < version.valid_to:
@@ -140,7 +142,7 @@ def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
 
 
 def _way_up(ctx: Context, world: int, container: int) -> list[int]:
-    """The worlds from one to another that contains it, or is it; nothing if there is no such way."""
+    """The path from a world up to a container of it, or to itself; empty if there is none."""
     below = {world: world}
     pending = [world]
     for here in pending:

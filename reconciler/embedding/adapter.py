@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that is made when it is first asked for, and once, whatever threads ask."""
+    """A value that is made once, when it is first asked for, whatever threads ask."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -40,7 +40,7 @@ class Lazy(Generic[T]):
 
 
 def checked_model(name: object) -> str:
-    """A model's name as it is recorded.
+    """A model's name, checked, as it is recorded.
 
     Raises:
         InputError: it is no text, empty or too long.
@@ -49,8 +49,7 @@ def checked_model(name: object) -> str:
 
 
 class Adapter(ABC):
-    """An embedder whose model may tell its dimension itself, by its first vector, and from which no mean is
-    subtracted.
+    """An embedder that learns its dimension from the model's first vector and subtracts no mean.
 
     Raises:
         InputError: ``model`` is no name, or ``dimension`` no number from 1 to 8,192.
@@ -81,7 +80,7 @@ class Adapter(ABC):
 
 
 def _dimension_of(given: int | None, embed: Callable[[Sequence[str]], Any], model: str) -> Lazy[int]:
-    """How many numbers a model's vectors have: as given, else as the first vector has.
+    """The dimension of a model's vectors: as given, else that of the first vector.
 
     Raises:
         InputError: what was given is no number from 1 to 8,192; later, what the model gave is no vector.

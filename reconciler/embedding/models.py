@@ -59,7 +59,7 @@ class Models:
         self._trusted.add(space)
 
     def to_fill(self, space: OpenSpace | None) -> Embedder:
-        """The model that gives texts their vectors in a space, or in the first one of a store.
+        """The model that makes the vectors of a space, or of the first one of a store.
 
         Raises:
             InputError: the space was made by another model than the caller's.
@@ -75,7 +75,7 @@ class Models:
         return self._of(space)
 
     def to_ask(self, space: OpenSpace) -> Embedder:
-        """The model that questions to a space are embedded by.
+        """The model that embeds questions to a space.
 
         Raises:
             ModelUnavailable: this process does not have it.
@@ -145,7 +145,7 @@ NAMES: Final = {
 
 
 def embedder_named(name: str, *, key: str | None = None) -> Embedder:
-    """The embedder that a name stands for; ``key`` is for an endpoint. Nothing is loaded, and nobody asked, by that.
+    """The embedder of a name; ``key`` is for an endpoint. Nothing is loaded or requested yet.
 
     Raises:
         InputError: the name stands for none.

@@ -46,7 +46,7 @@ class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
-    """Every space as its owner sees it."""
+    """Every space, described for its owner."""
     used = active_space(tables, log.head().seq)
     for space in all_spaces(log, tables):
         yield EmbeddingSpace(
@@ -62,7 +62,7 @@ def described(log: LmdbLog, tables: Tables) -> Iterator[EmbeddingSpace]:
 
 
 def change(ctx: Context, command: cmd.UseSpace | cmd.DropSpace, details: int) -> tuple[bytes, int]:
-    """Decide which space answers from now on, or that one is no more.
+    """Decide which space answers from now on, or that one is dropped.
 
     Returns:
         The chain hash of the commit that opened the space, and where the blob with its name is.

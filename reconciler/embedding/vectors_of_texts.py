@@ -43,7 +43,7 @@ class Pending(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Texts to embed, and the commits that they were found in: after one, up to another."""
+    """Texts to embed, and the span of commits that they were found in."""
 
     texts: list[Pending]
     after: int
@@ -110,7 +110,7 @@ def command_of(batch: Batch, embedder: Embedder, space: OpenSpace | None, name: 
 
 
 def check_model(space: OpenSpace, embedder: Embedder) -> None:
-    """See that an embedder's vectors belong into a space.
+    """Check that an embedder's vectors fit a space.
 
     Raises:
         InputError: the space was made by another model.
@@ -140,7 +140,7 @@ def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Ve
 
 
 def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vectors] | None) -> None:
-    """See that a model still gives a text the vector that the space has of it; ``kept`` is of :func:`some_stored`.
+    """Refuse a model that no longer gives a text the vector that is stored of it.
 
     Raises:
         InputError: it gives another one, so it is another model under the same name.
@@ -162,7 +162,7 @@ def refuse_changed(space: OpenSpace, embedder: Embedder, kept: tuple[str, Vector
 
 
 def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
-    """The vector that a question is looked up by in a space.
+    """The vector of a question in a space.
 
     Raises:
         InputError: the space was made by another model.
@@ -178,7 +178,7 @@ def query_vector(embedder: Embedder, space: OpenSpace, text: str) -> Vectors:
 
 
 def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
-    """A vector as the space's model gives it, as those in the space are compared.
+    """A given vector, normalised as those in the space are.
 
     Raises:
         InputError: it has another number of numbers than those in the space.
@@ -197,7 +197,7 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
 
 
 def embed(ctx: Context, command: cmd.Embed) -> None:
-    """Decide what a batch of vectors comes to: nothing, if another process has embedded the same commits meanwhile."""
+    """Decide a batch of vectors; nothing if another process has embedded the same commits meanwhile."""
     space = find_space(ctx.draft.log, ctx.tables, command.space)
     at = 0 if space is None else space.row.through
     if at != command.after or command.through > ctx.draft.head.seq:

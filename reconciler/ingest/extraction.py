@@ -75,7 +75,7 @@ TURN, SESSION, CONVERSATION, ENTITY = "Turn", "Session", "Conversation", "Entity
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate node. ``label`` names it within its extraction; ``at`` is its ``valid_from``.
+    """A candidate world. ``label`` names it within its extraction; ``at`` is its ``valid_from``.
 
     With a ``key`` it is a world of the whole conversation, which each extraction that gives the key finds again, so
     that repeating an ingest changes nothing; without one it is a new world in the session. ``resolve`` says which tiers
@@ -110,7 +110,7 @@ class Relation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extractor found in some turns."""
+    """The candidates that an extractor found in some turns."""
 
     nodes: list[Node] = []
     edges: list[Relation] = []
@@ -146,7 +146,7 @@ class Ingest(NamedTuple):
 
 
 def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]) -> list[Command]:
-    """The commands that a request comes to: worlds for conversation, session, speakers and turns, then candidates.
+    """The commands of a request: worlds for conversation, session, speakers and turns, then candidates.
 
     ``are_gone`` says of keys whether their worlds were erased. What was erased stays so: nothing is extracted from it.
 
@@ -224,7 +224,7 @@ def _key(kind: str, request: Ingest, *parts: str | int) -> str:
 
 
 def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
-    """The key of what an extractor found, as long for parts of any length."""
+    """The key of a candidate; of one length for parts of any length."""
     encoded = msgspec.json.encode((request.format, request.conversation, *parts))
     return f"{kind}:{digest(EXTRACTED, kind.encode(), encoded).hex()}"
 

@@ -27,7 +27,7 @@ _OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.Space
 
 
 def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
-    """What the events of commit ``seq`` name that is not in ``ours`` as in ``theirs`` before it; empty if all is.
+    """The first thing that the events of commit ``seq`` name and ``ours`` lacks or has otherwise; empty if none.
 
     ``theirs`` may know later commits, ``ours`` ends before this one.
     """
@@ -60,7 +60,7 @@ def _named(events: Events) -> Iterator[bytes]:
 
 
 def _world(tables: Tables, lineage: bytes, seq: int) -> Any:
-    """All that is known of a world at a commit; ``None`` if it is not known."""
+    """All that is known of a world at a commit; ``None`` if nothing is."""
     node = tables.node_of(lineage)
     if node is None or tables.node(node).created > seq:
         return None
@@ -112,7 +112,7 @@ def _leads_back(tables: Tables, event: ev.Linked) -> bool:
 
 
 def carry_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
-    """Put the events of commit ``seq`` into a draft, with all that the commit stores under the same positions.
+    """Put the events of commit ``seq`` into a draft, with all its blobs under the same positions.
 
     Returns:
         The positions of blobs that are not there any more.
@@ -138,7 +138,7 @@ def carry_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[
 
 
 def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
-    """Take a text along that came into the place that an earlier commit had kept for it."""
+    """Copy a text that came into a place kept by an earlier commit."""
     node = draft.tables.node_of(event.lineage)
     assert node is not None, "looked for before"
     row = draft.tables.version(node, event.version)
@@ -150,7 +150,7 @@ def _fill(theirs: LmdbLog, draft: Draft, event: ev.Filled) -> None:
 def repeat_erasures(
     theirs: LmdbLog, seq: int, events: Events, draft: Draft, places: Mapping[bytes, Sequence[tuple[int, int]]]
 ) -> None:
-    """Put the erasures of commit ``seq`` into a draft: what the original lost cannot come back.
+    """Put the erasures of commit ``seq`` into a draft: erased texts cannot come back.
 
     ``places`` are, of each world that is here, the blobs that go with it.
     """

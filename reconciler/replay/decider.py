@@ -33,7 +33,7 @@ _UNDECIDABLE: Final = {"missing_handler": "handler", "other_handler": "handler",
 
 
 class Decider(NamedTuple):
-    """Who decides: the handlers of edge types, the resolver's thresholds, and the secret that keys are hashed under."""
+    """Decides recorded commands again: handlers, thresholds, and the store's secret."""
 
     ontology: Ontology
     resolving: Resolving
@@ -69,7 +69,7 @@ class Decider(NamedTuple):
 
 
 class RecordedNonces:
-    """Hands out what a commit of the log has: a text, an edge or a lineage that comes again gets the same id.
+    """Gives each text, edge or lineage of a recorded commit the nonce that it had.
 
     For what the commit does not have, nonces are derived from its chain hash under the store's secret, so that
     deciding twice gives the same ids twice.

@@ -26,7 +26,7 @@ _MADE_OF_THE_REST: Final[dict[type[ev.Event], tuple[str, ...]]] = {
 
 
 class DecidedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as a decision came to it. ``data`` has its fields, ids in hex; of a blob, what it holds.
+    """A decided event. ``data`` has its fields, ids in hex, blobs by their contents.
 
     The id of a new edge or proposal is left out, and so are the thresholds in the evidence of a proposal: two decisions
     that come to the same for other reasons are the same.
@@ -58,7 +58,7 @@ class Redecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
-    """What leaving commits out came to.
+    """The result of leaving commits out.
 
     ``store_id`` is the id of the hypothetical store, ``parted`` the last commit that it shares with the original.
     ``same`` counts the later commits that were decided again and came out the same. ``differing`` are the others:
@@ -74,7 +74,7 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decided_then(log: LmdbLog, header: Header, events: Events) -> Redecision:
-    """What a commit of the log came to, before anything is said of now."""
+    """The recorded decision of a commit, before it is compared."""
     return Redecision(
         seq=header.seq,
         ingested_at=header.ingest_time,
@@ -87,7 +87,7 @@ def decided_then(log: LmdbLog, header: Header, events: Events) -> Redecision:
 
 
 def compared(then: Redecision, draft: Draft) -> Redecision | None:
-    """What a commit comes to now, if that is something else; ``then`` has all events of then."""
+    """The decision of a commit now, if it differs from the recorded one; ``then`` has all events of then."""
     now = [_told_event(event, draft.blobs.stored) for event in draft.events]
     only_then, only_now = tuple(_beyond(then.events_then, now)), tuple(_beyond(now, then.events_then))
     outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
@@ -97,7 +97,7 @@ def compared(then: Redecision, draft: Draft) -> Redecision | None:
 
 
 def _beyond(one: Sequence[DecidedEvent], other: Sequence[DecidedEvent]) -> list[DecidedEvent]:
-    """What one side has and the other has not, or has not as often."""
+    """The events that one side has more often than the other."""
     left = Counter(map(codec.encode, other))
     found: list[DecidedEvent] = []
     for event in one:

@@ -70,7 +70,7 @@ _LISTED: Final = 20
 
 
 class LeftOutCommits(NamedTuple):
-    """What is to be left out: commits by their numbers, and all commits of some authors."""
+    """The commits to leave out: by number, or all of some authors."""
 
     commits: frozenset[int]
     authors: frozenset[str]
@@ -104,7 +104,7 @@ def left_out(commits: object, authors: object) -> LeftOutCommits | None:
 
 
 class HypotheticalHistory:
-    """A hypothetical history in the making: what is carried from one commit to the next."""
+    """A hypothetical history in the making; it carries state from one commit to the next."""
 
     def __init__(
         self,

@@ -30,14 +30,14 @@ _ALIASED: Final = (cmd.Alias, cmd.Unalias)
 
 
 class RestoredCommands(NamedTuple):
-    """The commands of a commit. ``unkept`` are what was said beside them and not kept, for nothing came of it then."""
+    """The commands of a commit. ``unkept`` names texts that were never kept, since nothing came of them."""
 
     commands: list[cmd.Command]
     unkept: tuple[str, ...] = ()
 
 
 class Undecidable(NamedTuple):
-    """Why the commands of a commit cannot be decided again: a stable code, and the same in words.
+    """The reason why a commit cannot be decided again: a stable code, and a sentence.
 
     | code | why |
     |---|---|
@@ -53,7 +53,7 @@ class Undecidable(NamedTuple):
 
 
 class EdgeKeys:
-    """Which keyed edges came after which: what a key stands for is the nonce of the first edge under it."""
+    """The succession of keyed edges: a key stands for the nonce of the first edge under it."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -79,7 +79,7 @@ def restore_commands(
     keys: EdgeKeys,
     renamed: Mapping[bytes, bytes] | None = None,
 ) -> RestoredCommands | Undecidable:
-    """The commands of commit ``seq``, as far as they can be had; ``tables`` are those of the whole log.
+    """Restore the commands of commit ``seq`` as far as possible; ``tables`` are those of the whole log.
 
     Worlds, edges and proposals are named by their full ids: those that they have in this log, or in the place of these
     the ones in ``renamed``.
@@ -103,7 +103,7 @@ def restore_commands(
 
 
 class _Unkept(Exception):
-    """A text that a decision needs is in no blob."""
+    """Raised if a text that a decision needs is in no blob."""
 
 
 class _Commit:

@@ -31,7 +31,7 @@ CHUNK_COMMITS: Final = 64
 
 
 class Redecided(msgspec.Struct, frozen=True, kw_only=True):
-    """What deciding a history again came to: how many commits came out the same, which did not, which could not be."""
+    """The result of deciding a history again: commits the same, differing, and undecidable."""
 
     first: int
     last: int

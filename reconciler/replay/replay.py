@@ -29,7 +29,7 @@ from worlddb.reconciler.replay.hypothetical_history import HypotheticalHistory, 
 
 
 class Replayed(NamedTuple):
-    """Where the replay ended, its root hash, and whether that is the one that was recorded then.
+    """The last commit of a replay, its root hash, and whether that is the recorded one.
 
     ``hypothesis`` is what leaving commits out came to, if some were.
     """
@@ -41,7 +41,7 @@ class Replayed(NamedTuple):
 
 
 def replay(source: Environment, target: Environment, until: int, progress: Progress | None = None) -> Replayed:
-    """Copy commits 1 to ``until`` as they are stored, and derive the tables from them; from the nearest snapshot on.
+    """Copy commits 1 to ``until`` as stored, from the nearest snapshot on, and derive the tables from them.
 
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.

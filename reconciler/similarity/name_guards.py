@@ -35,7 +35,7 @@ def _table() -> NickNamer:
 
 @lru_cache(maxsize=4096)
 def others_for(given: str) -> tuple[str, ...]:
-    """The given names that somebody of this given name may go by too, in the table's two directions, in order."""
+    """The other given names that somebody of this given name may go by, both ways through the table, in order."""
     table = _table()
     return tuple(sorted(table.canonicals_of(given) | table.nicknames_of(given)))[:MAX_OTHERS]
 
@@ -78,7 +78,7 @@ _SAME_STEM: Final = 0.9
 
 
 def kept_apart(one: Form, other: Form) -> str | None:
-    """Why two names can be neither fuzzily nor phonetically equal; ``None`` if nothing speaks against it."""
+    """The guard that keeps two names from being fuzzily or phonetically equal; ``None`` if none does."""
     if one.marks != other.marks:
         return _marks(one, other)
     if one.initials and other.initials and one.initials != other.initials:

@@ -16,7 +16,7 @@ MAX_EVIDENCE: Final = 8
 
 
 class Considered(NamedTuple):
-    """A world that the candidate was held against: the names that were nearest, and how near they are."""
+    """A world that the candidate was compared with, by their nearest names, and the scores."""
 
     node: int
     ref: str
@@ -36,7 +36,7 @@ class Considered(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """Somebody whom a tier is confident of."""
+    """A world that a tier is confident of."""
 
     considered: Considered
     tier: str
@@ -51,21 +51,21 @@ class Tiebreaker(Protocol):
 
 
 class Resolved(NamedTuple):
-    """One world it may well be, and why."""
+    """One world that the candidate may well be, and why."""
 
     match: Considered
     evidence: dict[str, Any]
 
 
 class Ambiguous(NamedTuple):
-    """Several worlds it may be, the likeliest first, and why."""
+    """Several worlds that the candidate may be, the likeliest first, and why."""
 
     matches: tuple[Considered, ...]
     evidence: dict[str, Any]
 
 
 class New(NamedTuple):
-    """Nobody who is known; whom it was held against."""
+    """A new world; the worlds that it was compared with."""
 
     evidence: dict[str, Any]
 
