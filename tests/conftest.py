@@ -162,7 +162,7 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """The test's own seed, made of the root seed and the names of file and test: a file may move between folders."""
+    """The test's own seed, of the root seed and the file's and test's names, in any folder."""
     name = request.node.nodeid.rpartition("/")[2] if "/" not in request.node.name else request.node.nodeid
     material = f"{request.config.stash[ROOT_SEED]}:tests/{name}"
     return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "big")

@@ -23,7 +23,7 @@ SOAK_COMMANDS = 8
 
 @pytest.fixture(autouse=True)
 def doctor_loads_no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That takes a second each time, has nothing to do with the store, and has a test of its own."""
+    """Keep `doctor` from loading libraries, which takes a second and has a test of its own."""
     monkeypatch.setattr(installation, "CHECKS", installation.CHECKS[:2])
 
 

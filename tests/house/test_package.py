@@ -33,7 +33,7 @@ def installed_name(path: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """A wheel built from a copy, since a build leaves files behind that would end up in the next one."""
+    """A wheel built from a copy: a build leaves files that would end up in the next one."""
     copy, built = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("wheel")
     for name in {"pyproject.toml", "README.md", "LICENSE", *product_files()}:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

@@ -107,7 +107,7 @@ def test_a_seed_that_fails_says_which_it_is_and_how_to_see_it_again(monkeypatch:
 
 
 def _moves_ends(ctx: Context, node: int, at: int, *, by: bytes = b"") -> bool:
-    """Validity ends where the last word has it, be it earlier or later (law 8 says: only ever earlier)."""
+    """Validity ends where the last word has it, also later (law 8: only ever earlier)."""
     row = ctx.tables.node(node)
     newest = ctx.tables.version(node, row.versions)
     end = max(newest.valid_from, at)
@@ -118,7 +118,7 @@ def _moves_ends(ctx: Context, node: int, at: int, *, by: bytes = b"") -> bool:
 
 
 def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
-    """A process that ends in the middle of a write leaves what it had written by then (law 3 says: nothing)."""
+    """A process that ends within a write leaves what it had written (law 3: nothing)."""
     env._shared.enter()
     try:
         txn = env._shared.begin(write=True)

@@ -43,7 +43,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def rewrite(file: Path, content: bytes | bytearray) -> None:
-    """Another file of the same name: shortening one that a reader has mapped would kill the reader's process."""
+    """Replace a file: shortening one that a reader has mapped would kill its process."""
     file.unlink()
     file.write_bytes(content)
 

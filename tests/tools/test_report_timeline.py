@@ -50,7 +50,7 @@ def meter(folder: Path, versions: int) -> str:
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Learned], int]:
-    """Steps as revisions and corrections leave them: a version ends where another begins, or not at all."""
+    """Histories of revisions and corrections: a version ends where another begins, or never."""
     steps: list[Learned] = []
     ends: dict[int, Valid] = {}
 

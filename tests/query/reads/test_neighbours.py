@@ -17,7 +17,7 @@ ASKED = "the meeting about the harbour crane"
 
 
 class Joined(NamedTuple):
-    """A meeting, a decision that was derived from it, and a world apart that the meeting refers to."""
+    """A meeting, a decision derived from it, and a world apart that the meeting refers to."""
 
     db: Database
     office: str

@@ -102,7 +102,7 @@ def _walk(query: Query, plain: Plain, rng: random.Random, refs: list[str]) -> Qu
 
 
 def _type(query: Query, plain: Plain, rng: random.Random, refs: list[str]) -> Query:
-    """A filter by type is held against ``find``, which looks strictly inside: not at what was reached elsewhere."""
+    """Compare a filter by type with ``find``, which looks strictly inside."""
     held = {each.ref for each in plain.view.find(world=plain.world, include_superseded=True)}
     if not held.issuperset(plain.order):
         return query

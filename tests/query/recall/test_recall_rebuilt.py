@@ -21,7 +21,7 @@ Answer = list[tuple[str, float]]
 
 
 class Speaker:
-    """Makes short texts and questions of words that are as unevenly common as those of a language."""
+    """Makes short texts and questions of words as unevenly common as those of a language."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)

@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Told]:
 
 @pytest.fixture
 def frames(made: tuple[Path, Told]) -> Frames:
-    """Without a proof, so that the other checks are alone; ``test_bundle_proof.py`` has those of the proof."""
+    """The frames without a proof; ``test_bundle_proof.py`` has the checks of the proof."""
     return frames_of(made[0] / "bare.bundle")
 
 

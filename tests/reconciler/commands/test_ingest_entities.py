@@ -128,7 +128,7 @@ def test_any_turns_twice_are_the_turns_once(turns: list[Turn]) -> None:
 
 
 def keyed(turns: Sequence[Turn]) -> Extraction:
-    """A world with a key, a world without, and an edge from the last turn to the former, with a key."""
+    """A world with a key, one without, and a keyed edge from the last turn to the former."""
     nodes = [Node(label="a", type="Fact", name="kept", key="kept"), Node(label="b", type="Fact", name="new")]
     return Extraction(nodes=nodes, edges=[Relation(source=len(turns) - 1, type="implies", target="a", key="so")])
 

@@ -76,7 +76,7 @@ class Life:
         return nearest(self.containers, self.known, home)
 
     def version_written(self, home: int) -> int | None:
-        """The version of the handler that decides about an edge with this home; none if the type is unknown there."""
+        """The handler's version that decides about an edge with this home; none if unknown there."""
         try:
             receipt = self.db.link(self.refs[1], "t", self.refs[2], home=self.refs[home])
         except worlddb.UnknownEdgeType:
@@ -223,7 +223,7 @@ def _conflicting(live: dict[str, list[int]], governs: list[tuple[int, bool]]) ->
 
 
 def _check_conflicts(known: list[worlddb.Edge], pairs: list[Conflicting], targets: list[str]) -> None:
-    """Every pair is recorded at some time of it, and no record outlasts the last pair that bears it out."""
+    """Every pair is recorded at some time, and no record outlasts the last such pair."""
     for one, other, start, end in pairs:
         assert any(
             {edge.source, edge.target} == {targets[one], targets[other]}

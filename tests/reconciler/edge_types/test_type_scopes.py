@@ -133,7 +133,7 @@ def _upwards(up: list[int], place: int) -> list[int]:
 def _names(
     types: list[tuple[int, str]], below: set[tuple[int, int]], chain: list[list[int]], here: int, kind: str
 ) -> set[str]:
-    """The types that pass a filter: nearest worlds that stand for it, then all visible ones below those."""
+    """The types that pass a filter: the nearest worlds for it, then all visible ones below."""
     steps = {
         number: 0 if here in chain[at] else chain[here].index(at)
         for number, (at, _) in enumerate(types)

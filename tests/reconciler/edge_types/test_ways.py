@@ -16,7 +16,7 @@ from worlddb.reconciler.transaction.ancestry import MOST_KEPT, Ancestry
 
 
 def contained(sizes: list[int], seed: int) -> dict[int, list[int]]:
-    """Worlds of which each is in some of those before it, numbered as if they had been made in any order."""
+    """Worlds contained in some of those before them, numbered in any order."""
     draw = random.Random(seed)
     numbers = list(range(len(sizes)))
     draw.shuffle(numbers)

@@ -39,7 +39,7 @@ def words_of(turns: Sequence[Turn]) -> Counter[str]:
 
 
 def names_in(turns: Sequence[Turn]) -> Extraction:
-    """Every word that is only ever written with a capital, whatever it names, as an extractor without sense would."""
+    """Every word that is only ever capitalised, as a naive extractor would find."""
     words = words_of(turns)
     names = sorted(word for word in words if word[0].isupper() and word[1:].islower() and word.lower() not in words)
     return Extraction(nodes=[Node(label=name, type="Entity", name=name) for name in names])

@@ -21,7 +21,7 @@ SURNAMES = ("Johnson", "Vaughan", "Dorothy", "Jackson", "Mercury", "Quimby")
 
 
 def proposed(db: worlddb.Database, world: Any, type: str = "Person") -> dict[str, Any] | None:
-    """The evidence of what is proposed when two similar names, which nobody has yet, arrive in a world; or nothing."""
+    """The evidence of the proposal for two new, similar names in a world; or nothing."""
     surname = next(each for each in SURNAMES if not db.view().find(name=f"{PAIR[0]} {each}"))
     for given_name in PAIR:
         receipt = db.create(type, f"{given_name} {surname}", world=world, resolve="all")

@@ -19,7 +19,7 @@ Act = tuple[str, int, int]
 
 
 class History:
-    """A store that things are said in, and who each word belongs to: to all of the worlds that it was said about."""
+    """A store, and for every word said in it the worlds that it was said about."""
 
     def __init__(self, folder: Path) -> None:
         self.db = worlddb.open(folder, entropy=SeededEntropy(1))

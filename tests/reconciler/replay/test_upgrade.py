@@ -26,7 +26,7 @@ OLD_BYTES = schema.PROGRESS.size - schema.LAYOUT_BYTES
 
 
 def aged(folder: Path) -> Path:
-    """The frozen store as a release would have left it that wrote no layout, and no table of names."""
+    """The frozen store as an older release left it: no layout, no table of names."""
     return age(thawed(1, folder))
 
 

@@ -107,7 +107,7 @@ class Names:
 
 
 def world_hashes(state: State, names: Names) -> dict[int, str]:
-    """Every world's hash, from scratch: members first, so a world is worked out when all of its members are."""
+    """Every world's hash from scratch, members first."""
     known: dict[int, bytes] = {}
     interior: dict[int, set[bytes]] = {}
     for number, edge in state.edges.items():

@@ -174,7 +174,7 @@ def bench(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
 
 
 def run(words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """One command line as a shell runs it, with the redirection at its end; a log that is followed ends at once."""
+    """Run one command line as a shell does, with its redirection; `log --follow` ends at once."""
     words, into = (words[:-2], words[-1]) if ">" in words else (words, None)
     if "--follow" in words:
         words = [*words, "--patience", "0"]

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT of t
 
 @pytest.fixture(autouse=True)
 def minded() -> Iterator[None]:
-    """A shell has what it starts in the background ignore interruptions, and every process that this one starts too."""
+    """Heed Ctrl-C, which a shell has its background processes and their children ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -80,7 +80,7 @@ def judge_document(document: Document) -> None:
 
 
 def judge(path: Path) -> int:
-    """How many formats accept the file; what they accept must be whole, storable and the same twice."""
+    """Count the formats that accept the file; what they accept must be whole and storable."""
     accepted = 0
     for name in (detect.AUTO, *(each.name for each in FORMATS)):
         try:

@@ -26,7 +26,7 @@ class Receipt(SimpleNamespace):
 
 
 class Memory:
-    """A store in a dictionary, as the façade promises: keyed upserts, nothing where nothing changed."""
+    """A store in a dictionary with keyed upserts, as the façade promises."""
 
     def __init__(self, dies_at: int | None = None, refuses: str = "") -> None:
         self.texts: dict[tuple[str, str, str, int], str] = {}

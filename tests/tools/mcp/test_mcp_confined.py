@@ -44,7 +44,7 @@ class Turns:
 
 
 class Side:
-    """A store with a world that is served; with ``crowded`` also a neighbour in it who does as the other does."""
+    """A store with a served world; with ``crowded`` also a neighbour who does the same."""
 
     def __init__(self, folder: Path, *, crowded: bool) -> None:
         self.clock, self.turns = ManualClock(), Turns()
@@ -169,7 +169,7 @@ NEEDED = {"text", "query", "id", "user_id", "kind", "scope_id", "proposal", "dec
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """A call of anything with arguments of which most make sense; writing is as likely as all reading."""
+    """Any call with mostly sensible arguments; writing is as likely as all reading."""
     writes = ("memory_write",) * 8 + ("memory_amend", "memory_retire", "memory_decide", "memory_purge_scope")
     others = [tool.name for tool in TOOLS] + ["resources", "read", "complete", "what_is_known", "review_proposals"]
     what = draw(st.one_of(st.sampled_from(writes), st.sampled_from(others)))

@@ -28,7 +28,7 @@ WITHOUT_NAMES = ("memory_verify", "memory_proposals")
 
 
 def crowd(side: Side, count: int) -> None:
-    """Give a store as many others of all that is asked for: names, scopes, edges, retracted edges and proposals."""
+    """Give a store many more names, scopes, edges, retracted edges and proposals of others."""
     theirs = side.db.create("Topic", "crowd").ref
     side.neighbour = None
     for begin in range(0, count, 500):

@@ -40,7 +40,7 @@ SAID_BESIDE = {"X-Author": "ada", "X-Forwarded-User": "ada", "From": "ada", "Use
 
 
 class Shared(NamedTuple):
-    """A server, and the keys of two principals; the scope of what ada wrote is in eve's world too."""
+    """A server and two principals' keys; the scope of ada's memories is in eve's world too."""
 
     server: Served
     ada: str
@@ -231,7 +231,7 @@ def test_summaries_and_exports_of_both_keep_who_wrote_each(shared: Shared, tmp_p
 
 
 def authors_since(shared: Shared, seq: int) -> set[str]:
-    """Who has written or ended something since a commit; the store's own thread makes vectors and proposals."""
+    """The authors of texts written or ended since a commit."""
     with shared.opened() as db:
         return {entry.author for entry in db.log(seq + 1) if entry.event in OF_TEXTS}
 

@@ -40,7 +40,7 @@ def db(tmp_path: Path) -> Iterator[worlddb.Database]:
 
 
 class Held(Progress):
-    """The work of the first call waits in its first step until it is cancelled; later calls go on."""
+    """Holds the first call in its first step until it is cancelled; later calls go on."""
 
     begun = threading.Event()
 

@@ -143,7 +143,7 @@ class Talker:
 
 
 def converse(store: Path, *, pipes: int, ports: int, seconds: float) -> Known:
-    """Serve a store by so many servers of each kind and let a client of each talk; what was acknowledged."""
+    """Serve a store by many servers, let a client of each talk; return what was acknowledged."""
     known = Known()
     with worlddb.open(store):
         pass
