@@ -79,7 +79,7 @@ class AlteredRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``where`` says which record, ``seq`` is its commit (0 for a row of a table), ``ref`` the world that it belongs to.
     ``side`` is the one whose bytes do not have the hash that its own log names (``a``, ``b``, ``both``), or empty if
-    that cannot be told from hashes.
+    hashes cannot show it.
     """
 
     seq: int

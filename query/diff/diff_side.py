@@ -144,7 +144,7 @@ class LogSide(Side, Protocol):
         """The events of a commit, as a person reads them; with ``ref`` only those that name it."""
 
     def has_hash(self, lineage: bytes, world_hash: bytes) -> None:
-        """Take note of a world's hash, which a container's trie has told: it need not be looked up."""
+        """Keep a world's hash that a container's trie gave, so that it need not be looked up."""
 
     def member_nodes(self, lineage: bytes) -> NodeStore:
         """The trie of a world's members: lineage to world hash."""

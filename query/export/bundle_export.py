@@ -125,7 +125,7 @@ def bundle_frames(
 
     No transaction stays open between pages.
 
-    ``progress`` is told how many worlds are done, and how many there are.
+    ``progress`` is called with how many worlds are done, and how many there are.
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.
@@ -356,7 +356,7 @@ class _Group:
             self._given.append(frame)
 
     def _registration(self, known: Registration) -> None:
-        """A type that holds for this world. Of one from around it neither where nor why is told."""
+        """A type that holds for this world; of one from around it, without place and reason."""
         row = known.row
         is_own = known.world == self._node
         details = self._blob(known.seq, row.details) if is_own else b""

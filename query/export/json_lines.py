@@ -33,7 +33,7 @@ def lines_of(
 ) -> Iterator[Line]:
     """The lines of a world at ``moment.seq``: it, the worlds inside, their edges and proposals.
 
-    ``progress`` is told how many worlds and edges are done, and how many there are.
+    ``progress`` is called with how many worlds and edges are done, and how many there are.
 
     Raises:
         UnknownReference, AmbiguousReference: as :func:`find_node`.

@@ -26,7 +26,7 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN_CHARACTERS: Final = 80
 MAX_SUGGESTION_WORLDS: Final = 256
-"""Of how many worlds that came to a filter by type the types are looked at for one that may be meant."""
+"""Worlds scanned for a "did you mean" suggestion."""
 
 
 def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[str]) -> list[str]:
@@ -44,7 +44,7 @@ def unknown_edge_types(snapshot: VisibleSnapshot, spec: Spec, names: Iterable[st
 def unknown_types(snapshot: VisibleSnapshot, names: Iterable[str], found: Iterable[SeenVersion]) -> list[str]:
     """Notes of types that a filter found none of, each with the type that is perhaps meant.
 
-    Worlds may be of any type, so a type is only told of if one that is there is nearly the same.
+    Worlds may be of any type, so a type is only noted if one that is there is nearly the same.
     """
     bodies: dict[bytes, SeenVersion] = {}
     for seen in islice(found, MAX_SUGGESTION_WORLDS):

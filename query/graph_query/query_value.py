@@ -62,7 +62,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """What was given besides, and is not looked at."""
+        """The parts of the start that were given besides, and are not used."""
         given = {"text": self.text is not None, "vector": self.vector is not None}
         passed_over = [name for name, is_given in given.items() if is_given and name != self.chosen]
         # How an interior is pooled matters to what is compared with it.

@@ -240,7 +240,7 @@ class _Blaming:
                 yield self._field("container", self._name(place.source), row.seq, why, ref=ref)
 
     def edges(self) -> Iterator[BlamedEdge]:
-        """Those in both directions, in log order; what a world contains is told by its members."""
+        """The edges in both directions, in log order, but not those to members."""
         tables, seq, found = self._tables, self._moment.seq, dict[int, tuple[EdgePlace, EdgeRow]]()
         outgoing = tables.outgoing(self._node, known_by=seq)
         for place, row in (*outgoing, *tables.incoming(self._node, known_by=seq)):

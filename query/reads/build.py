@@ -91,7 +91,7 @@ def evidence_shown(
 ) -> dict[str, Any]:
     """The evidence for one of two ``sides``, with the names of the candidates as of a commit.
 
-    Whoever is not seen, or not one that ``is_told_of`` says yes to, is left out and not counted, and the verdict is the
+    A candidate that is not visible, here or by ``is_visible``, is left out and not counted, and the verdict is the
     one on the others. Evidence that a caller gave is theirs, and shown as it is.
     """
     considered = evidence.get(_CONSIDERED)
@@ -99,7 +99,7 @@ def evidence_shown(
         return evidence
     given, evidence = evidence, _thresholds_shown(snapshot, evidence, seq, is_visible)
     if snapshot.place.is_confined or is_visible is not None:
-        # How many names were looked at counts those of others too.
+        # The number of names that were compared counts those of others too.
         evidence = {name: value for name, value in evidence.items() if name != _LOOKED_AT}
     shown = []
     for each in considered:
@@ -127,7 +127,7 @@ def _verdict_on(shown: list[dict[str, Any]], evidence: dict[str, Any], sides: tu
 
 
 def _scores(each: dict[str, Any]) -> dict[str, float]:
-    """How near somebody who was considered is, by tier."""
+    """The scores of a candidate, by tier."""
     return _numbers(each["scores"])
 
 

@@ -42,7 +42,7 @@ def class_of(snapshot: VisibleSnapshot, start: int, seq: int, spec: Spec) -> lis
 
 
 class Classes:
-    """The classes that a read has met, as far as its sight goes and as known at its moment."""
+    """The identities that a read has met, as far as it can see and as known at its moment."""
 
     def __init__(self, snapshot: VisibleSnapshot, spec: Spec) -> None:
         self._snapshot = snapshot
@@ -156,7 +156,7 @@ class _Visible:
 
 
 class Wanted(NamedTuple):
-    """What is looked for: a name or alias, a type, and the node of the world around it."""
+    """A lookup: a name or alias, a type, and the node of the world around it."""
 
     name: str | None
     type: str | None
@@ -231,7 +231,7 @@ _SHOWN: Final = 8
 def named_node(snapshot: VisibleSnapshot, spec: Spec, ref: Any, *, unify: bool = False) -> int:
     """The node of a world by a reference, a prefix of one, or its exact name or an alias.
 
-    What could be a reference is looked for as one first. Names are compared as :func:`normalised` has them; worlds that
+    What could be a reference is looked up as one first. Names are compared as :func:`normalised` has them; worlds that
     are valid in the view come before those that are not, and the outermost world that is seen after all others. With
     ``unify``, several worlds of one identity are the first of them.
 

@@ -24,12 +24,12 @@ from worlddb.query.snapshot.visible import VisibleSnapshot
 SMALL_WORLD: Final = 2_000
 """Up to this many members, a world's filter is pushed into the index at once."""
 LISTED_FOR_A_HIT: Final = 50
-"""So many members are listed rather than that one more hit is looked up: in the time in which one is fetched and it is
+"""So many members are listed rather than one more hit fetched: in the time in which one is fetched and it is
 found out whether it is inside about 30 can be (1.5 and 50 µs), and what was listed is of use to the next recall too."""
 _SURE: Final = 8
 """So many hits inside tell what share of the hits that is."""
 _LIKELY: Final = 1.25
-"""How many times as many hits are looked at as are likely to be needed."""
+"""How many times as many hits are fetched as are likely to be needed."""
 MAX_ENTITIES: Final = 2_000
 """How many entities one question may name; a name that more share tells nothing."""
 _OVERFETCH: Final = 4
@@ -291,9 +291,9 @@ def latest_referring(snapshot: VisibleSnapshot, gate: Gate, entities: Set[int], 
 LENT: Final = (0.7, 0.65)
 """What share of its evidence a turn lends the one after it, and the one after that."""
 LEADERS: Final = 16
-"""Of the first so many hits of each lane the following turns are looked at, or of as many as hits are wanted."""
+"""The turns that follow the first so many hits of each lane are candidates, or as many as hits are wanted."""
 FIRST_PLACES: Final = 10
-"""So many of a session's turns are told apart by their place."""
+"""How many of a session's turns have a place of their own."""
 _TURN: Final = type_digest("Turn")
 _LOOK_AHEAD: Final = 8
 """How many entries of a session are read in search of the turns that follow."""

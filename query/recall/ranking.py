@@ -85,12 +85,12 @@ DEPTH: Final = 64
 MAX_REFERRING: Final = 64
 """What refers to an entity is proposed if it is no more than this; of more, the latest where others propose too few."""
 WIDE: Final = 2
-"""For how many times as many hits vectors are searched as are looked at in a world: of those that lie deep in its list
+"""How many times as many hits are searched for as are used in a world: of those that lie deep in its list
 a graph misses more than of the first."""
 WIDE_ALONE: Final = 4
 """As much where no other lane is asked, which looks at half as many."""
 _PER_NODE: Final = 4
-"""How many versions of each world are looked at where its score by words is looked up."""
+"""How many versions of each world are read where its score by words is looked up."""
 EDGE: Final = "edge"
 """Not a lane that is asked: how a hit's neighbours are marked, where they are wanted."""
 

@@ -237,9 +237,9 @@ def soft_maximum(scores: Iterable[float], most: float) -> float:
 
 
 _MORE: Final = 4
-"""How many times as many hits as are wanted are looked at, where some are of one identity or there are few groups."""
+"""How many times as many hits as are wanted are ranked, where several are of one identity or there are few groups."""
 _GROUPED: Final = 512
-"""For how many hits candidates are looked at, at most, where there are too few groups of them; or 16 for each group."""
+"""How many hits are ranked at most where there are too few groups of them; or 16 for each group."""
 
 
 class Found(NamedTuple):

@@ -96,9 +96,9 @@ ASKS_WEIGHT: Final = 0.02
 LATER_WEIGHT: Final = 0.0025
 LATER_IN_GROUPS: Final = 0.005
 """Chosen on one half of the development questions and judged on the other, but for :data:`LATER_IN_GROUPS`, which was
-chosen with both in sight; see docs/retrieval.md."""
+chosen with both halves known; see docs/retrieval.md."""
 MAX_CHARACTERS: Final = 3_000
-"""How far into a text a number or a time is looked for."""
+"""How far into a text a number or a time is searched for."""
 
 _YEARS: Final = (
     r"(?:\d{1,3}|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
@@ -113,7 +113,7 @@ _AGE: Final = re.compile(
     rf"|\b{_YEARS}(?:st|nd|rd|th) birthday\b|\b(?:was|were) born\b",
     re.I,
 )
-"""How an age is told; a number alone seldom is one."""
+"""How an age is said; a number alone seldom is one."""
 _MONEY: Final = re.compile(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|pounds|bucks|usd|eur|gbp|grand|k)\b", re.I)
 _DIGIT: Final = re.compile(r"\d")
 _DATE: Final = re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b", re.I)

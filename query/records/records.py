@@ -330,7 +330,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     """A world that contains hits directly: a session with turns, a document with paragraphs.
 
     A hit that lies directly in the world that was searched is a group of its own. ``score`` is the soft maximum of the
-    scores of all ``count`` hits in it that were looked at, ``hits`` are the best of those. ``type`` and ``name`` are
+    scores of all ``count`` hits in it that were ranked, ``hits`` are the best of those. ``type`` and ``name`` are
     empty for a world that was erased.
     """
 

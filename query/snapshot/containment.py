@@ -163,7 +163,7 @@ def members_below(tables: TableReads, world: int, moment: Moment, limit: int | N
 
 
 MAX_WORLDS: Final = 16
-"""Of how many worlds the interior is kept: of those that were asked about last."""
+"""How many interiors are kept: those of the worlds that were asked about last."""
 MAX_MEMBERS: Final = 200_000
 """A world with more members is listed anew, if it is listed at all."""
 MAX_COMMITS: Final = 256

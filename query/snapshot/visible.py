@@ -347,7 +347,7 @@ class VisibleSnapshot:
         return inside + [one for one in inherited if one is not None and one not in inside]
 
     def _as_seen(self, known: Registration) -> Registration:
-        """What holds here from outside holds for everything here; by whose reason is not told."""
+        """The registration as it is shown here; one from outside holds for everything here, without its reason."""
         if not self.place.is_confined or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))

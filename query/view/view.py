@@ -350,7 +350,7 @@ class View:
         """The edge types in force: every registration, or with ``world`` what holds for edges in it.
 
         The built-in types come first, then the registered ones in log order. In a confined view, what holds there from
-        outside is told as if it were registered for the world that the view is confined to. ``include_ended`` adds
+        outside is shown as if it were registered for the world that the view is confined to. ``include_ended`` adds
         the registrations that hold no longer; it asks about all worlds, so it goes without ``world``.
         """
         _refuse_both(world, include_ended)

@@ -89,8 +89,8 @@ class ViewFactory:
     def _spec_at(self, snapshot: Snapshot, seq: int) -> Spec:
         """How queries see edges at a commit; made again only after a new registration or handler."""
         changed, codes = snapshot.tables.last_registration(), self._codes()
-        if not changed or seq < changed:
-            return spec_of(self._built_in, registered(snapshot.tables, seq) if changed else [], codes)
+        if seq < changed:
+            return spec_of(self._built_in, registered(snapshot.tables, seq), codes)
         newest = self._newest
         if newest is None or newest[0] != changed or newest[1].codes != codes:
             newest = changed, spec_of(self._built_in, registered(snapshot.tables, seq), codes)
