@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import lmdb
 
 from worlddb.log.model.clock import RELEASED_AT, Clock, Entropy
-from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.errors import ClockJump, InputError, NotAStore, ReadOnlyBackup, UnavailableError
 from worlddb.log.model.events import NONE, Erased, StoreCreated
 from worlddb.log.model.times import format_time
@@ -18,7 +17,7 @@ from worlddb.log.store.copies import BACKUP
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.group_commit import Group
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import Progress, rebuild_unless_level
+from worlddb.projections.runner import Progress, collector_paused, rebuild_unless_level
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.apply.log_marks import add_commit, refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables
@@ -220,7 +219,7 @@ def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draf
         log.fill(seq, position, stored)
     tables.flush()
     if memory is not None:
-        memory.put(tables.known, head.chain)
+        memory.put(tables.known_worlds, head.chain)
     erased = [blob for event in finished.events.events if isinstance(event, Erased) for blob in event.blobs]
     if erased:
         log.erase(erased, draft.seq)
@@ -296,7 +295,7 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
     if repeated is not None:
         return repeated_receipt(log, int.from_bytes(repeated, "big"), commands, str(task.idempotency_key), secret)
     draft = _open_draft(writer, log, tables)
-    tables.known = writer.memory.take(draft.head.chain)
+    tables.known_worlds = writer.memory.take(draft.head.chain)
     ctx = Context(draft, writer.ontology, secret)
     ctx.arriving = task.arriving
     erasures = [command for command in commands if isinstance(command, cmd.Erase)]

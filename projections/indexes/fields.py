@@ -1,4 +1,4 @@
-"""The text index's schema, and how documents, markers and queries are put into Tantivy's terms.
+"""The text index in Tantivy's terms: schema, documents, markers, queries, and scores.
 
 Fields: ``node``, ``version`` and ``seq`` (columns, for filters and for what a hit says), ``stem`` (content), ``name``
 (stemmed too), ``plain`` and ``grams`` (name and content). Text is not stored: the log has it. Of each batch the last
@@ -9,8 +9,8 @@ and scores do not tell in how many batches it was made.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from math import log
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -34,6 +34,8 @@ from worlddb.projections.indexes.analysis import (
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Query, Schema, Searcher
+
+    from worlddb.projections.indexes.vector_rows import Numbers
 
 NODE: Final = "node"
 VERSION: Final = "version"
@@ -308,3 +310,36 @@ def _of_nodes(nodes: Collection[int]) -> Query:
     return Query.boolean_query(
         [(Occur.Should, Query.term_query(schema(), NODE, node, "basic")) for node in sorted(nodes)]
     )
+
+
+class Nodes(Collection[int]):
+    """The worlds that a search is among: a set that does not change, put in order once."""
+
+    def __init__(self, nodes: frozenset[int]) -> None:
+        self.nodes = nodes
+
+    @cached_property
+    def in_order(self) -> Numbers:
+        """In ascending order."""
+        return _in_order(self.nodes)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.nodes)
+
+
+def in_order(nodes: Collection[int]) -> Numbers:
+    """Some worlds in ascending order."""
+    return nodes.in_order if isinstance(nodes, Nodes) else _in_order(nodes)
+
+
+def _in_order(nodes: Collection[int]) -> Numbers:
+    import numpy as np
+
+    found: Numbers = np.sort(np.fromiter(nodes, dtype=np.int64, count=len(nodes)))
+    return found

@@ -19,15 +19,7 @@ from itertools import chain
 from typing import Final, Protocol
 
 from worlddb.projections.indexes.analysis import GRAMS, NAME, PLAIN, STEM, Term, analyze, grams
-from worlddb.projections.indexes.fields import (
-    Counts,
-    Marker,
-    Scoring,
-    TextDocument,
-    TextHit,
-    float32,
-    rounded_length,
-)
+from worlddb.projections.indexes.fields import Counts, Marker, Scoring, TextDocument, TextHit, float32, rounded_length
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.indexes.text_snapshot import Ahead, IndexUnreadable, TextSearch, TextView, best
 

@@ -22,6 +22,7 @@ from worlddb.projections.indexes.fields import (
     VERSION,
     Counts,
     Marker,
+    Nodes,
     Scoring,
     TextDocument,
     TextHit,
@@ -30,7 +31,6 @@ from worlddb.projections.indexes.fields import (
     schema,
     to_query,
 )
-from worlddb.projections.indexes.node_set import Nodes
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher

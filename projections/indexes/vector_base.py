@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from worlddb.log.store.durable import sync_file, sync_folder
-from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.indexes.fields import Marker, Nodes
 from worlddb.projections.indexes.vector_rows import CHUNK, VectorHit, as_hits, cosines
 
 if TYPE_CHECKING:

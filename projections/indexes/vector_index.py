@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worlddb.log.model.errors import UnavailableError, WriterBusy
-from worlddb.projections.indexes.fields import Marker
-from worlddb.projections.indexes.node_set import Nodes, in_order
+from worlddb.projections.indexes.fields import Marker, Nodes, in_order
 from worlddb.projections.indexes.vector_base import Base, load, stamp_of, write
 from worlddb.projections.indexes.vector_rows import (
     STATEMENT_BONUS,

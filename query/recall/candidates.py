@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, type_digest
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model import events as ev
 from worlddb.log.model.times import ALWAYS, FOREVER
-from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.tables.reads.asof import Moment, edge_seen
 from worlddb.projections.tables.reads.table_reads import TableReads
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, ROOT_NODE, EdgePlace, EdgeRow

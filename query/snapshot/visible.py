@@ -21,7 +21,7 @@ from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details, Vector
 from worlddb.log.model.codec import Header
 from worlddb.log.model.events import NONE
-from worlddb.projections.indexes.node_set import Nodes
+from worlddb.projections.indexes.fields import Nodes
 from worlddb.projections.indexes.vector_rows import VectorRow
 from worlddb.projections.tables.apply.settings import (
     Nearest,

@@ -207,7 +207,7 @@ def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
 
     True if it is the same.
     """
-    ctx.draft.applier.settle()
+    ctx.draft.applier.rehash()
     node = ctx.tables.node_of(contents.heading.world)
     stored = None if node is None else ctx.tables.current_hash(node)
     if stored is not None and stored[:HASH_BYTES] == contents.heading.world_hash:

@@ -41,8 +41,8 @@ class BulkDecider:
         self._tables = ctx.tables
         self._now = ctx.now
         self._refs = ctx.draft.refs
-        self._standings = ctx.tables.known.standings
-        self._footings = ctx.tables.known.footings
+        self._endpoints = ctx.tables.known_worlds.endpoints
+        self._source_defaults = ctx.tables.known_worlds.source_defaults
         self._rules: dict[str, _Rule] = {}
         self._containment = ctx.scopes.built_in[CONTAINS]
         self._root = ctx.tables.node(ROOT_NODE).lineage
@@ -62,16 +62,16 @@ class BulkDecider:
         handler, only_records, code = self._rules.get(type_name) or self._rule(type_name)
         if handler is None or command.key is not None or command.home is not None:
             return False
-        one = self._standings.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
-        other = self._standings.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
+        one = self._endpoints.get(command.source_ref) or self._end(command.source_ref)  # type: ignore[arg-type]
+        other = self._endpoints.get(command.target_ref) or self._end(command.target_ref)  # type: ignore[arg-type]
         if one is None or other is None:
             return False
         source, lineage, source_version, source_end = one
         target, target_lineage, target_version, target_end = other
         if code == CONTAINS_CODE:
-            begins, home, home_lineage = self._tables.footing(other).begins, source, lineage
+            begins, home, home_lineage = self._tables.source_defaults(other).begins, source, lineage
         else:
-            begins, home, home_lineage = self._footings.get(lineage) or self._tables.footing(one)
+            begins, home, home_lineage = self._source_defaults.get(lineage) or self._tables.source_defaults(one)
             if source == ROOT_NODE:
                 begins = self._now
         if command.valid_from is not None:
@@ -148,9 +148,9 @@ class BulkDecider:
         for position in range(len(command.aliases)):
             draft.emit(ev.Named(lineage, details, position))
         end = edge_end(lineage, identifier)
-        self._standings[lineage] = EdgeEndpoint(node, lineage, 1, end)
+        self._endpoints[lineage] = EdgeEndpoint(node, lineage, 1, end)
         self._contain(world, node, lineage, end, begins)
-        self._footings[lineage] = SourceDefaults(begins, world.node, world.lineage)
+        self._source_defaults[lineage] = SourceDefaults(begins, world.node, world.lineage)
         draft.staged = False
         self._refs.append(lineage)
         if command.key is None:
@@ -194,9 +194,9 @@ class BulkDecider:
             if not 0 <= ref < len(self._refs):
                 return None
             ref = self._refs[ref]
-        found = self._standings.get(ref)  # type: ignore[arg-type]
+        found = self._endpoints.get(ref)  # type: ignore[arg-type]
         if found is None and type(ref) is bytes and len(ref) == LINEAGE_BYTES:
-            found = self._tables.standing(ref)
+            found = self._tables.endpoint(ref)
         return found
 
     def _rule(self, type_name: str) -> _Rule:

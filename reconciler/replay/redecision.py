@@ -14,11 +14,10 @@ import lmdb
 import msgspec
 
 from worlddb.log.model.codec import Events
-from worlddb.log.model.collector import collector_paused
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import Head, LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
-from worlddb.projections.runner import Progress, apply_commit
+from worlddb.projections.runner import Progress, apply_commit, collector_paused
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands.outcome import Refused
 from worlddb.reconciler.replay.decider import Decider, RecordedNonces

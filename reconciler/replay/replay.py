@@ -11,12 +11,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
-from worlddb.log.model.collector import collector_paused
 from worlddb.log.model.errors import DamagedStore, InputError
 from worlddb.log.model.ids import HASH_BYTES
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.runner import Progress
+from worlddb.projections.runner import Progress, collector_paused
 from worlddb.projections.scrub import finish_erasures
 from worlddb.projections.tables.apply.log_marks import refuse_supposed
 from worlddb.projections.tables.storage.rows import Tables

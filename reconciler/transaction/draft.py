@@ -223,7 +223,7 @@ class Draft:
 
     def finish(self, key: bytes) -> FinishedCommit:
         """Settle the hashes and close the draft: the record to append, and what it says."""
-        root = self.applier.settle()
+        root = self.applier.rehash()
         self.applier.finish(key)
         self.blobs.put_first(Cause(self.nonce("commands"), self.commands))
         whole = Events(b"".join(self.blobs.ids), self.staged, self.refs, self.notes, self.events)

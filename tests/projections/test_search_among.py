@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from worlddb.projections.indexes import text_snapshot
 from worlddb.projections.indexes.analysis import query_terms
-from worlddb.projections.indexes.fields import Marker, TextDocument
-from worlddb.projections.indexes.node_set import Nodes, in_order
+from worlddb.projections.indexes.fields import Marker, Nodes, TextDocument, in_order
 from worlddb.projections.indexes.text_index import TextIndex
 from worlddb.projections.indexes.text_snapshot import BegunSearch, PickedSearch, TextSearch, TextView
 

@@ -119,9 +119,9 @@ def _put_earliest(table: Table, key: bytes, seq: int) -> None:
 
 
 class Applier(DeferredRows):
-    """Applies the events of one commit to the tables, and then settles the world hashes.
+    """Applies the events of one commit to the tables, then rehashes the worlds that changed.
 
-    The rows of new worlds and edges are owed to the tables for a while; see :mod:`.owed`.
+    The rows of new worlds and edges are deferred; see :class:`DeferredRows`.
     """
 
     def apply(self, event: ev.Event) -> None:
@@ -160,11 +160,11 @@ class Applier(DeferredRows):
                 self.name(node, name_digest(alias), alias)
         self.names_put = True
 
-    def settle(self) -> bytes:
-        """Rehash every world that changed, each once; the root world's hash."""
-        if self.tables.owed is not None:
+    def rehash(self) -> bytes:
+        """Rehash every world that changed, each once. Returns the root world's hash."""
+        if self.tables.deferred is not None:
             self.flush()
-        return self.unsettled.settle()
+        return self.pending_hashes.rehash()
 
     def finish(self, idempotency_key: bytes) -> None:
         """Record the commit itself: how far the tables are, and the key that it was made under."""
@@ -193,7 +193,7 @@ def _revised(on: DeferredRows, event: ev.Revised) -> None:
     version = row.versions + 1
     on.tables.put_node(node, row._replace(versions=version, body=on.blobs.blob_id(event.body)))
     _put_version(on, node, version, event)
-    on.unsettled.changed(node)
+    on.pending_hashes.body_changed(node)
 
 
 def _put_version(on: DeferredRows, node: int, version: int, event: ev.Revised) -> None:
@@ -245,7 +245,7 @@ def _named(on: DeferredRows, event: ev.Named) -> None:
         on.put_name(node, name, None)
     elif on.names_put and node >= on.tables.first_new_node:
         return
-    elif on.is_owed(node):
+    elif on.is_deferred(node):
         on.name(node, name, details.aliases[event.position])
     else:
         on.put_name(node, name, details.aliases[event.position])
@@ -271,9 +271,9 @@ def _unlinked(on: DeferredRows, event: ev.Unlinked) -> None:
     tables.put_unlinked_back(row.target, place, on.seq)
     tables.put_retracted(row.home, place)
     if place.type == CONTAINS_CODE:
-        on.unsettled.joined(place.source, row.target)
+        on.pending_hashes.member_changed(place.source, row.target)
     else:
-        on.unsettled.edged(row.home, event.edge, written=False)
+        on.pending_hashes.edge_changed(row.home, event.edge, written=False)
 
 
 def _edge_closed(on: DeferredRows, event: ev.EdgeClosed) -> None:

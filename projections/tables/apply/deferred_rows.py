@@ -115,7 +115,7 @@ def put_edges(tables: Tables, seq: int, edges: Sequence[Edge], numbers: range) -
 
 
 class CommitBlobs(Protocol):
-    """What applying needs to know of a commit's blobs, by position."""
+    """A commit's blobs by position, as applying its events reads them."""
 
     def blob_id(self, position: int) -> bytes:
         """The hash that stands in the log."""
@@ -131,7 +131,7 @@ class CommitBlobs(Protocol):
 
 
 class DeferredRows:
-    """What one commit owes to the tables, and the numbers that it gives out."""
+    """The rows that one commit has not written yet, and the numbers that it gives out."""
 
     def __init__(self, tables: Tables, blobs: CommitBlobs, seq: int, ingest_time: int) -> None:
         self.tables = tables
@@ -145,7 +145,7 @@ class DeferredRows:
         """How many proposals the commit has staged so far."""
         tables.first_new_node = progress.next_node
         tables.writing = True
-        self.unsettled = PendingHashes(tables, seq)
+        self.pending_hashes = PendingHashes(tables, seq)
         self._created: list[ev.Created] = []
         self._aliases: list[Alias] = []
         self.names_put = False
@@ -171,21 +171,21 @@ class DeferredRows:
             return known  # type: ignore[return-value]
         return [self.number(lineage) if node is None else node for lineage, node in zip(lineages, known, strict=True)]
 
-    # -- what is owed
+    # -- deferring and writing
 
     def create(self, event: ev.Created, body: bytes, name: bytes) -> int:
-        """A new lineage, with the id of its body and the digest of its name; its number."""
+        """Defer a new lineage, given the id of its body and the digest of its name. Returns its number."""
         node = self.next_node
         self.next_node = node + 1
         t_create = self.ingest_time if event.t_create is None else event.t_create
         self.tables.number_new(event.lineage, node, NodeRow(event.lineage, self.seq, t_create, 1, 0, 0, body))
         self._created.append(event)
         self._names.add(name)
-        self.tables.owed = self
+        self.tables.deferred = self
         return node
 
     def link(self, event: ev.Linked, code: int, source: int, target: int, home: int) -> None:
-        """A new edge, with its type, ends and home as numbers."""
+        """Defer a new edge, given its type, ends and home as numbers."""
         self._linked.append((event, code, source, target, home))
         if code not in UNFOLLOWED:
             if code == CONTAINS_CODE:
@@ -193,10 +193,10 @@ class DeferredRows:
             self._targets[source, code].append(target)
             self._led_to.add((target, code))
         self.next_edge += 1
-        self.tables.owed = self
+        self.tables.deferred = self
 
     def name(self, node: int, digest: bytes, text: str) -> None:
-        """Another name of a new lineage."""
+        """Defer another name of a new lineage."""
         self._aliases.append((node, digest, text))
         self._names.add(digest)
 
@@ -210,7 +210,7 @@ class DeferredRows:
         self.tables.number_all_new(lineages, nodes, rows)
         self._created += events
         self.next_node = nodes.stop
-        self.tables.owed = self
+        self.tables.deferred = self
 
     def link_all(self, edges: list[Edge]) -> None:
         """As :meth:`link`, for all new edges of a commit; their rows are put."""
@@ -222,8 +222,8 @@ class DeferredRows:
         self.flush()
 
     def flush(self) -> None:
-        """Put the rows of everything that is owed."""
-        self.tables.owed = None
+        """Put all deferred rows."""
+        self.tables.deferred = None
         created, linked, aliases = self._created, self._linked, self._aliases
         self._created, self._linked, self._aliases = [], [], []
         self._names.clear()
@@ -232,10 +232,10 @@ class DeferredRows:
         if created:
             nodes = range(self.next_node - len(created), self.next_node)
             put_worlds(self.tables, self.blobs, self.seq, created, nodes, aliases)
-            self.unsettled.all_changed(nodes)
+            self.pending_hashes.nodes_created(nodes)
         if linked:
             put_edges(self.tables, self.seq, linked, range(self.next_edge - len(linked), self.next_edge))
-            self.unsettled.all_linked(linked)
+            self.pending_hashes.edges_linked(linked)
 
     def put_name(self, node: int, digest: bytes, text: str | None) -> None:
         """A name of a lineage from now on, also where names that are alike are looked for; no text: it was erased."""
@@ -245,19 +245,19 @@ class DeferredRows:
         if text is not None:
             put_name(self.tables, node, text)
 
-    # -- what is known of it
+    # -- asking what is deferred
 
-    def is_owed(self, node: int) -> bool:
-        """True if the rows of a node are owed."""
+    def is_deferred(self, node: int) -> bool:
+        """True if the rows of a node are deferred."""
         return self.next_node - len(self._created) <= node < self.next_node
 
-    def is_name_owed(self, digest: bytes) -> bool:
+    def has_deferred_name(self, digest: bytes) -> bool:
         """True if a new lineage has the name, and the tables do not know it yet."""
         return digest in self._names
 
-    def first_version_owed(self, node: int) -> VersionRow | None:
-        """The row of a node's first version, if that is owed."""
-        if not self.is_owed(node):
+    def deferred_first_version(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is deferred."""
+        if not self.is_deferred(node):
             return None
         event = self._created[node - self.next_node]
         body = self.blobs.body(event.body)
@@ -267,10 +267,10 @@ class DeferredRows:
             identifier, self.seq, event.valid_from, event.valid_to, 0, event.body, event.details, name, kind
         )
 
-    def targets_owed(self, node: int, code: int) -> list[int]:
+    def deferred_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that are not in the tables yet."""
         return self._targets.get((node, code), [])
 
-    def is_target_owed(self, node: int, code: int) -> bool:
+    def has_deferred_target(self, node: int, code: int) -> bool:
         """True if an edge of a type to a node is not in the tables yet."""
         return (node, code) in self._led_to

@@ -19,7 +19,7 @@ from worlddb.projections.tables.storage.transaction import missing_row
 
 
 class PendingHashes:
-    """What a commit has changed so far and not yet rehashed."""
+    """The worlds that a commit has changed so far and not yet rehashed."""
 
     def __init__(self, tables: Tables, seq: int) -> None:
         self._tables = tables
@@ -28,16 +28,16 @@ class PendingHashes:
         self._touched_members: defaultdict[int, set[int]] = defaultdict(set)
         self._edges: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
 
-    def changed(self, node: int) -> None:
-        """A node has a new body."""
+    def body_changed(self, node: int) -> None:
+        """Note that a node has a new body."""
         self._changed.add(node)
 
-    def all_changed(self, nodes: range) -> None:
-        """Nodes were made."""
+    def nodes_created(self, nodes: range) -> None:
+        """Note new nodes."""
         self._changed.update(nodes)
 
-    def all_linked(self, linked: Iterable[tuple[Linked, int, int, int, int]]) -> None:
-        """Edges were written, each with its type, source, target and home; see :meth:`joined` and :meth:`edged`."""
+    def edges_linked(self, linked: Iterable[tuple[Linked, int, int, int, int]]) -> None:
+        """Note new edges, each with its type, source, target and home."""
         touched, edges = self._touched_members, self._edges
         for event, code, source, target, home in linked:
             if code == CONTAINS_CODE:
@@ -45,16 +45,16 @@ class PendingHashes:
             else:
                 edges[home][event.edge] = b""
 
-    def joined(self, world: int, member: int) -> None:
-        """A ``contains`` edge was written or retracted: the member came or went."""
+    def member_changed(self, world: int, member: int) -> None:
+        """Note that a member came or went: its ``contains`` edge was written or retracted."""
         self._touched_members[world].add(member)
 
-    def edged(self, home: int, edge: bytes, *, written: bool) -> None:
-        """Another edge was written into the interior of its home, or retracted."""
+    def edge_changed(self, home: int, edge: bytes, *, written: bool) -> None:
+        """Note that another edge was written into the interior of its home, or retracted."""
         self._edges[home][edge] = b"" if written else None
 
-    def settle(self) -> bytes:
-        """Rehash what has to be; the root world's hash."""
+    def rehash(self) -> bytes:
+        """Rehash every world that changed or contains one that did. Returns the root world's hash."""
         leaves = self._rehash_leaves()
         dirty = (self._changed - leaves.keys()) | self._touched_members.keys() | self._edges.keys()
         containers, waiting = self._closure(dirty)

@@ -124,7 +124,7 @@ class Tables(WholeTables):
         return map(self._cache.numbers.get, lineages)
 
     def number_new(self, lineage: bytes, node: int, row: NodeRow) -> None:
-        """Number a new lineage; its row is written with those of all nodes, and its others are owed."""
+        """Number a new lineage; its row is written with those of all nodes, and its others are deferred."""
         self._cache.numbers[lineage] = node
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
@@ -147,15 +147,15 @@ class Tables(WholeTables):
         return row
 
     def put_node(self, node: int, row: NodeRow) -> None:
-        self.known.forget(row.lineage)
+        self.known_worlds.forget(row.lineage)
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
 
     def version(self, node: int, version: int) -> VersionRow:
         row = self._cache.versions.get((node, version))
         if row is None:
-            if self.owed is not None and (owed := self.owed.first_version_owed(node)) is not None:
-                return owed
+            if self.deferred is not None and (deferred := self.deferred.deferred_first_version(node)) is not None:
+                return deferred
             stored = self._versions.get(VERSION_KEY.pack(node, version))
             if stored is None:
                 raise missing_row(f"version {version} of node {node}")
@@ -188,7 +188,7 @@ class Tables(WholeTables):
 
     def is_name_known(self, digest: bytes) -> bool:
         """True if some lineage has, or had, the name."""
-        if self.owed is not None and self.owed.is_name_owed(digest):
+        if self.deferred is not None and self.deferred.has_deferred_name(digest):
             return True
         return self._names.has_group(digest, fresh=False)
 
@@ -196,25 +196,25 @@ class Tables(WholeTables):
         """As :meth:`named`, of lineages that ever had the type."""
         return _first_uses(self.types, digest, nodes)
 
-    def standing(self, lineage: bytes) -> EdgeEndpoint | None:
-        """What an edge says of an end of this lineage; ``None`` if there is no such node."""
-        found = self.known.standings.get(lineage)
+    def endpoint(self, lineage: bytes) -> EdgeEndpoint | None:
+        """This lineage as the end of an edge; ``None`` if there is no such node."""
+        found = self.known_worlds.endpoints.get(lineage)
         node = None if found is not None else self.node_of(lineage)
         if node is not None:
             row = self.node(node)
             found = EdgeEndpoint(node, lineage, row.versions, edge_end(lineage, row.body))
-            self.known.standings[lineage] = found
+            self.known_worlds.endpoints[lineage] = found
         return found
 
-    def footing(self, standing: EdgeEndpoint) -> SourceDefaults:
-        """What an edge takes from a source; the root world's has the beginning of time."""
-        found = self.known.footings.get(standing.lineage)
+    def source_defaults(self, endpoint: EdgeEndpoint) -> SourceDefaults:
+        """The defaults of an edge from this source; the root world's has the beginning of time."""
+        found = self.known_worlds.source_defaults.get(endpoint.lineage)
         if found is None:
-            begins = self.version(standing.node, standing.versions).valid_from
-            containers = self.containers(standing.node)
+            begins = self.version(endpoint.node, endpoint.versions).valid_from
+            containers = self.containers(endpoint.node)
             home = containers[0] if containers else ROOT_NODE
             found = SourceDefaults(begins, home, self.node(home).lineage)
-            self.known.footings[standing.lineage] = found
+            self.known_worlds.source_defaults[endpoint.lineage] = found
         return found
 
     # -- edges
@@ -270,7 +270,7 @@ class Tables(WholeTables):
         """An edge as seen from its target, retracted by commit ``unlinked``."""
         if place.type == CONTAINS_CODE:
             self.containers(target).remove(place.source)
-            self.known.forget(self.node(target).lineage)
+            self.known_worlds.forget(self.node(target).lineage)
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
 
     def contained(self, target: int, source: int) -> None:
@@ -278,7 +278,7 @@ class Tables(WholeTables):
         containers = self.containers(target)
         containers.append(source)
         if len(containers) == 1:
-            self.known.forget(self.node(target).lineage)
+            self.known_worlds.forget(self.node(target).lineage)
 
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
@@ -306,14 +306,14 @@ class Tables(WholeTables):
 
     def live_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that have not been unlinked, in log order."""
-        if self.owed is not None and code in UNFOLLOWED:
-            self.owed.flush()
+        if self.deferred is not None and code in UNFOLLOWED:
+            self.deferred.flush()
         prefix = EDGE_PREFIX.pack(node, code)
         pairs = self._out.scan_fresh(prefix) if node >= self.first_new_node else self._out.scan(prefix)
         ends = [EDGE_TARGET.unpack_from(value) for _, value in pairs]
         targets = [target for target, unlinked in ends if unlinked == LIVE]
-        if self.owed is not None:
-            targets += self.owed.targets_owed(node, code)
+        if self.deferred is not None:
+            targets += self.deferred.deferred_targets(node, code)
         return targets
 
     def incoming(
@@ -393,9 +393,9 @@ class Tables(WholeTables):
 
     def has_incoming(self, node: int, code: int) -> bool:
         """True if a node was ever the target of an edge of a type."""
-        if self.owed is not None and code in UNFOLLOWED:
-            self.owed.flush()
-        if self.owed is not None and self.owed.is_target_owed(node, code):
+        if self.deferred is not None and code in UNFOLLOWED:
+            self.deferred.flush()
+        if self.deferred is not None and self.deferred.has_deferred_target(node, code):
             return True
         return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 

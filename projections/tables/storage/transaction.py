@@ -36,7 +36,7 @@ MAX_KNOWN: Final = 50_000
 
 
 class EdgeEndpoint(NamedTuple):
-    """What an edge says of one of its ends: ``end`` is the lineage and its newest body as the edge's hash has them."""
+    """One end of an edge; ``end`` is the lineage and its newest body as the edge's hash has them."""
 
     node: int
     lineage: bytes
@@ -45,7 +45,7 @@ class EdgeEndpoint(NamedTuple):
 
 
 class SourceDefaults(NamedTuple):
-    """What an edge takes from its source if it is not told: where that begins, and the first world that contains it."""
+    """Defaults that an edge inherits from its source: its start, and the first world that contains it."""
 
     begins: int
     home: int
@@ -53,36 +53,36 @@ class SourceDefaults(NamedTuple):
 
 
 class KnownWorlds:
-    """What the next edges need to know of worlds, by lineage. It follows from the log up to one commit."""
+    """What new edges need to know of their ends, by lineage. It follows from the log up to one commit."""
 
-    __slots__ = ("chain", "footings", "standings")
+    __slots__ = ("chain", "endpoints", "source_defaults")
 
     def __init__(self) -> None:
         self.chain = b""
-        """The hash of the commit that it is true after."""
-        self.standings: dict[bytes, EdgeEndpoint] = {}
-        self.footings: dict[bytes, SourceDefaults] = {}
+        """The hash of the commit after which all of it is true."""
+        self.endpoints: dict[bytes, EdgeEndpoint] = {}
+        self.source_defaults: dict[bytes, SourceDefaults] = {}
 
     def forget(self, lineage: bytes) -> None:
-        """Something about a world has changed."""
-        self.standings.pop(lineage, None)
-        self.footings.pop(lineage, None)
+        """Drop a world of which something has changed."""
+        self.endpoints.pop(lineage, None)
+        self.source_defaults.pop(lineage, None)
 
 
 class CommitCache:
-    """What a writer knows of worlds from one commit to the next, unless somebody else commits between them."""
+    """Hands a writer's :class:`KnownWorlds` to its next commit, unless somebody else commits in between."""
 
     def __init__(self) -> None:
         self._known = KnownWorlds()
 
     def take(self, chain: bytes) -> KnownWorlds:
-        """What is true after the commit with this hash, to be kept again when the next one is made."""
+        """Take what is true after the commit with this hash; the next commit puts it back."""
         known, self._known = self._known, KnownWorlds()
         return known if known.chain == chain else KnownWorlds()
 
     def put(self, known: KnownWorlds, chain: bytes) -> None:
-        """Remember what is true after the commit with this hash; what was learnt first goes if it is too much."""
-        for held in (known.standings, known.footings):
+        """Remember what is true after the commit with this hash; the oldest entries go if there are too many."""
+        for held in (known.endpoints, known.source_defaults):
             for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
                 del held[lineage]
         known.chain = chain
@@ -155,21 +155,21 @@ def _refuse_newer(layout: int) -> None:
 
 
 class RowsDeferred(Protocol):
-    """Whoever has decided new worlds and edges whose rows are not in the tables yet; see :mod:`.owed`."""
+    """New worlds and edges whose rows are not in the tables yet (``apply/deferred_rows.py``)."""
 
     def flush(self) -> None:
         """Put the rows."""
 
-    def first_version_owed(self, node: int) -> VersionRow | None:
-        """The row of a node's first version, if that is owed."""
+    def deferred_first_version(self, node: int) -> VersionRow | None:
+        """The row of a node's first version, if that is deferred."""
 
-    def is_name_owed(self, digest: bytes) -> bool:
+    def has_deferred_name(self, digest: bytes) -> bool:
         """True if a new lineage has the name, and the tables do not know it yet."""
 
-    def targets_owed(self, node: int, code: int) -> list[int]:
+    def deferred_targets(self, node: int, code: int) -> list[int]:
         """Where the edges of a type from a node lead that are not in the tables yet."""
 
-    def is_target_owed(self, node: int, code: int) -> bool:
+    def has_deferred_target(self, node: int, code: int) -> bool:
         """True if an edge of a type to a node is not in the tables yet."""
 
 
@@ -193,8 +193,8 @@ class _Opened:
 class WholeTables:
     """All tables in one LMDB transaction; writes stay in memory until :meth:`flush`.
 
-    While a commit is decided, rows of new worlds and edges may be owed: they are put all at once, in columns, before
-    anybody reads a table that they belong to. Those tables are properties here for no other reason.
+    While a commit is decided, rows of new worlds and edges may be deferred: they are put all at once, in columns,
+    before anybody reads a table that they belong to. Those tables are properties here for no other reason.
     """
 
     closings = _Opened("closings")
@@ -228,9 +228,9 @@ class WholeTables:
         """Nodes from here on were made in this transaction, so nothing about them is stored yet."""
         self.writing = False
         """Set while a commit is being applied: rows that were read are kept until the flush."""
-        self.owed: RowsDeferred | None = None
-        self.known = KnownWorlds()
-        """What is known of worlds, for edges; handed on by whoever writes."""
+        self.deferred: RowsDeferred | None = None
+        self.known_worlds = KnownWorlds()
+        """What new edges need to know of worlds; the writer hands it on."""
         self._cache = RowCache()
         self._txn = txn
         self._opened: dict[str, Table] = {}
@@ -249,55 +249,55 @@ class WholeTables:
             found = self._opened[name] = Table(self._txn, *_ROOMS[name])
         return found
 
-    def paid(self, table: Table) -> Table:
-        """A table with all of its rows in it."""
-        if self.owed is not None:
-            self.owed.flush()
+    def _complete(self, table: Table) -> Table:
+        """Put the deferred rows, so that the table has all of its rows."""
+        if self.deferred is not None:
+            self.deferred.flush()
         return table
 
     @property
     def lineages(self) -> Table:
-        return self.paid(self._lineages)
+        return self._complete(self._lineages)
 
     @property
     def versions(self) -> Table:
-        return self.paid(self._versions)
+        return self._complete(self._versions)
 
     @property
     def names(self) -> Table:
-        return self.paid(self._names)
+        return self._complete(self._names)
 
     @property
     def types(self) -> Table:
-        return self.paid(self._types)
+        return self._complete(self._types)
 
     @property
     def out(self) -> Table:
-        return self.paid(self._out)
+        return self._complete(self._out)
 
     @property
     def back(self) -> Table:
-        return self.paid(self._back)
+        return self._complete(self._back)
 
     @property
     def edges(self) -> Table:
-        return self.paid(self._edges)
+        return self._complete(self._edges)
 
     @property
     def edge_keys(self) -> Table:
-        return self.paid(self._edge_keys)
+        return self._complete(self._edge_keys)
 
     @property
     def forms(self) -> Table:
-        return self.paid(self._forms)
+        return self._complete(self._forms)
 
     @property
     def blocks(self) -> Table:
-        return self.paid(self._blocks)
+        return self._complete(self._blocks)
 
     @property
     def holders(self) -> Table:
-        return self.paid(self._holders)
+        return self._complete(self._holders)
 
     def last_registration(self) -> int:
         """The commit that last registered an edge type or took one back; 0 if none did."""
@@ -344,8 +344,8 @@ class WholeTables:
 
     def flush(self) -> None:
         """Write what has been put, table by table and sorted."""
-        if self.owed is not None:
-            self.owed.flush()
+        if self.deferred is not None:
+            self.deferred.flush()
         cache = self._cache
         rows = map(cache.nodes.__getitem__, cache.put_nodes)
         self.nodes.put_new(list(map(U64.pack, cache.put_nodes)), starmap(NODE.pack, rows))
@@ -356,14 +356,14 @@ class WholeTables:
             self._opened[name].flush()
 
     def clear(self) -> None:
-        self.owed = None
-        self.known = KnownWorlds()
+        self.deferred = None
+        self.known_worlds = KnownWorlds()
         self._cache = RowCache()
         for name in TABLES:
             self.table(name).clear()
 
     def by_name(self) -> dict[str, Table]:
         """Every table by its name, in the order of the schema."""
-        if self.owed is not None:
-            self.owed.flush()
+        if self.deferred is not None:
+            self.deferred.flush()
         return {name: self.table(name) for name in TABLES}

@@ -186,10 +186,10 @@ def test_a_memory_keeps_what_is_true_after_one_commit_and_not_too_much_of_it() -
     memory, known = CommitCache(), KnownWorlds()
     for number in range(MAX_KNOWN + 3):
         lineage = number.to_bytes(16, "big")
-        known.standings[lineage] = EdgeEndpoint(number, lineage, 1, b"")
+        known.endpoints[lineage] = EdgeEndpoint(number, lineage, 1, b"")
     memory.put(known, b"chain")
     kept = memory.take(b"chain")
-    assert len(kept.standings) == MAX_KNOWN and (2).to_bytes(16, "big") not in kept.standings
-    assert not memory.take(b"chain").standings, "what was taken is kept again by the commit that took it"
+    assert len(kept.endpoints) == MAX_KNOWN and (2).to_bytes(16, "big") not in kept.endpoints
+    assert not memory.take(b"chain").endpoints, "what was taken is kept again by the commit that took it"
     memory.put(kept, b"chain")
-    assert not memory.take(b"another").standings
+    assert not memory.take(b"another").endpoints

@@ -94,7 +94,7 @@ def forged_history(store: Path, into: Path, text: str, instead: str) -> int:
                 applier.apply_all(events.events)
                 stored = codec.encode(events)
                 fresh = msgspec.structs.replace(
-                    header, previous=log.head().chain, root=applier.settle(), events_hash=events_hash(stored)
+                    header, previous=log.head().chain, root=applier.rehash(), events_hash=events_hash(stored)
                 )
                 log.append(Record(codec.encode(fresh), stored, forged), seq, log.head())
                 settled = Tables(txn)
