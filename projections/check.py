@@ -1,4 +1,4 @@
-"""The deep check: replay the log into scratch tables and compare every pair with the tables that are kept."""
+"""The deep check: replay the log into scratch tables and compare every pair."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def compare_with_replay(
     *,
     aside: Path | None = None,
 ) -> list[Finding]:
-    """What differs between the kept tables and those that the log up to ``last`` leads to; empty if nothing does.
+    """Compare the kept tables with a replay of the log up to ``last``; empty if nothing differs.
 
     The scratch tables live in a temporary directory in the store's, or in ``aside``, and are removed afterwards.
     """

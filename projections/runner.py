@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 class LoggedBlobs:
-    """The blobs of a commit that is in the log, decoded when asked for; one that was changed is a damaged store."""
+    """A logged commit's blobs, decoded on demand; a changed one raises :class:`DamagedStore`."""
 
     def __init__(self, log: LmdbLog, seq: int, events: Events) -> None:
         self._log = log

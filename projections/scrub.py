@@ -1,4 +1,4 @@
-"""Finishing an erasure: its bytes out of the indexes and out of the data file's free pages.
+"""Finish an erasure: scrub its bytes from the indexes and from the data file's free pages.
 
 The commit that erases leaves a mark in the log; the mark goes with the last byte. Whoever opens the store or writes to
 it finishes what a crash has interrupted.
@@ -23,7 +23,7 @@ INDEX_PATIENCE_SECONDS: Final = 30.0
 
 
 def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> bool:
-    """Remove what earlier erasures left in the files; false if somebody is in the way, or the disk is.
+    """Remove bytes that earlier erasures left in files; false if a process or the disk prevents it.
 
     ``wait_seconds`` is how long to wait for other processes, if not as long as usual. Costs one look where nothing is
     due, and otherwise time and room in proportion to the store.
@@ -70,7 +70,7 @@ def _forget_scratch(env: Environment) -> None:
 
 
 def _forget_snapshots(env: Environment) -> None:
-    """Delete the snapshots; they are taken anew when somebody wants them.
+    """Delete the snapshots; they are taken again when they are needed.
 
     Raises:
         IndexUnwritable: one of them cannot be deleted.

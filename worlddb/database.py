@@ -745,7 +745,7 @@ class Database(WriteCalls):
     def head(self, *, ingested: TimeLike | None = None, seq: int | None = None, bookmark: str | None = None) -> Head:
         """The state of the store, now or at an ingest time, commit or bookmark."""
         found = self._checkpoint(ingested, seq, bookmark)
-        chain, root, ingest_time = found.standing
+        chain, root, ingest_time = found.commit_state
         return Head(
             found.size,
             chain.hex(),

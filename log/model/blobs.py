@@ -1,4 +1,4 @@
-"""What blobs hold: everything that a caller wrote, so that it can be erased while the chain still verifies.
+"""Blobs: all that a caller wrote, erasable while the chain still verifies.
 
 A blob is a tagged msgpack array whose second item is a random nonce: the hash that stays behind after an
 erasure cannot be guessed from the text that is gone.
@@ -31,7 +31,7 @@ class Body(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="
 
 
 class Details(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="details"):
-    """What else the caller said with one command: why, from which source, under which other names."""
+    """The details of one command: its reason, source, and further names."""
 
     nonce: bytes
     aliases: list[str]

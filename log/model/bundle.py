@@ -1,4 +1,4 @@
-"""Bundles: a world with its whole interior at one commit, as a list of frames (``docs/bundles.md``, byte by byte).
+"""Bundles: a world with its interior at one commit, as frames (bytes: ``docs/bundles.md``).
 
 A frame is a tagged msgpack array. Worlds come from the inside out: a ``world`` frame opens a group, and what follows up
 to the next one is said of that world. A member's group stands before those of the worlds that contain it, so a reader

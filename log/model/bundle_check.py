@@ -1,4 +1,4 @@
-"""Whether the frames of a bundle hold together: every id and world hash is computed again, from the inside out.
+"""Check a bundle's frames: compute every id and world hash again, from the inside out.
 
 What is kept while reading are ids and hashes (of worlds, versions and blobs) and the members and edges of the world
 that is being read; never a text. A frame that does not hold raises an error that says why; the reader of the file adds
@@ -70,7 +70,7 @@ def read_bundle_proof(stored: bytes, heading: Heading) -> Inclusion:
 
 
 def hold_against(proof: Inclusion | None, head: Anchor, name: str) -> None:
-    """See that a head stands for the world hash of a bundle that was checked; ``name`` is the bundle's.
+    """Check that a head stands for the world hash of a checked bundle; ``name`` is the bundle's.
 
     Raises:
         UnprovedBundle: there is no proof, it was made for another head, or the head lacks a signature.

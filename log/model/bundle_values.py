@@ -167,7 +167,7 @@ def check_edge(frame: fr.EdgeFrame) -> None:
 
 
 def _check_said(frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
-    """What edges and proposals have in common."""
+    """Check the fields that edges and proposals share."""
     for lineage in (frame.source, frame.target):
         check_size(lineage, LINEAGE_BYTES, "a world's id")
     for body in (frame.source_body, frame.target_body):
@@ -373,7 +373,7 @@ class Group:
         self._tuned.add(node_type)
 
     def close(self, newest: bytes) -> None:
-        """See that all of it, with the body of the newest version, is what the world's hash stands for."""
+        """Check that all of it, with the newest version's body, gives the world's hash."""
         for proposal, accepted in self._proposals.items():
             if accepted and proposal not in self._edges:
                 refuse(f"the accepted proposal {short(proposal)} has no edge")

@@ -1,4 +1,4 @@
-"""Checkpoints: what a store was at one commit, in a few lines that can be signed and kept elsewhere.
+"""Checkpoints: a store at one commit, in a few lines to be signed and kept elsewhere.
 
 The text follows c2sp.org/tlog-checkpoint. The first three lines are what proofs are checked against; the others are
 extension lines, which a verification of the store checks as well:
@@ -35,12 +35,12 @@ from worlddb.log.model.times import format_time, parse_time
 
 _ORIGIN: Final = "worlddb/"
 _SIZE: Final = re.compile("0|[1-9][0-9]{0,18}")
-_STANDING: Final = re.compile("chain ([0-9a-f]{64})\nroot ([0-9a-f]{64})\ntime (.+)\n")
+_COMMIT_STATE: Final = re.compile("chain ([0-9a-f]{64})\nroot ([0-9a-f]{64})\ntime (.+)\n")
 _LINES: Final = 3
 
 
-class Standing(NamedTuple):
-    """What the extension lines say of the last commit: its chain hash, the root world hash after it, its time."""
+class CommitState(NamedTuple):
+    """The last commit in the extension lines: its chain hash, the root hash after it, its time."""
 
     chain: bytes
     root: bytes
@@ -48,12 +48,12 @@ class Standing(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What a checkpoint says that was read; ``standing`` is ``None`` if it has no extension lines of ours."""
+    """A checkpoint that was read; ``commit_state`` is ``None`` without extension lines."""
 
     origin: str
     size: int
     tree: bytes
-    standing: Standing | None
+    commit_state: CommitState | None
 
 
 class OwnCheckpoint(NamedTuple):
@@ -62,7 +62,7 @@ class OwnCheckpoint(NamedTuple):
     origin: str
     size: int
     tree: bytes
-    standing: Standing
+    commit_state: CommitState
 
 
 def origin_of(store_id: bytes) -> str:
@@ -72,7 +72,7 @@ def origin_of(store_id: bytes) -> str:
 
 def checkpoint_text(checkpoint: OwnCheckpoint) -> str:
     """The lines of a checkpoint, without signatures."""
-    chain, root, ingest_time = checkpoint.standing
+    chain, root, ingest_time = checkpoint.commit_state
     lines = [checkpoint.origin, str(checkpoint.size), b64encode(checkpoint.tree).decode()]
     lines += [f"chain {chain.hex()}", f"root {root.hex()}", f"time {format_time(ingest_time)}"]
     return "\n".join(lines) + "\n"
@@ -96,14 +96,14 @@ def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, 
     tree = decoded_base64(encoded)
     if tree is None or len(tree) != HASH_BYTES:
         raise malformed(what, 3, f"{encoded[:60]!r} is not a root hash in base64")
-    standing = None
+    commit_state = None
     if origin.startswith(_ORIGIN) and len(lines) > _LINES:
-        standing = _standing(lines[_LINES:])
-        if standing is None:
+        commit_state = _commit_state(lines[_LINES:])
+        if commit_state is None:
             raise malformed(
                 what, _LINES + 1, "the lines of chain hash, root hash and time are not as they were written"
             )
-    return Checkpoint(origin, int(size), tree, standing), note
+    return Checkpoint(origin, int(size), tree, commit_state), note
 
 
 class Anchor(NamedTuple):
@@ -114,7 +114,7 @@ class Anchor(NamedTuple):
 
 
 def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the head") -> Anchor:
-    """What to hold a log against: a checkpoint that each of the verifier keys should have signed.
+    """The anchor for verifying a log: a checkpoint that each verifier key should have signed.
 
     Raises:
         MalformedFile, LimitExceeded: ``head`` is no checkpoint.
@@ -131,9 +131,9 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
     return Anchor(checkpoint, problems)
 
 
-def _standing(lines: list[str]) -> Standing | None:
+def _commit_state(lines: list[str]) -> CommitState | None:
     """What the extension lines of a store's checkpoint say, if they are as they are written. Others may follow."""
-    found = _STANDING.match("\n".join([*lines, ""]))
+    found = _COMMIT_STATE.match("\n".join([*lines, ""]))
     if found is None:
         return None
     chain, root, time = found.groups()
@@ -142,7 +142,9 @@ def _standing(lines: list[str]) -> Standing | None:
     except InvalidTime:
         return None
     return (
-        Standing(bytes.fromhex(chain), bytes.fromhex(root), ingest_time) if format_time(ingest_time) == time else None
+        CommitState(bytes.fromhex(chain), bytes.fromhex(root), ingest_time)
+        if format_time(ingest_time) == time
+        else None
     )
 
 

@@ -14,7 +14,7 @@ _POOL_BYTES: Final = 4096
 
 
 class Clock(Protocol):
-    """Where ingest time comes from."""
+    """The source of ingest times."""
 
     def now(self) -> int:
         """Microseconds since the epoch, UTC."""
@@ -41,7 +41,7 @@ class ManualClock:
 
 
 class Entropy(Protocol):
-    """Where nonces and random ids come from."""
+    """The source of nonces and random ids."""
 
     def bytes(self, count: int) -> bytes:
         """``count`` unpredictable bytes."""
@@ -88,5 +88,5 @@ def monotonic() -> float:
 
 
 def pause(seconds: float) -> None:
-    """Wait for somebody else to do something."""
+    """Wait a while for another process."""
     time.sleep(seconds)

@@ -34,14 +34,14 @@ from worlddb.log.model.ids import HASH_BYTES, BlobId
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
-    """Something the reconciler wants the caller to know: a stable code and the ids that it is about."""
+    """A note to the caller: a stable code and the ids that it is about."""
 
     code: str
     refs: list[bytes]
 
 
 class Header(msgspec.Struct, frozen=True, array_like=True, tag="commit"):
-    """Who committed what, when, and on top of which history.
+    """The header of a commit: author, time, events, and the history before it.
 
     ``ingest_time`` is strictly monotonic; ``wall_time`` is what the clock said. ``key`` is the keyed digest of the
     idempotency key, or empty.

@@ -107,7 +107,7 @@ class UnknownEdgeType(InputError):
 
 
 class HandlerFailed(InputError):
-    """The handler of a registered edge type raised something, or broke its protocol; the message names the type."""
+    """A registered edge type's handler raised or broke its protocol; the message names the type."""
 
     code = "handler_failed"
 

@@ -1,4 +1,4 @@
-"""The Merkle tree over the commits, exactly as in RFC 6962 (and RFC 9162, section 2.1): heads and proofs in logarithms.
+"""The Merkle tree over the commits, exactly as in RFC 6962 (and RFC 9162, section 2.1).
 
     leaf      SHA-256( 0x00 | chain hash of the commit )
     interior  SHA-256( 0x01 | left 32 | right 32 )
@@ -21,14 +21,14 @@ EMPTY_TREE: Final = sha256(b"").digest()
 
 
 class Subtrees(Protocol):
-    """Where the hashes of complete subtrees are found: those of ``2 ** level`` leaves, aligned."""
+    """A source of hashes of complete subtrees: ``2 ** level`` leaves each, aligned."""
 
     def subtree(self, level: int, end: int) -> bytes:
         """The hash of the complete subtree of a level whose last leaf is that of commit ``end``."""
 
 
 class Frontier:
-    """A tree that is being read from its first leaf on: it keeps one hash for each power of two in its size."""
+    """A tree read from its first leaf on; it keeps one hash for each power of two in its size."""
 
     def __init__(self) -> None:
         self.size = 0

@@ -1,4 +1,4 @@
-"""Proofs as documents, and what checks them: pure functions that need a proof, a head, and no store.
+"""Proofs as documents, and pure functions that check them against a head, without a store.
 
 A proof is one JSON object; every hash and every byte string in it is lower-case hexadecimal. The algorithm is written
 down for other languages in docs/proofs.md, step by step in the order of this file.
@@ -13,7 +13,7 @@ import msgspec
 
 from worlddb.log.model import codec
 from worlddb.log.model.blobs import Body, Details
-from worlddb.log.model.checkpoint import Anchor, Checkpoint, Standing, origin_of
+from worlddb.log.model.checkpoint import Anchor, Checkpoint, CommitState, origin_of
 from worlddb.log.model.codec import Header, chain_hash
 from worlddb.log.model.errors import InputError, LimitExceeded, MalformedFile, WorldDBError
 from worlddb.log.model.hashing import blob_id, edge_id, log_leaf_hash, world_hash
@@ -114,7 +114,7 @@ class Consistency(_Document, frozen=True, tag="consistency"):
 
 
 class ProofCheck(NamedTuple):
-    """What came of checking a proof: ``reason`` says why it does not hold, and is empty if it does.
+    """The result of checking a proof: ``reason`` says why it fails, and is empty if it holds.
 
     ``claim`` is what it proves, identifiers in hexadecimal; it means nothing unless ``ok``.
     """
@@ -261,8 +261,8 @@ def _proved_header(proof: Inclusion, head: Checkpoint) -> Header:
     if root_of_inclusion(log_leaf_hash(chain), proof.seq, proof.size, path) != head.tree:
         raise _Fails(f"commit {proof.seq} is not shown to be in the log that the head stands for")
     header = _header_of(proof)
-    here = Standing(chain, header.root, header.ingest_time)
-    if proof.seq == head.size and head.standing is not None and head.standing != here:
+    here = CommitState(chain, header.root, header.ingest_time)
+    if proof.seq == head.size and head.commit_state is not None and head.commit_state != here:
         raise _Fails("the head says something else of its last commit than the commit does")
     return header
 
@@ -315,7 +315,7 @@ def _edge_claim(edge: EdgeStep) -> dict[str, Any]:
 
 
 def _shown(proof: Inclusion, last: WorldStep) -> dict[str, Any]:
-    """What the shown bytes say, if they are those that the body or the details stand for."""
+    """Decode the shown bytes, if they are those that the body or the details stand for."""
     if proof.shown is None:
         return {}
     stored = bytes.fromhex(proof.shown)

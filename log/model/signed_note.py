@@ -1,4 +1,4 @@
-"""Signed notes: a text with signature lines below it, in the format that transparency logs use (c2sp.org/signed-note).
+"""Signed notes: a text and signature lines, as in transparency logs (c2sp.org/signed-note).
 
     note            text "\\n" line*                        text ends in a newline and stands before an empty line
     line            "— " name " " base64( key id 4 | signature ) "\\n"

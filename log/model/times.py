@@ -72,7 +72,7 @@ def _parse_text(text: str, what: str) -> int:
 
 
 def _why_not(text: str) -> str:
-    """What is wrong with a text that begins like a time, in words; empty for any other."""
+    """Explain what is wrong with a text that begins like a time; empty for any other."""
     if not text:
         return ": it is empty"
     if _YEAR_OR_MONTH.fullmatch(text):

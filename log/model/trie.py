@@ -1,4 +1,4 @@
-"""A history-independent Merkle trie: the same set of entries gives the same root, whatever the order of arrival.
+"""A history-independent Merkle trie: the same entries give the same root in any order.
 
 Entries are fixed-size keys with fixed-size values. A node stands for all the entries whose keys begin with its path
 (one hex digit a level). Up to :data:`BUCKET_ENTRIES` entries, a node is a *bucket*; above that, a *branch* with one
@@ -43,7 +43,7 @@ Change = tuple[bytes, bytes | None]
 
 
 class NodeStore(Protocol):
-    """Where one trie keeps its nodes, by path: one byte (0 to 15) a level."""
+    """The storage of one trie's nodes, by path: one byte (0 to 15) a level."""
 
     def get(self, path: bytes) -> bytes | None:
         """The stored node at a path."""

@@ -1,1 +1,1 @@
-"""The effects: the LMDB environment, the log in it, its lock between processes, and its verification."""
+"""The effects: the LMDB environment, the log in it, the writers' lock, and verification."""

@@ -1,4 +1,4 @@
-"""Bundles read and written whole: every frame is checked on its way, in either direction.
+"""Read and write whole bundles; every frame is checked on its way, in either direction.
 
 All of a bundle in memory, its frames by the world that they are said of: for whoever decides or compares.
 """
@@ -22,7 +22,7 @@ from worlddb.log.store.bundle_file import BundleReader, BundleWriter, new_file, 
 
 
 class Bundle(NamedTuple):
-    """What a bundle states, after all of it was checked: which world as of which commit of which store.
+    """A checked bundle: which world, as of which commit, of which store.
 
     ``hash`` stands for every byte before compression, ``world_hash`` for the world and everything in it. ``size`` is in
     bytes, before compression. Times are microseconds. ``proof_size`` is the number of commits of the head that its
@@ -48,7 +48,7 @@ class Bundle(NamedTuple):
 
 
 class CheckedFrames:
-    """The frames of an open bundle: each holds when it is given; that nothing is missing is known at the end."""
+    """The checked frames of an open bundle; only the end shows that none is missing."""
 
     def __init__(self, reader: BundleReader) -> None:
         self._reader = reader
@@ -176,7 +176,7 @@ class BundledWorld(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What the frames of a bundle hold. ``blobs`` are stored bytes by id, ``None`` where the text was erased."""
+    """A bundle in memory. ``blobs`` are stored bytes by id, ``None`` where the text was erased."""
 
     heading: fr.Heading
     commits: dict[int, fr.CommitFrame]

@@ -1,4 +1,4 @@
-"""Which copies of itself a store has made elsewhere, so that a receipt of an erasure can say what it did not reach.
+"""The copies that a store has made elsewhere, which the receipt of an erasure names.
 
 One JSON object a line in ``copies.jsonl``. It is a help for people and no part of the log: nothing is decided by it,
 and copies that were made by other means are not in it.

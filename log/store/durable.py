@@ -1,6 +1,4 @@
-"""What a crash leaves of files and folders: bytes are on the disk after a sync of their file, a name after one of the
-folder that it stands in.
-"""
+"""Durable files and folders: after a sync of a file its bytes survive a crash, its name after one of its folder."""
 
 from __future__ import annotations
 

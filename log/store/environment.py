@@ -217,7 +217,7 @@ class Environment:
                 ) from error
 
     def damaged_pages(self, keys: Sequence[bytes] = ()) -> list[PageFinding]:
-        """What is wrong with the structure of the data file, found without following it.
+        """Find faults in the structure of the data file, without following its pages.
 
         Reads all of it, or only what lies on the way to ``keys``.
         """

@@ -1,4 +1,4 @@
-"""Threads that come while one of them is at work wait, and are served together by the next of them.
+"""Group commit: threads that come while one works wait, and the next one serves them all.
 
 Whoever finds nobody at work serves at once; whoever comes meanwhile queues. When the one at work has finished, it hands
 the queue to its first, who serves all that are in it and itself. So a lone caller waits for nobody, and the more

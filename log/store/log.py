@@ -1,4 +1,4 @@
-"""The log in LMDB: append a finished commit with an expected head, read from a sequence number, fetch a blob.
+"""The log in LMDB: append a finished commit, read from a sequence number, fetch a blob.
 
 | first byte | rest of the key | value |
 |---|---|---|
@@ -85,7 +85,7 @@ class Carried(NamedTuple):
 
     @property
     def erased(self) -> list[Erased]:
-        """What it erased."""
+        """The erased texts."""
         return [event for event in self.events.events if isinstance(event, Erased)]
 
     @property
@@ -192,7 +192,7 @@ EMPTY_HEAD: Final = Head(0, GENESIS)
 
 
 class Log(Protocol):
-    """What a log must do, whoever keeps it. :class:`LmdbLog` is the embedded one."""
+    """The protocol of a log. :class:`LmdbLog` is the embedded implementation."""
 
     def head(self) -> Head:
         """Where the log ends."""
@@ -423,7 +423,7 @@ def _refuse_changed(what: str, holds: bool, seq: int) -> None:
 
 
 class RecordPlace(NamedTuple):
-    """Which record of the log a key names: ``header``, ``events`` or ``blob``, with a position for blobs."""
+    """The record that a key names: ``header``, ``events`` or ``blob`` (with its position)."""
 
     kind: str
     seq: int

@@ -67,7 +67,7 @@ class _Bad(Exception):
 
 
 def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> list[PageFinding] | None:
-    """What is wrong with the pages of one snapshot, at most :data:`MAX_PAGE_FINDINGS`.
+    """Find faults in the pages of one snapshot, at most :data:`MAX_PAGE_FINDINGS`.
 
     Reads all of them, or only those on the way to ``keys``: so little that it can be done at every opening.
     ``transaction`` is the id of a read transaction that the caller keeps open, so that no page of the snapshot is used

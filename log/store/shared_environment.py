@@ -1,4 +1,4 @@
-"""One LMDB environment a path and process: opened once, shared by every handle, and remapped when nobody uses it.
+"""One LMDB environment a path and process: opened once, shared, remapped when unused.
 
 An erasure puts a new data file in the old one's place. Every transaction therefore looks whether the file that it is on
 is still the one of that name, and the process opens the new one if it is not. A file that is open keeps its inode, so
@@ -39,7 +39,7 @@ FORK_REMEDY: Final = "Start the process by spawn or forkserver, or open the stor
 
 
 class Shared:
-    """What the handles of one process on one path have in common."""
+    """The environment that all handles of one process on one path share."""
 
     def __init__(self, folder: Path) -> None:
         self.key = os.path.realpath(folder)
@@ -330,7 +330,7 @@ def _of_stored_bytes(error: struct.error) -> bool:
 
 
 def translated(error: lmdb.Error | SystemError | struct.error, folder: Path) -> Exception:
-    """What is raised in place of an error within a transaction; the error itself if it tells nothing of the store."""
+    """Translate an error within a transaction; itself if it tells nothing of the store."""
     data = folder / DATA_FILE
     if isinstance(error, struct.error):
         # Rows are decoded without counting their bytes first, which would cost every read.

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import lmdb
 
 from worlddb.log.model import codec
-from worlddb.log.model.checkpoint import Anchor, Checkpoint, Standing
+from worlddb.log.model.checkpoint import Anchor, Checkpoint, CommitState
 from worlddb.log.model.codec import Events, Header, chain_hash, events_hash
 from worlddb.log.model.errors import DamagedStore, WorldDBError
 from worlddb.log.model.events import Erased, Imported, TakenOver
@@ -26,14 +26,14 @@ from worlddb.log.store.pages import PageFinding
 
 
 class Finding(NamedTuple):
-    """Something that does not hold, in words, and the commit that it was found at (0: not in the log)."""
+    """A fault in words, and the commit that it was found at (0: not in the log)."""
 
     seq: int
     problem: str
 
 
 class Totals(NamedTuple):
-    """What a verification looked at."""
+    """Counts of what a verification read."""
 
     commits: int
     events: int
@@ -41,7 +41,7 @@ class Totals(NamedTuple):
 
 
 class Erasures:
-    """Which blobs are missing and which were erased, gathered on the way through a log and compared at its end."""
+    """Missing and erased blobs, gathered on the way through a log and compared at its end."""
 
     def __init__(self) -> None:
         self._missing: dict[tuple[int, int], str] = {}
@@ -193,7 +193,7 @@ def verify_log(
 
 
 def _erasure_findings(log: LmdbLog, last: int, erasures: Erasures) -> list[Finding]:
-    """What is wrong about erasures, by all that is recorded of them: up to ``last``, since, and elsewhere."""
+    """Find faults about erasures, by all records of them: up to ``last``, since, and elsewhere."""
     findings: list[Finding] = []
     try:
         if log.head().seq > log.last_stored():
@@ -277,14 +277,14 @@ def tree_of_headers(read: Callable[[], AbstractContextManager[lmdb.Transaction]]
 
 def _line_problems(log: LmdbLog, known: Checkpoint) -> list[str]:
     """The extension lines that do not say what the commit says."""
-    if not known.size or known.standing is None:
+    if not known.size or known.commit_state is None:
         return []
     stored = log.stored_header(known.size)[1]
     header = codec.decode_header(stored, known.size)
-    here = Standing(chain_hash(stored), header.root, header.ingest_time)
+    here = CommitState(chain_hash(stored), header.root, header.ingest_time)
     return [
         f"the {word} that the head names is not that of commit {known.size}"
-        for word, theirs, ours in zip(("chain hash", "root hash", "time"), known.standing, here, strict=True)
+        for word, theirs, ours in zip(("chain hash", "root hash", "time"), known.commit_state, here, strict=True)
         if theirs != ours
     ]
 

@@ -91,7 +91,7 @@ _APOSTROPHES: Final = "\u02bb\u02bc"
 
 
 class Prepared(NamedTuple):
-    """A text taken apart by script: what Tantivy splits at spaces and punctuation, and the unspaced runs."""
+    """A text by script: the part that Tantivy splits at spaces, and the unspaced runs."""
 
     spaced: str
     runs: tuple[str, ...]
@@ -141,7 +141,7 @@ def grams(runs: tuple[str, ...]) -> Iterator[str]:
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
-    """What a query in anybody's words looks for; empty if nothing in it can be searched."""
+    """The search terms of a query in plain words; empty if nothing in it can be searched."""
     found = analyze(text[:MAX_QUERY_CHARACTERS])
     stems: dict[str, str] = {}
     for word, stem in zip(found.words, found.stems, strict=True):
@@ -192,7 +192,7 @@ class _Sought(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _sought(terms: tuple[Term, ...]) -> _Sought:
-    """What is sought in every hit of a query."""
+    """The terms that explain a hit of a query."""
     words, stems, some = (
         frozenset(term.text for term in terms if term.field == field) for field in (PLAIN, STEM, GRAMS)
     )

@@ -50,7 +50,7 @@ class Status(NamedTuple):
 
 
 class TextFollower:
-    """Searches the texts of a store up to its head, and keeps the index in ``folder`` caught up with its log.
+    """Searches a store's texts up to its head, and keeps the index in ``folder`` caught up.
 
     Any number of processes and threads may have one for the same folder. Making one opens nothing.
     """
@@ -100,7 +100,7 @@ class TextFollower:
         )
 
     def begin(self, search: TextSearch, *, head: int, threads: Executor) -> Begun:
-        """Begin in one of some threads what :meth:`find` does."""
+        """Start :meth:`find` on a worker thread."""
         again = partial(self.find, search, head=head)
         search, horizon = _up_to(search, head)
         with self._guard:
@@ -199,7 +199,7 @@ class TextFollower:
         return self._index
 
     def _base(self, index: TextIndex) -> int:
-        """Up to where the index can be relied on: its marker, or 0 if that is not a position of this log."""
+        """The commit that the index has reached by its marker, or 0 if that is not of this log."""
         marker = index.marker
         if marker is None or marker.store_id != self._store_id:
             return 0
@@ -211,7 +211,7 @@ class TextFollower:
         return marker.seq
 
     def _views(self, horizon: int, head: int) -> list[View]:
-        """What holds every document up to ``horizon``, and none of them twice: the index, the tail, or both."""
+        """The index, the tail, or both, which hold every document up to ``horizon`` once."""
         index = self._opened()
         index.refresh()
         base = self._base(index)
@@ -243,7 +243,7 @@ class TextFollower:
         self._patience = PATIENCE_SECONDS
 
     def _mend(self, views: Sequence[View], head: int) -> None:
-        """Leave a damaged index aside, and make it anew if nobody else is writing it."""
+        """Leave a damaged index aside, and make it again if no other process is writing it."""
         with self._guard:
             for view in views:
                 if isinstance(view, TextView):

@@ -40,7 +40,7 @@ _FILE: Final = "composed.npz"
 
 
 class Kept(NamedTuple):
-    """What a composition holds, and the history and the moment that it is of."""
+    """A stored composition, with the history and the moment that it belongs to."""
 
     marker: Marker
     valid: int
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
 
 
 def load(folder: Path, dimension: int) -> Kept | None:
-    """What is kept in a folder; ``None`` if that is nothing, or nothing that can be read."""
+    """Load the composition in a folder; ``None`` if there is none that can be read."""
     import numpy as np
 
     try:
@@ -121,7 +121,7 @@ class Effective(NamedTuple):
 
 
 class KeptPlace(NamedTuple):
-    """Where composed embeddings are kept, and how it is seen whether they are of the store's history."""
+    """The folder of composed embeddings, and the check that they are of the store's history."""
 
     folder: Path
     store_id: bytes
@@ -176,7 +176,7 @@ class ComposedFollower:
             return self._effective
 
     def keep(self) -> None:
-        """Write what was composed to the disk, if that was much since the last time. To be called in no transaction.
+        """Write the composition to disk if much of it is new. Must be called outside transactions.
 
         What cannot be written is composed anew by whoever asks next.
         """
@@ -200,12 +200,12 @@ class ComposedFollower:
                 pass
 
     def forget(self) -> None:
-        """Let go of everything: it may hold what was erased."""
+        """Drop everything, since it may hold erased texts' vectors."""
         with self._guard:
             self._composition = self._effective = None
 
     def _loaded(self, log: LmdbLog, moment: Moment) -> Composition | None:
-        """What is kept, if it is of this history and of no later moment."""
+        """The stored composition, if it is of this history and of no later moment."""
         kept = load(self._place.folder, self._dimension)
         if kept is None or kept.marker.store_id != self._place.store_id or kept.valid > moment.valid:
             return None

@@ -1,4 +1,4 @@
-"""What the log says to the indexes: the texts of versions and their vectors, in log order."""
+"""The texts and vectors that the log feeds to the indexes, in log order."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Counts(NamedTuple):
-    """What BM25 weighs a term by: how many documents there are, and how many of them have it."""
+    """Document counts for BM25: how many there are, and how many have each term."""
 
     documents: int
     having: Mapping[Term, int]
@@ -147,7 +147,7 @@ class Scoring(NamedTuple):
     scale: Mapping[Term, float]
 
     def weight(self, term: Term) -> float:
-        """What a term counts for in every text."""
+        """The factor of a term that is the same in every text: its rarity times its weight."""
         having = self.having.get(term, 0)
         rarity = float32(log(float32(1 + float32((self.documents - having + 0.5) / (having + 0.5)))))
         return float32(float32(rarity * _K1_AND_ONE) * float32(term.weight * self.scale.get(term, 1.0)))
@@ -164,7 +164,7 @@ _K1_AND_ONE: Final = float32(1 + _K1)
 
 
 def ceiling(terms: Sequence[Term], counts: Counts) -> float:
-    """What no document's score by its words can exceed; names, which few documents have, come on top."""
+    """The upper bound of a document's score by its words; names, which few have, come on top."""
     return sum(term.weight * counts.rarity(term) * (BM25_K1 + 1) for term in terms if term.field != NAME)
 
 
@@ -192,7 +192,7 @@ def register_analyzers(index: Index) -> None:
 
 
 def to_document(given: TextDocument, marker: Marker | None = None) -> Document:
-    """What Tantivy is handed for one version, and the marker if this is the last one of its batch."""
+    """The Tantivy document of one version, with the marker if it is the last of its batch."""
     from tantivy import Document
 
     document = Document()

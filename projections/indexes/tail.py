@@ -58,7 +58,7 @@ class FewTexts:
         return True
 
     def seen(self) -> SeenTexts:
-        """What is in it now."""
+        """A view of the texts that are here now."""
         return SeenTexts(self, len(self.documents))
 
     def shares_of(self, field: str, scoring: Scoring) -> dict[int, float]:
@@ -174,7 +174,7 @@ class Tail:
 
     @property
     def view(self) -> TextView | SeenTexts | None:
-        """What can be searched: everything up to the head. Of which kind it is follows from what is in it alone."""
+        """A view of everything up to the head. Its kind follows from its content alone."""
         if self._few is None:
             return self._texts.view
         return self._few.seen() if self._documents else None
@@ -206,17 +206,17 @@ class Tail:
 
 
 View = TextView | SeenTexts
-"""What is searched: an index, or the few texts that were written since."""
+"""A part of a corpus: an index, or the few texts that were written since."""
 
 
 class Begun(Protocol):
-    """A search that was begun."""
+    """A search that has started."""
 
     def found(self) -> list[TextHit]:
         """Its hits, best first, ties in log order; asked for once."""
 
     def settle(self) -> None:
-        """See that it goes on no more."""
+        """Cancel it, or wait for its end."""
 
 
 class CorpusSearch:
@@ -259,7 +259,7 @@ class CorpusSearch:
 
 
 class Mended:
-    """A search of which everything is done ``again`` if an index turns out to be damaged."""
+    """A search that is repeated by ``again`` if an index turns out to be damaged."""
 
     def __init__(self, search: Begun, again: Callable[[], list[TextHit]]) -> None:
         self._search = search

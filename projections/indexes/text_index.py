@@ -55,7 +55,7 @@ _RESET_ATTEMPTS: Final = 3
 
 
 def stamp_of(folder: Path) -> Stamp | None:
-    """What changes with every commit to the folder; None if it holds no index."""
+    """A stamp that changes with every commit to the folder; None if it holds no index."""
     try:
         found = os.stat(f"{folder}/{_META}")  # As text: every search asks, and to join paths takes longer.
     except OSError:
@@ -256,7 +256,7 @@ class TextIndex:
 
     @property
     def view(self) -> TextView | None:
-        """What searches see now; None if the index is empty."""
+        """The current view for searches; None if the index is empty."""
         if self._writer is not None:
             self._settle(self._writer)
         return self._view
@@ -330,7 +330,7 @@ class TextIndex:
     def search(
         self, text: str, *, limit: int, through: int | None = None, nodes: Collection[int] | None = None
     ) -> list[TextHit]:
-        """The best ``limit`` documents for a query in anybody's words, best first, ties in log order.
+        """The best ``limit`` documents for a query in plain words, best first, ties in log order.
 
         ``through`` leaves out what was committed after that sequence number, ``nodes`` (a few thousand at most) what
         belongs to other nodes. A query without a usable word finds nothing, nor does one in a damaged folder, which
@@ -360,7 +360,7 @@ class TextIndex:
         self._applied = marker
 
     def _settle(self, writer: IndexWriter) -> None:
-        """Let searches see what was applied in memory."""
+        """Make the documents that were applied in memory searchable."""
         assert self._memory is not None
         writer.commit()
         writer.wait_merging_threads()
@@ -370,7 +370,7 @@ class TextIndex:
 
 
 def _fresh(documents: Iterable[TextDocument], held: set[tuple[int, int]]) -> Iterator[TextDocument]:
-    """What is not held yet, and counts as held from then on."""
+    """Documents that are not held yet; they count as held from then on."""
     for each in documents:
         key = (each.node, each.version)
         if key not in held:

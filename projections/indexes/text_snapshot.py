@@ -39,19 +39,19 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """What ``search`` gives, which is called once: in one of ``threads``, or by who asks for it if there are none."""
+    """The future result of ``search``, called once: on a thread, or on demand without threads."""
 
     def __init__(self, threads: Executor | None, search: Callable[[], T]) -> None:
         self._search = search
         self._begun = None if threads is None else threads.submit(search)
 
     def found(self) -> T:
-        """What was found; what the search raises is raised here."""
+        """The result; what the search raises is raised here."""
         begun = self._begun
         return self._search() if begun is None or begun.cancel() else begun.result()
 
     def settle(self) -> None:
-        """See that nothing goes on any more, whose result nobody wants."""
+        """Cancel the search, or wait for its end: nobody wants its result."""
         if self._begun is not None and not self._begun.cancel():
             self._begun.exception()
 
@@ -108,7 +108,7 @@ class TextSearch(NamedTuple):
 
 
 class TextView:
-    """What one commit of an index holds; ``stamp`` names that commit on disk and is None in memory."""
+    """One commit of an index; ``stamp`` names that commit on disk and is None in memory."""
 
     def __init__(self, searcher: Searcher, marker: Marker | None, stamp: Stamp | None, *, empty: bool = False) -> None:
         self.marker = marker
@@ -144,7 +144,7 @@ class TextView:
         return found
 
     def scoring(self, terms: Sequence[Term], corpus: Counts) -> Scoring:
-        """What terms are weighed by here, so that others' texts can be scored alike.
+        """The scoring of this index, by which texts outside of it are scored alike.
 
         Raises:
             IndexUnreadable: the folder is damaged.
@@ -245,7 +245,7 @@ class BegunSearch:
             return _in_order(self._searcher, self._fetched())[: self._most]
 
     def settle(self) -> None:
-        """See that it goes on no more."""
+        """Cancel it, or wait for its end."""
         self._first.settle()
 
     def _fetched(self) -> list[tuple[float, DocAddress]]:
@@ -293,12 +293,12 @@ class PickedSearch:
         return self._again()
 
     def settle(self) -> None:
-        """See that it goes on no more."""
+        """Cancel it, or wait for its end."""
         self._first.settle()
 
 
 def _in_order(searcher: Searcher, found: list[tuple[float, DocAddress]]) -> list[TextHit]:
-    """What was found, best first, ties in log order."""
+    """The hits, best first, ties in log order."""
     scores = (-score for score, _ in found)
     ordered = sorted(zip(scores, *_columns(searcher, found, SEQ, NODE, VERSION), strict=True))
     return [TextHit(node, version, seq, -score) for score, seq, node, version in ordered]

@@ -292,7 +292,7 @@ def load(folder: Path) -> Base | None:
 
 
 def stamp_of(folder: Path) -> tuple[int, int] | None:
-    """What changes whenever another base is in force."""
+    """A stamp that changes whenever another base is in force."""
     try:
         found = os.stat(f"{folder}/{_CURRENT}")
     except OSError:

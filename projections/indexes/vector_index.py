@@ -45,7 +45,7 @@ ChainAt = Callable[[int], bytes | None]
 
 
 class VectorFollower:
-    """Searches the vectors of one embedding space up to the store's head. Threads and processes may share a folder."""
+    """Searches one space's vectors up to the head. Threads and processes may share a folder."""
 
     def __init__(self, folder: Path, store_id: bytes, dimension: int, feed: Feed, chain_at: ChainAt) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Vectors as a search compares them: one row for each, and what comes of comparing rows with a query.
+"""Vectors as rows to search: one for each, and comparing them with a query.
 
 A version has a vector of its whole text, and one of each statement of its speaker about themselves. The row of a
 statement is the mean of its vector and the whole text's, so that a statement counts in a text that fits. A row has two

@@ -66,7 +66,7 @@ class VectorTail:
             self._matrix[: self._count] = matrix[: self._count]
 
     def seen(self) -> SeenTail:
-        """What is in it now."""
+        """A view of the vectors that are here now."""
         return SeenTail(self._numbers[: self._count], self._matrix[: self._count])
 
 

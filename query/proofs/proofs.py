@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.bundle import ProofFrame
-from worlddb.log.model.checkpoint import OwnCheckpoint, Standing, origin_of, read_checkpoint
+from worlddb.log.model.checkpoint import CommitState, OwnCheckpoint, origin_of, read_checkpoint
 from worlddb.log.model.errors import DamagedStore, InputError, LimitExceeded, UnknownReference
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.model.limits import MAX_FRAME_BYTES, checked_number
@@ -49,8 +49,8 @@ def checkpoint_at(snapshot: Snapshot, store_id: bytes, seq: int) -> OwnCheckpoin
     if not seq:
         raise InputError("Nothing had been committed by then", "Name a later time, or a commit from 1 on")
     header = snapshot.log.header(seq)
-    standing = Standing(snapshot.log.chain(seq), header.root, header.ingest_time)
-    return OwnCheckpoint(origin_of(store_id), seq, tree_root(LogTree(snapshot.log, snapshot.tables), seq), standing)
+    commit_state = CommitState(snapshot.log.chain(seq), header.root, header.ingest_time)
+    return OwnCheckpoint(origin_of(store_id), seq, tree_root(LogTree(snapshot.log, snapshot.tables), seq), commit_state)
 
 
 def prove_consistency(snapshot: Snapshot, store_id: bytes, old: int, new: int) -> Consistency:

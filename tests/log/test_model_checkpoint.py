@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import worlddb
 from tests.support.faults.forge import flipped
 from worlddb.log.model.checkpoint import (
+    CommitState,
     OwnCheckpoint,
-    Standing,
     anchor_of,
     checkpoint_text,
     origin_of,
@@ -29,7 +29,7 @@ from worlddb.log.model.signed_note import (
 )
 
 STORE = bytes(range(16))
-OWN = OwnCheckpoint(origin_of(STORE), 42, bytes(range(32)), Standing(b"c" * 32, b"r" * 32, 1_795_219_200_000_001))
+OWN = OwnCheckpoint(origin_of(STORE), 42, bytes(range(32)), CommitState(b"c" * 32, b"r" * 32, 1_795_219_200_000_001))
 TEXT = checkpoint_text(OWN)
 ADA, TOM = SigningKey("example.com/ada", bytes(32)), SigningKey("tom", b"\x01" * 32)
 
@@ -65,7 +65,7 @@ def test_a_published_note_of_another_program_is_read_and_its_signature_holds() -
 
 def test_a_checkpoint_of_another_log_is_read_with_lines_that_mean_nothing_here() -> None:
     found, _ = read_checkpoint("example.com/log42\n0\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\nchain of events\n")
-    assert (found.origin, found.size, found.standing) == ("example.com/log42", 0, None)
+    assert (found.origin, found.size, found.commit_state) == ("example.com/log42", 0, None)
 
 
 def test_a_note_may_have_many_signatures_and_each_key_finds_its_own() -> None:

@@ -268,7 +268,7 @@ class DeferredRows:
         )
 
     def deferred_targets(self, node: int, code: int) -> list[int]:
-        """Where the edges of a type from a node lead that are not in the tables yet."""
+        """The targets of a node's edges of a type that are not in the tables yet."""
         return self._targets.get((node, code), [])
 
     def has_deferred_target(self, node: int, code: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the tables keep about the log: bookmarks, marks of progress, and its Merkle tree.
+"""Tables about the log itself: bookmarks, marks of progress, and its Merkle tree.
 
 A bookmark's name stands for a commit and may be moved to another; earlier meanings are kept. A log may be hypothetical
 from some commit on.
@@ -81,11 +81,11 @@ def apply_supposed(on: DeferredRows, event: ev.Supposed) -> None:
 
 
 def apply_nothing(on: DeferredRows, event: ev.LeftOut | ev.TakenOver) -> None:
-    """Nothing: what is not there has no rows, and what was taken over is said by other events."""
+    """Do nothing: an absent commit has no rows, and other events say what was taken over."""
 
 
 def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
-    """What the log supposes; ``None`` if it is what happened.
+    """The supposition of a hypothetical log; ``None`` for a real one.
 
     Raises:
         DamagedStore: the tables say that it does, and the log does not.
@@ -100,7 +100,7 @@ def supposition(log: LmdbLog, tables: Tables) -> ev.Supposed | None:
 
 
 def described(log: LmdbLog, tables: Tables) -> str:
-    """What the log supposes, in a sentence; empty if it is what happened."""
+    """The supposition of a hypothetical log in a sentence; empty for a real one."""
     found = supposition(log, tables)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""World hashes after a commit: every world that changed and every world that contains one, each rehashed once.
+"""Rehash each world that a commit changed, and each that contains one, once.
 
 Paper §2.1, equation 2 and the edit propagation invariant (law 6). Worlds are visited from the inside out, without
 recursion, so depth costs no stack; a world is visited when all of its changed members are done.
@@ -78,7 +78,7 @@ class PendingHashes:
         return self._current(ROOT_NODE)
 
     def _rehash_leaves(self) -> dict[int, tuple[bytes, bytes]]:
-        """Hash what was made in this commit and holds nothing: by far the most of a large one. (lineage, hash)."""
+        """Hash new worlds that hold nothing, by far the most of a large commit. (lineage, hash)."""
         fresh = {node for node in self._changed if node >= self._tables.first_new_node}
         nodes = sorted(fresh - self._touched_members.keys() - self._edges.keys())
         rows = list(map(self._tables.node, nodes))

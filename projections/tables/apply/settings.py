@@ -66,7 +66,7 @@ class Registration(NamedTuple):
 
     @property
     def rewrites(self) -> tuple[ev.RewriteName, ...]:
-        """What the handler asks of queries."""
+        """The rewrites of queries that the handler asks for."""
         return tuple(name for bit, name in enumerate(REWRITES) if self.row.rewrites >> bit & 1)
 
 
@@ -115,7 +115,7 @@ def levels(home: int, above: Above) -> Iterator[list[int]]:
 
 
 class Nearest:
-    """Which registration of a type holds for an edge, by its home; see the top of this file for the rule."""
+    """Finds the registration that holds for an edge, by its home; the rule is at the file's top."""
 
     def __init__(self, tables: Tables, type_name: str, seq: int) -> None:
         self._tables = tables
@@ -185,7 +185,7 @@ def _put(tables: Tables, known: Registration) -> None:
 
 
 def _prefix(type_name: str) -> bytes:
-    """What the keys of a type begin with; its length comes first, so that no type is the beginning of another."""
+    """The key prefix of a type. Its length comes first, so that no type is a prefix of another."""
     name = type_name.encode()
     return U16.pack(len(name)) + name
 
@@ -210,7 +210,7 @@ class Tuning(NamedTuple):
 
 
 def tuning_in(tables: Tables, world: int, type_name: str, seq: int) -> Tuning | None:
-    """What was set for exactly this type in one world, as it was in force at a commit."""
+    """The thresholds for exactly this type in one world, as they were in force at a commit."""
     prefix = _tuning_prefix(world, type_name)
     found = tables.tunings.last(prefix, prefix + U64.pack(seq))
     known = None if found is None else _tuning(*found)
@@ -224,7 +224,7 @@ def tunings_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Tuni
 
 
 def tuning_at(tables: Tables, home: int, type_name: str, above: Above, seq: int) -> Tuning | None:
-    """What holds for candidates of a type in a world; ``above`` is how containment is read."""
+    """The thresholds for candidates of a type in a world; ``above`` reads containment."""
     for level in levels(home, above):
         found = [known for node in level for known in _named_or_general(tables, node, type_name, seq)]
         if found:
@@ -233,7 +233,7 @@ def tuning_at(tables: Tables, home: int, type_name: str, above: Above, seq: int)
 
 
 def tunings_holding(tables: Tables, home: int, above: Above, seq: int) -> list[Tuning]:
-    """What holds in a world for each type that is named anywhere, and for all others, each once."""
+    """The thresholds in a world for each type that is named anywhere, and for all others."""
     types = {EVERY_TYPE, *(known.type for known in tunings_known(tables, seq))}
     found = (tuning_at(tables, home, name, above, seq) for name in sorted(types))
     return list(dict.fromkeys(known for known in found if known is not None))
@@ -255,7 +255,7 @@ def _named_or_general(tables: Tables, world: int, type_name: str, seq: int) -> I
 
 
 def apply_tuned(on: DeferredRows, event: ev.Tuned) -> None:
-    """What is set takes the place of what was set before for the same type in the same world."""
+    """Replace the thresholds for the same type in the same world."""
     world = on.number(event.world)
     _tuning_end(on, world, event.type)
     row = TuningRow(event.fuzzy, event.phonetic, event.embedding, event.margin, event.most, LIVE, event.details)
@@ -263,7 +263,7 @@ def apply_tuned(on: DeferredRows, event: ev.Tuned) -> None:
 
 
 def apply_untuned(on: DeferredRows, event: ev.Untuned) -> None:
-    """What was set ends."""
+    """End the thresholds of a type in a world."""
     _tuning_end(on, on.number(event.world), event.type)
 
 
@@ -278,7 +278,7 @@ def _put_tuning(tables: Tables, known: Tuning) -> None:
 
 
 def _tuning_prefix(world: int, type_name: str) -> bytes:
-    """What the keys of a type in a world begin with."""
+    """The key prefix of a type in a world."""
     name = type_name.encode()
     return U64.pack(world) + U16.pack(len(name)) + name
 

@@ -62,7 +62,7 @@ def places(form: Form) -> list[bytes]:
 
 
 def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
-    """Where those are who may be like a form, the likeliest first; a given name alone too if that is asked for."""
+    """Places of forms that may be similar, the likeliest first; a given name alone if asked."""
     blocks = _Blocks(form)
     words, sounds = blocks.words, blocks.sounds
     whole = blocks.sounding(sounds)
@@ -94,7 +94,7 @@ def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool
 
 
 def _by_given_name(blocks: _Blocks) -> Iterator[Place]:
-    """Where the given name alone is, and where the whole names are that begin with it."""
+    """Places of the given name alone, and of the whole names that begin with it."""
     yield Place(blocks.given(), _place(blocks.words[0]), WIDE)
     yield Place(blocks.sounding(blocks.sounds[:1]), b"")
 
@@ -132,7 +132,7 @@ class _Blocks:
         return self.key(f"ends {_ordered(self.sounds[0], self.last_sound)}")
 
     def all_but_one(self) -> list[_Others]:
-        """What is left of two words and more without one of them, for each."""
+        """The form without one of its words, for each word."""
         words, sounds = self.words, self.sounds
         if len(words) == 1:
             return []

@@ -144,7 +144,7 @@ class Form(NamedTuple):
 
     @property
     def sound(self) -> str:
-        """What the words sound like, in any order; see :func:`sound_of`."""
+        """The sounds of the words, in any order; see :func:`sound_of`."""
         return " ".join(sorted(map(sound_of, self.words)))
 
 

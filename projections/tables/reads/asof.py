@@ -1,4 +1,4 @@
-"""What a moment sees: rows with interval columns, read as of a commit and a valid time (paper §2.3, law 9)."""
+"""As-of reads: rows as known at a commit and valid at a time (paper §2.3, law 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads may ask of the tables.
+"""The protocol of table reads, for the whole store and for confined views.
 
 ``Tables`` (``storage/rows.py``) answers for the whole store, and the query room's confined tables
 answer for one world. A new read is added here first, so that the type checker asks what it shows inside a world.

@@ -1,4 +1,4 @@
-"""Proposals by the pair that they are about, so that those about some worlds are found without a look at the rest."""
+"""Proposals by their pair of worlds, found without a scan of all proposals."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _about(pairs: Table, nodes: Sequence[int]) -> Iterator[tuple[int, int, Stage
 
 
 def _pair(one: int, other: int) -> bytes:
-    """What the keys of an unordered pair of nodes begin with."""
+    """The key prefix of an unordered pair of nodes."""
     return U64_U64.pack(max(one, other), min(one, other))

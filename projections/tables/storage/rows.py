@@ -244,12 +244,12 @@ class Tables(WholeTables):
         return next(key.decode() for key, value in self.edge_types.scan(b"") if value == wanted)
 
     def place_of(self, edge: bytes) -> EdgePlace | None:
-        """Where the row of an edge is."""
+        """The place of an edge's row."""
         stored = self.edges.get(edge)
         return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
 
     def place_of_key(self, nonce: bytes) -> EdgePlace | None:
-        """Where the row of the edge with a keyed nonce is."""
+        """The place of the row of the edge with a keyed nonce."""
         stored = self.edge_keys.get(nonce)
         return None if stored is None else EdgePlace._make(EDGE_PLACE.unpack(stored))
 
@@ -305,7 +305,7 @@ class Tables(WholeTables):
                     yield outgoing_edge(pair)
 
     def live_targets(self, node: int, code: int) -> list[int]:
-        """Where the edges of a type from a node lead that have not been unlinked, in log order."""
+        """The targets of a node's edges of a type that have not been unlinked, in log order."""
         if self.deferred is not None and code in UNFOLLOWED:
             self.deferred.flush()
         prefix = EDGE_PREFIX.pack(node, code)

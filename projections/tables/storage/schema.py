@@ -1,4 +1,4 @@
-"""The tables' rows, byte by byte. Integers are big-endian; keys hold numbers given out in log order.
+"""The tables' rows, byte by byte. Integers are big-endian; numbers are in log order.
 
 | table | key | value |
 |---|---|---|

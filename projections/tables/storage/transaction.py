@@ -167,7 +167,7 @@ class RowsDeferred(Protocol):
         """True if a new lineage has the name, and the tables do not know it yet."""
 
     def deferred_targets(self, node: int, code: int) -> list[int]:
-        """Where the edges of a type from a node lead that are not in the tables yet."""
+        """The targets of a node's edges of a type that are not in the tables yet."""
 
     def has_deferred_target(self, node: int, code: int) -> bool:
         """True if an edge of a type to a node is not in the tables yet."""

@@ -1,4 +1,4 @@
-"""One table inside one transaction: reads see the writes that are still in memory; a flush sorts and writes them.
+"""A table in one transaction: reads see writes that wait in memory; a flush writes them.
 
 LMDB is quickest when a commit's pairs arrive sorted and each page is touched once, so nothing is written until the
 end of the commit.
