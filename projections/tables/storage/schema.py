@@ -23,17 +23,15 @@
 | ``pairs`` | u64 higher node, u64 lower node, u64 seq, u32 place in the commit | 32-byte proposal id |
 | ``keys`` | 32-byte idempotency digest | u64 seq |
 | ``bookmarks`` | 16-byte name digest, u64 seq that set it | :class:`BookmarkRow` |
-| ``log_tree`` | u64 seq | hashes of the subtrees it completes, see :mod:`worlddb.projections.tables.apply.log_marks` |
-
-
+| ``log_tree`` | u64 seq | hashes of the subtrees it completes |
 | ``erasures`` | u64 node | :class:`ErasureRow` of the last erasure |
 | ``forbidden`` | 32-byte keyed hash of a text | u64 seq of the erasure that forbade it first |
 | ``registrations`` | u16 length of an edge type, the type, u64 world, u64 seq | :class:`RegistrationRow` |
 | | ``00 00`` | u64 seq of the last change in this table |
 | ``spaces`` | u32 space | :class:`SpaceRow` |
 | ``vectors`` | u32 space, u64 node, u32 version | u64 seq, i32 blob position |
-| ``forms`` | u64 node, a form that it ever had, see :mod:`.matching` | nothing |
-| ``blocks`` | u32 key, place in the block, ``00``, a form | its words in order if they are not, see :mod:`.blocking` |
+| ``forms`` | u64 node, a form that it ever had, see ``names/canonical.py`` | nothing |
+| ``blocks`` | u32 key, place in the block, ``00``, a form | its words in order if they are not: ``names/blocks.py`` |
 | ``tunings`` | u64 world, u16 length of a node type, the type, u64 seq | :class:`TuningRow` |
 | ``space_changes`` | ``01``, u64 seq | u32 space that answers from there on |
 | | ``02``, u32 space | u64 seq that dropped it |
