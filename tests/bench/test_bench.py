@@ -124,7 +124,17 @@ def run(name: str, *arguments: str, timeout: float = 300) -> dict[str, object]:
 
 def test_every_program_has_a_line_here() -> None:
     programs = {path.stem for path in (ROOT / "bench").glob("*.py") if not path.stem.startswith("_")}
-    assert programs == {*PROGRAMS, "identity", "latency", "locomo", "locomo_plus", "longmemeval", "peers", "vectors"}
+    assert programs == {
+        *PROGRAMS,
+        "house",
+        "identity",
+        "latency",
+        "locomo",
+        "locomo_plus",
+        "longmemeval",
+        "peers",
+        "vectors",
+    }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

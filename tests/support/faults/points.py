@@ -29,12 +29,12 @@ EXIT_STATUS = 86
 
 SEAMS: tuple[tuple[Any, str], ...] = (
     (WriterLock, "_sign"),
-    (Applier, "settle"),
+    (Applier, "rehash"),
     (Tables, "flush"),
     (Tables, "clear"),
     (LmdbLog, "append"),
     (TextIndex, "apply"),
-    (text_index, "_add"),
+    (text_index, "_fresh"),
 )
 
 

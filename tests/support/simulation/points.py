@@ -17,7 +17,7 @@ from worlddb.log.store import environment
 Step = Callable[[str], None]
 
 HELD = frozenset(
-    {"locked", "begun", "Applier.settle", "LmdbLog.append", "Tables.flush", "applied", "committed", "replaced"}
+    {"locked", "begun", "Applier.rehash", "LmdbLog.append", "Tables.flush", "applied", "committed", "replaced"}
 )
 """The points at which the writer has the lock between writers."""
 
