@@ -48,12 +48,12 @@ from worlddb.query.proofs.proofs import (
     size_of_head,
 )
 from worlddb.query.reads.store_facts import counts
+from worlddb.query.reads.window import Known, Windows
 from worlddb.query.records.records import Bookmark, Proposal
 from worlddb.query.snapshot import erasure_notes
 from worlddb.query.snapshot.edge_rules import rewritten
 from worlddb.query.snapshot.erasure_notes import ErasureCheck, ErasureReceipt
 from worlddb.query.view.view import View
-from worlddb.query.view.view_factory import Known, ViewFactory
 from worlddb.reconciler.background.embedding_backfill import (
     Embedding,
     Reembedding,
@@ -221,7 +221,7 @@ class Database(WriteCalls):
             tuple(handler.on_query_rewrite for handler in DEFAULT_ONTOLOGY),
             tuple((handler.name, handler.version) for handler in DEFAULT_ONTOLOGY),
         )
-        self._views = ViewFactory(self._reader, clock, rules, ontology.codes)
+        self._windows = Windows(self._reader, clock, rules, ontology.codes)
 
     def signed(self, author: str) -> Database:
         """The same open store, with another author for what is written through it.
@@ -361,7 +361,8 @@ class Database(WriteCalls):
             InputError: several moments were given, there is no such commit, or ``unify`` is no boolean.
             UnknownReference: there is no such bookmark, or no such world at that moment.
         """
-        view = self._views.view(Known(ingested, seq, bookmark), valid, unify=checked_flag(unify, "unify"))
+        known = Known(ingested, seq, bookmark)
+        view = View(*self._windows.at(known, valid, unify=checked_flag(unify, "unify")))
         return view if world is None else view.confined(world)
 
     def full_ref(self, ref: Any) -> str:

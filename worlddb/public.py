@@ -63,10 +63,9 @@ from worlddb.query.graph_query.query_value import Query
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.history.journal import Entry
 from worlddb.query.history.lineage import Blame, BlamedEdge, BlamedField
-from worlddb.query.recall.request import LANES
+from worlddb.query.question.question import FUSIONS, LANES
 from worlddb.query.recall.reranking import Reranker, rerank
 from worlddb.query.recall.retrieve import HitGroup, group_hits
-from worlddb.query.recall.scoring import FUSIONS
 from worlddb.query.records.records import (
     Bookmark,
     Composed,

@@ -19,23 +19,21 @@ from worlddb.log.store.environment import INDEX_FOLDER, Environment
 from worlddb.log.store.lock import HOLDER_FILE
 from worlddb.log.store.log import EMPTY_HEAD, OPENING_KEYS, Head, LmdbLog
 from worlddb.log.store.shared_environment import DATA_FILE
-from worlddb.projections.indexes.catchup import TextFollower
+from worlddb.projections.indexes.catchup import TextFollower, text_documents, vector_rows, without_vector
 from worlddb.projections.indexes.composed_vectors import ComposedFollower, KeptPlace
 from worlddb.projections.indexes.composition import POOLS
-from worlddb.projections.indexes.feed import text_documents, vector_rows, without_vector
 from worlddb.projections.indexes.text_index import locked, reset
 from worlddb.projections.indexes.text_snapshot import IndexUnwritable
 from worlddb.projections.indexes.vector_index import VectorFollower
 from worlddb.projections.indexes.vector_rows import NO_STATEMENTS, VectorRow
 from worlddb.projections.runner import rebuild, rebuild_unless_level
 from worlddb.projections.tables.apply.log_marks import described, identity_of, refuse_supposed
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace, all_spaces, dropped_at, space_in_use
+from worlddb.projections.tables.reads.asof import OpenSpace, all_spaces, dropped_at, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.lanes.vector_lane import PresentVectorLane, VectorQuery
-from worlddb.query.snapshot.containment import InteriorCache
-from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.snapshot.snapshot import InteriorCache, Snapshot
 from worlddb.reconciler.background.reclustering import NearestTexts
 from worlddb.reconciler.background.worker import LEASE_FILE
 from worlddb.reconciler.backup.backups import BackedUp, backup
@@ -230,8 +228,7 @@ class StoreReader:
         with self.env.read() as txn:
             return LmdbLog(txn).head().seq
 
-    def text_lane(self) -> PresentTextLane:
-        head = self.head()
+    def text_lane(self, head: int) -> PresentTextLane:
         self.let_go_of_erased()
         return PresentTextLane(self.text, head, self._threads)
 

@@ -23,8 +23,7 @@ from worlddb.projections.indexes.fields import Marker
 from worlddb.projections.indexes.text_index import locked
 from worlddb.projections.indexes.text_snapshot import IndexUnwritable
 from worlddb.projections.indexes.vector_rows import whole_text
-from worlddb.projections.tables.apply.vector_spaces import space_row, vector_place
-from worlddb.projections.tables.reads.asof import Moment
+from worlddb.projections.tables.reads.asof import Moment, space_row, vector_place
 from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 if TYPE_CHECKING:

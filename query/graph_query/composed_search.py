@@ -12,7 +12,7 @@ from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Classes, named_node
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.records.records import Composed
-from worlddb.query.snapshot.containment import members_below
+from worlddb.query.snapshot.snapshot import members_below
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -20,8 +20,8 @@ from worlddb.query.graph_query import query_steps
 from worlddb.query.graph_query.traversal import Ground, Trail
 from worlddb.query.history.lineage import is_learned
 from worlddb.query.reads.world_lookup import type_filter
-from worlddb.query.snapshot.containment import Scope, containers_at
 from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.snapshot import Scope, containers_at
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 _SHOWN_CHARACTERS: Final = 80

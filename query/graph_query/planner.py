@@ -19,7 +19,7 @@ from worlddb.query.graph_query.query_value import At, Chain, Query, Start
 from worlddb.query.graph_query.subgraph import Stage, Subgraph
 from worlddb.query.graph_query.traversal import Ground
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane
-from worlddb.query.question.question import Question
+from worlddb.query.question.question import CONVEX, Question, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Classes, named_node
@@ -27,8 +27,6 @@ from worlddb.query.recall.answer import joined, missing_handlers
 from worlddb.query.recall.candidates import Gate
 from worlddb.query.recall.ranking import WIDE_ALONE, by_meaning
 from worlddb.query.recall.recall import NO_VECTORS, recall
-from worlddb.query.recall.request import Request
-from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.snapshot.valid_period import Choice
 
 _CHOSEN: Final = {

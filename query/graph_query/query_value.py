@@ -13,7 +13,7 @@ from worlddb.log.model.times import TimeLike, format_time, parse_time
 from worlddb.projections.indexes.composition import checked_pool
 from worlddb.query.graph_query import query_steps
 from worlddb.query.graph_query.query_steps import MAX_SHOWN_DIGITS, Step
-from worlddb.query.recall.request import LANES, MAX_K, TEXT
+from worlddb.query.question.question import LANES, MAX_K, TEXT
 from worlddb.query.snapshot.valid_period import Span
 
 DEFAULT_K: Final = 10

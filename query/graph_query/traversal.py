@@ -9,8 +9,8 @@ from worlddb.projections.tables.reads.asof import SeenVersion, edge_known, edge_
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EdgePlace, EdgeRow
 from worlddb.query.reads import world_lookup
 from worlddb.query.reads.world_lookup import named_node
-from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.snapshot import Scope
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -19,8 +19,8 @@ from worlddb.projections.tables.reads.asof import Moment, edge_known, edge_seen,
 from worlddb.projections.tables.reads.lookup import NOTHING_YET, find_node
 from worlddb.query.reads import build
 from worlddb.query.records import records
-from worlddb.query.snapshot.containment import Scope, containers_at
 from worlddb.query.snapshot.edge_rules import Spec, holds
+from worlddb.query.snapshot.snapshot import Scope, containers_at
 from worlddb.query.snapshot.valid_period import Period, versions_in
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -13,16 +13,16 @@ from typing import Final, TypedDict
 
 from worlddb.projections.tables.reads.asof import newest_version
 from worlddb.query.lanes.text_lane import matched
+from worlddb.query.question.question import COMBMAX, ENTITY, RRF, TEXT, VECTOR, Request
 from worlddb.query.reads import build
 from worlddb.query.reads.window import Window
 from worlddb.query.recall.ranking import EDGE, Ranked
-from worlddb.query.recall.request import ENTITY, TEXT, VECTOR, Request
 from worlddb.query.recall.retrieve import NEWER, SUPERSEDED, Grouped
-from worlddb.query.recall.scoring import COMBMAX, RRF, TEXT_WEIGHT, WHEN_WEIGHT
+from worlddb.query.recall.scoring import TEXT_WEIGHT, WHEN_WEIGHT
 from worlddb.query.records import records
 from worlddb.query.records.records import Hit, Recall, Valid
-from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.snapshot import Scope
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

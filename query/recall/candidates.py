@@ -17,7 +17,7 @@ from worlddb.projections.tables.names.canonical import NO_NAME, name_digest, typ
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import CONTAINS_CODE, EDGE_TYPE_CODES, EdgePlace, EdgeRow
 from worlddb.query.question.question import Question
-from worlddb.query.snapshot.containment import Inhabitants, Scope
+from worlddb.query.snapshot.snapshot import Inhabitants, Scope
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from worlddb.query.lanes.text_lane import TextLane
 from worlddb.query.lanes.vector_lane import VectorLane
-from worlddb.query.question.question import Question
+from worlddb.query.question.question import COMBMAX, CONVEX, ENTITY, RRF, TEXT, VECTOR, Question, Request
 from worlddb.query.question.question_dates import nearness
 from worlddb.query.recall.candidates import (
     LEADERS,
@@ -33,13 +33,9 @@ from worlddb.query.recall.candidates import (
     references,
     referring,
 )
-from worlddb.query.recall.request import ENTITY, TEXT, VECTOR, Request
 from worlddb.query.recall.scoring import (
-    COMBMAX,
-    CONVEX,
     LATER_IN_GROUPS,
     LATER_WEIGHT,
-    RRF,
     Evidence,
     added_up,
     by_form,

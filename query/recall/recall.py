@@ -1,7 +1,7 @@
 """Recall the worlds that answer a question best, each with its reason (laws 7, 9 and 12).
 
-A recall opens three read transactions at most: for the log's head, before the indexes catch up; for whom the question
-names and which embedding space answers, before the model runs; and one snapshot for all else.
+A recall opens two read transactions: one for the log's head, whom the question names and which embedding space answers,
+before the indexes catch up and the model runs; and one snapshot for all else. An index that is behind opens its own.
 """
 
 from __future__ import annotations
@@ -11,24 +11,31 @@ from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple
 
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace
+from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.query.lanes.text_lane import PresentTextLane, TextLane
 from worlddb.query.lanes.vector_lane import ExactVectorLane, VectorLane, VectorQuery
-from worlddb.query.question.question import without_names
+from worlddb.query.question.question import ENTITY, TEXT, VECTOR, Request, without_names
 from worlddb.query.reads.window import Window
 from worlddb.query.recall.answer import asks_something, group_of, hit_of, is_low_confidence, notes_of, nothing_asked
 from worlddb.query.recall.candidates import NOBODY, Gate, Named, entities_named
 from worlddb.query.recall.ranking import Lanes
-from worlddb.query.recall.request import ENTITY, TEXT, VECTOR, Request
 from worlddb.query.recall.retrieve import Found, begin, held_then, retrieve, searched_world
 from worlddb.query.records import records
-from worlddb.query.snapshot.containment import Scope, members_below
+from worlddb.query.snapshot.snapshot import Scope, members_below
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import VisibleSnapshot
 
 NO_VECTORS: Final = "no text that is seen here has a vector yet"
 _COUNTED: Final = 2_000
 """A world with more members counts as large as all that is seen, where the confidence in hits is judged."""
+
+
+class _LookedUp(NamedTuple):
+    """What is read before the indexes catch up and the model runs."""
+
+    head: int
+    about: Named = NOBODY
+    spaces: Sequence[OpenSpace] = ()
 
 
 class _Subject(NamedTuple):
@@ -68,19 +75,22 @@ def recall(window: Window, request: Request) -> records.Recall:
         with window.snapshot() as snapshot:
             searched_world(window, snapshot, request)
         return nothing_asked(window.place.moment.seq)
-    if request.exact or window.place.is_confined:
-        return _answer(window, request, None)
-    with closing(window.present_lane()) as text:
+    exact = request.exact or window.place.is_confined
+    with window.snapshot() as snapshot:
+        looked_up = _look_up(window, snapshot, request, exact=exact)
+    if exact:
+        return _answer(window, request, looked_up, None)
+    with closing(window.present_lane(looked_up.head)) as text:
         # The index catches up here, which must not happen inside of a transaction.
         text.prepare(through=window.place.moment.seq)
         begin(window, request, text)
-        return _answer(window, request, text)
+        return _answer(window, request, looked_up, text)
 
 
-def _answer(window: Window, request: Request, text: PresentTextLane | None) -> records.Recall:
+def _answer(window: Window, request: Request, looked_up: _LookedUp, text: PresentTextLane | None) -> records.Recall:
     """The answer by the present indexes, of which ``text`` is one, or by scratch ones."""
     seq, exact = window.place.moment.seq, text is None
-    subject = _subject(window, request, exact=exact)
+    subject = _subject(window, request, looked_up)
     query = subject.query
     with window.snapshot() as snapshot:
         present = None if text is None else _present(window, snapshot, request, text, query)
@@ -111,17 +121,22 @@ def _answer(window: Window, request: Request, text: PresentTextLane | None) -> r
     )
 
 
-def _subject(window: Window, request: Request, *, exact: bool) -> _Subject:
-    """Look up whom the question names and embed it, unless words alone are compared.
+def _look_up(window: Window, snapshot: VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:
+    """Look up whom the question names and the spaces that it may be compared in, unless words alone are compared."""
+    head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
+    if set(request.lanes) == {TEXT}:
+        return _LookedUp(head)
+    about = entities_named(snapshot, request.question, window.spec.identity_types)
+    return _LookedUp(head, about, snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ())
+
+
+def _subject(window: Window, request: Request, looked_up: _LookedUp) -> _Subject:
+    """Embed the question, unless nothing is compared by meaning.
 
     What is compared by meaning is all but the names of those it is about. Names mean nothing that a vector could hold,
     and would bring everything near in which they occur; entities are a lane of their own.
     """
-    if set(request.lanes) == {TEXT}:
-        return _Subject()
-    with window.snapshot() as snapshot:
-        about = entities_named(snapshot, request.question, window.spec.identity_types)
-        spaces = snapshot.answering_spaces(exact=exact) if VECTOR in request.lanes else ()
+    about, spaces = looked_up.about, looked_up.spaces
     if VECTOR not in request.lanes:
         return _Subject(about)
     made = window.reader.vector_query(without_names(request.compared_text, about.names), spaces)

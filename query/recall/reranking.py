@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from worlddb.log.model.errors import InputError
 from worlddb.log.model.limits import checked_number
-from worlddb.query.recall.request import MAX_K
+from worlddb.query.question.question import MAX_K
 from worlddb.query.records.records import Hit, Recall
 
 RERANK: Final = "rerank"

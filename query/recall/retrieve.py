@@ -19,6 +19,7 @@ from worlddb.log.model.times import Interval
 from worlddb.projections.tables.reads.asof import SeenVersion, edge_seen
 from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.query.lanes.text_lane import TextLane
+from worlddb.query.question.question import CONVEX, LANES, MAX_K, TEXT, VECTOR, Request
 from worlddb.query.reads.build import conflicts_of
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Classes, named_node
@@ -35,11 +36,9 @@ from worlddb.query.recall.ranking import (
     rescore,
     rescore_all,
 )
-from worlddb.query.recall.request import LANES, MAX_K, TEXT, VECTOR, Request
-from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.records.records import Hit
-from worlddb.query.snapshot.containment import Scope
 from worlddb.query.snapshot.edge_rules import Spec
+from worlddb.query.snapshot.snapshot import Scope
 from worlddb.query.snapshot.valid_period import Choice, Period, versions_in
 from worlddb.query.snapshot.visible import VisibleSnapshot
 

@@ -23,11 +23,6 @@ WHEN_WEIGHT: Final = 0.2
 VECTOR_CALIBRATION: Final = 0.85
 """What a cosine is worth beside a score by words where the greater of the two counts (Kumiho, equation 6)."""
 
-CONVEX: Final = "convex"
-RRF: Final = "rrf"
-COMBMAX: Final = "combmax"
-FUSIONS: Final = (CONVEX, RRF, COMBMAX)
-
 
 class Evidence(NamedTuple):
     """What speaks for a candidate.

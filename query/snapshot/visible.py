@@ -32,8 +32,14 @@ from worlddb.projections.tables.apply.settings import (
     tunings_holding,
     tunings_known,
 )
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace, answering_spaces, vector_place
-from worlddb.projections.tables.reads.asof import Moment, edge_seen, nodes_known
+from worlddb.projections.tables.reads.asof import (
+    Moment,
+    OpenSpace,
+    answering_spaces,
+    edge_seen,
+    nodes_known,
+    vector_place,
+)
 from worlddb.projections.tables.reads.table_reads import Scannable, Seekable, TableReads
 from worlddb.projections.tables.storage.proposal_rows import Staged
 from worlddb.projections.tables.storage.schema import (
@@ -51,9 +57,8 @@ from worlddb.projections.tables.storage.schema import (
 from worlddb.projections.tables.storage.transaction import missing_row
 from worlddb.projections.tables.storage.write_buffer import Pair
 from worlddb.query.records.records import Erasure
-from worlddb.query.snapshot.containment import Inhabitants, InteriorCache, Scope, members_below, placings_at
 from worlddb.query.snapshot.erasure_notes import erasure_of
-from worlddb.query.snapshot.snapshot import Snapshot
+from worlddb.query.snapshot.snapshot import Inhabitants, InteriorCache, Scope, Snapshot, members_below, placings_at
 
 FEW: Final = 32
 """Of how many worlds with one name it is asked of each whether it is inside; if there are more, what is inside is

@@ -27,7 +27,7 @@ from worlddb.query.history import lineage
 from worlddb.query.history.identity_document import identity_document
 from worlddb.query.history.journal import Entry, journal
 from worlddb.query.history.lineage import Blame, blame
-from worlddb.query.question.question import Question
+from worlddb.query.question.question import CONVEX, LANES, TEXT, Question, Request
 from worlddb.query.reads import build, store_facts, world_lookup
 from worlddb.query.reads.adjacency import EdgeFilter, edges_of, members
 from worlddb.query.reads.build import conflicts_of
@@ -35,8 +35,6 @@ from worlddb.query.reads.store_facts import bookmarks_known, tunings
 from worlddb.query.reads.window import Window
 from worlddb.query.reads.world_lookup import Wanted, find, named_node
 from worlddb.query.recall.recall import recall
-from worlddb.query.recall.request import LANES, TEXT, Request
-from worlddb.query.recall.scoring import CONVEX
 from worlddb.query.records import records
 from worlddb.query.snapshot.edge_rules import Spec, edge_types
 from worlddb.query.snapshot.valid_period import Choice, Span, period_of, span_of

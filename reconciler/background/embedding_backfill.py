@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from worlddb.log.model.clock import monotonic
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.vector_spaces import all_spaces, find_space, space_in_use
+from worlddb.projections.tables.reads.asof import all_spaces, find_space, space_in_use
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.background.worker import background_lease
 from worlddb.reconciler.commands import commands as cmd

@@ -18,9 +18,9 @@ from worlddb.log.model.blobs import Vector
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.vector_rows import whole_text
 from worlddb.projections.tables.apply.log_marks import reclustered_through
-from worlddb.projections.tables.apply.vector_spaces import vector_place
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import vector_place
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS, LIVE, ROOT_NODE
 from worlddb.reconciler.background.worker import background_lease

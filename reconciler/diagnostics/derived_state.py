@@ -20,7 +20,7 @@ from worlddb.projections.indexes.text_index import TextIndex, damaged_files, sta
 from worlddb.projections.runner import Progress
 from worlddb.projections.tables.apply.log_marks import described, identity_of
 from worlddb.projections.tables.apply.settings import registered
-from worlddb.projections.tables.apply.vector_spaces import space_in_use, spaces
+from worlddb.projections.tables.reads.asof import space_in_use, spaces
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import LAYOUT
 from worlddb.reconciler.diagnostics.installation import lacking, missing_extra
@@ -209,7 +209,7 @@ def models(env: Environment) -> Iterator[Symptom]:
 
 def handlers(env: Environment, ontology: Ontology) -> Iterator[Symptom]:
     """Is the code here of every edge type that was registered."""
-    codes = ontology.codes()
+    codes = ontology.codes
     with env.read() as txn:
         head = LmdbLog(txn).head().seq
         known = [one for one in registered(Tables(txn), head) if not one.is_built_in]

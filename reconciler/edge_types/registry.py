@@ -39,6 +39,8 @@ class Ontology:
         """
         self.built_in: Final = {handler.name: handler for handler in built_in}
         self._given: dict[tuple[str, int, bytes], EdgeHandler] = {}
+        self.codes: Final = self._given.keys()
+        """Type, version and digest of every handler that the process was given, up to date at any time."""
         self._instead: dict[str, EdgeHandler] = {}
         for handler in given_handlers(given):
             self.add(handler)
@@ -83,10 +85,6 @@ class Ontology:
         if described.type not in self.built_in:
             self._given[described[:3]] = edge_type  # type: ignore[assignment]
         return described
-
-    def codes(self) -> frozenset[tuple[str, int, bytes]]:
-        """Type, version and digest of every handler that the process was given."""
-        return frozenset(self._given)
 
     def find(self, type_name: str, handler_version: int, code: bytes) -> EdgeHandler | None:
         """The handler of exactly this code, unless another one decides in its place."""

@@ -11,7 +11,7 @@ from typing import Final
 from worlddb.log.model.errors import InputError, ModelUnavailable
 from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace
+from worlddb.projections.tables.reads.asof import OpenSpace
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedding.embedder import Embedder, checked_embedder
 from worlddb.reconciler.embedding.endpoint import EndpointEmbedder

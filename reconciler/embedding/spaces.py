@@ -9,8 +9,8 @@ import msgspec
 
 from worlddb.log.model import events as ev
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.indexes.feed import without_vector
-from worlddb.projections.tables.apply.vector_spaces import (
+from worlddb.projections.indexes.catchup import without_vector
+from worlddb.projections.tables.reads.asof import (
     OpenSpace,
     active_space,
     all_spaces,

@@ -12,9 +12,9 @@ from worlddb.log.model.blobs import Vector
 from worlddb.log.model.errors import InputError
 from worlddb.log.store.log import LmdbLog
 from worlddb.projections.indexes.analysis import said
-from worlddb.projections.indexes.feed import without_vector
+from worlddb.projections.indexes.catchup import without_vector
 from worlddb.projections.indexes.vector_rows import whole_text
-from worlddb.projections.tables.apply.vector_spaces import OpenSpace, find_space, spaces, vector_place, vectors_of
+from worlddb.projections.tables.reads.asof import OpenSpace, find_space, spaces, vector_place, vectors_of
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.embedding.embedder import Embedder, centred_units, mean_of, told_by, unit_vectors

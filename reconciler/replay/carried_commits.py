@@ -15,8 +15,14 @@ from worlddb.log.model.blobs import Cause, Details
 from worlddb.log.model.codec import Events
 from worlddb.log.model.ids import HASH_BYTES, LINEAGE_BYTES, short
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.vector_spaces import spaces
-from worlddb.projections.tables.reads.asof import alias_known, decision_at, edge_known, edge_validity, versions_as_of
+from worlddb.projections.tables.reads.asof import (
+    alias_known,
+    decision_at,
+    edge_known,
+    edge_validity,
+    spaces,
+    versions_as_of,
+)
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import CONTAINS, CONTAINS_CODE
 from worlddb.reconciler.transaction.draft import Draft

@@ -23,7 +23,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.log.store.log import LmdbLog
 from worlddb.log.store.verify import see_that_it_holds
 from worlddb.projections.tables.apply.log_marks import reclustered_through
-from worlddb.projections.tables.apply.vector_spaces import find_space
+from worlddb.projections.tables.reads.asof import find_space
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd
 from worlddb.reconciler.commands.commands import Command, Embed, Recluster

@@ -17,8 +17,7 @@ from worlddb.log.model.errors import InputError
 from worlddb.log.model.hashing import KEYED_EDGE, keyed
 from worlddb.log.model.ids import NONCE_BYTES
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.vector_spaces import spaces
-from worlddb.projections.tables.reads.asof import newest_version
+from worlddb.projections.tables.reads.asof import newest_version, spaces
 from worlddb.projections.tables.reads.lookup import find_edge, find_node, find_node_or_edge, find_proposal
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.commands import commands as cmd

@@ -16,7 +16,7 @@ from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply.apply import erasure_of
 from worlddb.projections.tables.apply.log_marks import bookmarks_at
 from worlddb.projections.tables.apply.settings import registered, tunings_known
-from worlddb.projections.tables.apply.vector_spaces import spaces, vector_place
+from worlddb.projections.tables.reads.asof import spaces, vector_place
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import FIRST_TABLE_BYTE, LIVE, TABLES, U64, VECTOR_KEY, VERSION_KEY
 

@@ -111,7 +111,7 @@ def test_a_recall_is_the_same_with_one_processor_and_with_more(tmp_path: Path, m
                 db.embed()
             view = db.view(valid="2100-01-01")
             found.append([view.recall("Which gate creaks in the garden?", k=3, group=group) for group in (None, 2)])
-            assert (db._reader.text_lane()._threads is None) == (processors == 1)
+            assert (db._reader.text_lane(db.head().seq)._threads is None) == (processors == 1)
     assert found[0] == found[1]
     assert found[0][0].hits
 
@@ -122,7 +122,7 @@ def test_a_process_that_may_run_on_one_processor_begins_nothing_in_another_threa
     os.sched_setaffinity(0, {min(allowed)})
     try:
         with worlddb.open(tmp_path / "store") as db:
-            assert db._reader.text_lane()._threads is None
+            assert db._reader.text_lane(db.head().seq)._threads is None
     finally:
         os.sched_setaffinity(0, allowed)
 

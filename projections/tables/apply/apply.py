@@ -19,15 +19,9 @@ from worlddb.projections.tables.apply.log_marks import (
     apply_supposed,
 )
 from worlddb.projections.tables.apply.settings import apply_registered, apply_tuned, apply_unregistered, apply_untuned
-from worlddb.projections.tables.apply.vector_spaces import (
-    apply_embedded,
-    apply_embedded_through,
-    apply_space_chosen,
-    apply_space_dropped,
-    apply_space_opened,
-)
 from worlddb.projections.tables.names.blocks import UNNAMED_TYPES, forget_names, put_name
 from worlddb.projections.tables.names.canonical import NO_NAME, NO_TYPE, name_digest, type_digest
+from worlddb.projections.tables.reads.asof import SPACE_CHOSEN, SPACE_DROPPED, space_row
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
     ACCEPTED,
@@ -40,14 +34,19 @@ from worlddb.projections.tables.storage.schema import (
     PAIR_KEY,
     PENDING,
     REJECTED,
+    SPACE,
+    SPACE_KEY,
     TIME,
     U64,
     UNDONE,
+    VECTOR,
+    VECTOR_KEY,
     AliasRow,
     EdgePlace,
     EdgeRow,
     ErasureRow,
     ProposalRow,
+    SpaceRow,
     VersionRow,
 )
 from worlddb.projections.tables.storage.write_buffer import Table
@@ -334,6 +333,36 @@ def _decided(on: DeferredRows, event: ev.Decided) -> None:
 _STATUSES: Final = {"accepted": ACCEPTED, "rejected": REJECTED, "undone": UNDONE}
 
 
+def _space_opened(on: DeferredRows, event: ev.SpaceOpened) -> None:
+    """Number a space; nothing is in it yet."""
+    row = SpaceRow(on.seq, event.model, event.dimension, 0)
+    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row))
+
+
+def _embedded(on: DeferredRows, event: ev.Embedded) -> None:
+    """Say where a version's vector is."""
+    key = VECTOR_KEY.pack(event.space, on.number(event.lineage), event.version)
+    on.tables.vectors.put(key, VECTOR.pack(on.seq, event.vector))
+
+
+def _embedded_through(on: DeferredRows, event: ev.EmbeddedThrough) -> None:
+    """Say how far a space is filled."""
+    row = space_row(on.tables, event.space)
+    if row is None:
+        raise KeyError(f"commit {on.seq} names the unknown embedding space {event.space}")
+    on.tables.spaces.put(SPACE_KEY.pack(event.space), SPACE.pack(*row._replace(through=event.through)))
+
+
+def _space_chosen(on: DeferredRows, event: ev.SpaceChosen) -> None:
+    """Let a space answer from this commit on."""
+    on.tables.space_changes.put(SPACE_CHOSEN + U64.pack(on.seq), SPACE_KEY.pack(event.space))
+
+
+def _space_dropped(on: DeferredRows, event: ev.SpaceDropped) -> None:
+    """Say that a space is no more. Its vectors stay where they are: views of earlier commits compare them."""
+    on.tables.space_changes.put(SPACE_DROPPED + SPACE_KEY.pack(event.space), U64.pack(on.seq))
+
+
 _APPLY: Final[dict[type[ev.Event], Callable[[DeferredRows, Any], None]]] = {
     ev.StoreCreated: _store_created,
     ev.Created: _created,
@@ -353,15 +382,15 @@ _APPLY: Final[dict[type[ev.Event], Callable[[DeferredRows, Any], None]]] = {
     ev.Erased: erased,
     ev.Registered: apply_registered,
     ev.Unregistered: apply_unregistered,
-    ev.SpaceOpened: apply_space_opened,
-    ev.Embedded: apply_embedded,
-    ev.EmbeddedThrough: apply_embedded_through,
+    ev.SpaceOpened: _space_opened,
+    ev.Embedded: _embedded,
+    ev.EmbeddedThrough: _embedded_through,
     ev.Reclustered: apply_reclustered,
     ev.Supposed: apply_supposed,
     ev.LeftOut: apply_nothing,
     ev.TakenOver: apply_nothing,
     ev.Tuned: apply_tuned,
     ev.Untuned: apply_untuned,
-    ev.SpaceChosen: apply_space_chosen,
-    ev.SpaceDropped: apply_space_dropped,
+    ev.SpaceChosen: _space_chosen,
+    ev.SpaceDropped: _space_dropped,
 }

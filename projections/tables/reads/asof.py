@@ -1,25 +1,38 @@
-"""As-of reads: rows as known at a commit and valid at a time (paper §2.3, law 9)."""
+"""What a moment sees: rows with interval columns, read as of a commit and a valid time (paper §2.3, law 9).
+
+So are embedding spaces: where their vectors are, which one answers at a commit, which are gone. The vectors themselves
+are blobs of the log.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from worlddb.log.model import codec
+from worlddb.log.model.blobs import Space
 from worlddb.log.model.times import Interval
+from worlddb.log.store.log import LmdbLog
 from worlddb.projections.tables.reads.table_reads import TableReads
+from worlddb.projections.tables.storage.rows import Tables
 from worlddb.projections.tables.storage.schema import (
     CLOSING_EDGE,
     CLOSING_KEY,
     CLOSING_PREFIX,
     CLOSING_VERSION,
     PENDING,
+    SPACE,
+    SPACE_KEY,
     TIME,
     U64,
+    VECTOR,
+    VECTOR_KEY,
     AliasRow,
     EdgePlace,
     EdgeRow,
     ProposalRow,
+    SpaceRow,
     VersionRow,
 )
 from worlddb.projections.tables.storage.transaction import missing_row
@@ -155,3 +168,99 @@ def decision_at(tables: TableReads, proposal: bytes, row: ProposalRow, seq: int)
         return row.status, row.decided
     found = tables.decisions.last(proposal, proposal + U64.pack(seq))
     return (PENDING, 0) if found is None else (found[1][0], int.from_bytes(found[0][len(proposal) :], "big"))
+
+
+class VectorPlace(NamedTuple):
+    """The blob that holds a vector."""
+
+    seq: int
+    position: int
+
+
+def space_row(tables: Tables, space: int) -> SpaceRow | None:
+    """The row of a space."""
+    stored = tables.spaces.get(SPACE_KEY.pack(space))
+    return None if stored is None else SpaceRow._make(SPACE.unpack(stored))
+
+
+def spaces(tables: Tables) -> Iterator[tuple[int, SpaceRow]]:
+    """Every space by its number, in the order in which they were opened."""
+    for key, value in tables.spaces.scan(b""):
+        yield SPACE_KEY.unpack(key)[0], SpaceRow._make(SPACE.unpack(value))
+
+
+def vector_place(tables: Tables, space: int, node: int, version: int) -> VectorPlace | None:
+    """Where the vector of a version is; ``None`` if it has none in the space."""
+    stored = tables.vectors.get(VECTOR_KEY.pack(space, node, version))
+    return None if stored is None else VectorPlace._make(VECTOR.unpack(stored))
+
+
+def vectors_of(tables: Tables, space: int) -> Iterator[tuple[int, int, VectorPlace]]:
+    """(node, version, place) of every vector of a space, by node."""
+    for key, value in tables.vectors.scan(SPACE_KEY.pack(space)):
+        yield *VECTOR_KEY.unpack(key)[1:], VectorPlace._make(VECTOR.unpack(value))
+
+
+SPACE_CHOSEN: Final = b"\x01"
+SPACE_DROPPED: Final = b"\x02"
+
+
+def active_space(tables: Tables, seq: int) -> int | None:
+    """The number of the space that answers as of a commit: the last one chosen, or else the first one opened."""
+    chosen = tables.space_changes.last(SPACE_CHOSEN, SPACE_CHOSEN + U64.pack(seq))
+    if chosen is not None:
+        return int(SPACE_KEY.unpack(chosen[1])[0])
+    first = next(spaces(tables), None)
+    return None if first is None or first[1].seq > seq else first[0]
+
+
+def dropped_at(tables: Tables, space: int) -> int | None:
+    """The commit that dropped a space; ``None`` if none did."""
+    stored = tables.space_changes.get(SPACE_DROPPED + SPACE_KEY.pack(space))
+    return None if stored is None else int(U64.unpack(stored)[0])
+
+
+class OpenSpace(NamedTuple):
+    """An embedding space as it was recorded; ``dropped`` is the commit that dropped it, if one did."""
+
+    number: int
+    row: SpaceRow
+    name: str
+    model: str
+    mean: bytes
+    dropped: int | None
+
+
+def all_spaces(log: LmdbLog, tables: Tables) -> Iterator[OpenSpace]:
+    """Every space that was ever opened, in that order."""
+    for number, row in spaces(tables):
+        stored = log.blob(row.seq, row.model)
+        blob = None if stored is None else codec.decode_blob(stored, row.seq)
+        if isinstance(blob, Space):
+            yield OpenSpace(number, row, blob.name, blob.model, blob.mean, dropped_at(tables, number))
+
+
+def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
+    """The space of a name that has not been dropped."""
+    return next((each for each in all_spaces(log, tables) if each.name == name and each.dropped is None), None)
+
+
+def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
+    """The space that answers now, or as of a commit; ``None`` before the first text was embedded."""
+    number = active_space(tables, log.head().seq if seq is None else seq)
+    return next((each for each in all_spaces(log, tables) if each.number == number), None)
+
+
+def answering_spaces(log: LmdbLog, tables: Tables, seq: int, *, exact: bool) -> list[OpenSpace]:
+    """The spaces that a question may be compared in as of a commit, the preferred one first.
+
+    Unless ``exact``, the present space answers too if that of the commit is another one, and in its place if that was
+    dropped or there was none yet.
+    """
+    then = space_in_use(log, tables, seq)
+    if exact or seq >= log.head().seq:
+        return [] if then is None else [then]
+    now = space_in_use(log, tables)
+    if now is None:
+        return [] if then is None else [then]
+    return [now] if then is None or then.dropped is not None or then.number == now.number else [then, now]

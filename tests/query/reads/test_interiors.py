@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import worlddb
 from worlddb import Database, View
 from worlddb.query.recall import candidates
-from worlddb.query.snapshot import containment
-from worlddb.query.snapshot.containment import Inhabitants, Stretch, members_below
+from worlddb.query.snapshot import snapshot as containment
+from worlddb.query.snapshot.snapshot import Inhabitants, Stretch, members_below
 
 TIMES = ("2020-01-01", "2024-06-01", "2030-01-01")
 """Of views, and of what begins and ends between them."""

@@ -24,7 +24,7 @@ from worlddb.query.history import journal
 from worlddb.query.lanes.text_lane import ExactTextLane
 from worlddb.query.reads import store_facts
 from worlddb.query.reads.window import Window
-from worlddb.query.snapshot import containment
+from worlddb.query.snapshot import snapshot as containment
 from worlddb.query.snapshot.valid_period import Choice
 from worlddb.query.snapshot.visible import ConfinedTables, VisibleSnapshot, _Seen
 

@@ -13,8 +13,8 @@ import worlddb
 from tests.support.faults.growth import DAY, NAMES, TYPES, Growth
 from tests.support.running import small_store
 from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime, View
+from worlddb.query.question.question import ENTITY, LANES
 from worlddb.query.recall.answer import MAX_OTHERS
-from worlddb.query.recall.request import ENTITY, LANES
 
 QUERY = "team office"
 HISTORIES = 2

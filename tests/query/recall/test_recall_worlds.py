@@ -13,7 +13,7 @@ from worlddb import Database
 from worlddb.projections.indexes.fields import TextHit
 from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.query.recall import candidates
-from worlddb.query.snapshot.containment import Inhabitants, InteriorCache, members_below
+from worlddb.query.snapshot.snapshot import Inhabitants, InteriorCache, members_below
 from worlddb.query.snapshot.valid_period import Choice
 
 MEMBERS = 40

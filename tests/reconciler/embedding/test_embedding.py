@@ -16,7 +16,7 @@ from worlddb.log.model import codec
 from worlddb.log.model import events as ev
 from worlddb.log.model.blobs import Space, Vector
 from worlddb.log.store.log import LmdbLog
-from worlddb.projections.tables.apply.vector_spaces import find_space
+from worlddb.projections.tables.reads.asof import find_space
 from worlddb.projections.tables.storage.rows import Tables
 from worlddb.reconciler.embedding.embedder import unit_vectors
 

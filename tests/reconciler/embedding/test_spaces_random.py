@@ -11,7 +11,7 @@ import pytest
 
 import worlddb
 from worlddb import Database, ManualClock, SeededEntropy
-from worlddb.projections.tables.apply.vector_spaces import answering_spaces
+from worlddb.projections.tables.reads.asof import answering_spaces
 from worlddb.projections.tables.storage.rows import Tables
 
 STEPS = 30
