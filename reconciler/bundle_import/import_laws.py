@@ -35,7 +35,8 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
     for event in events:
         if isinstance(event, ev.Linked):
             if event.source == event.target and event.type in ctx.scopes.built_in:
-                ctx.refuse("self_reference", f"In the bundle {short(event.source)} has a {event.type} edge to itself")
+                reason = f"In the bundle {short(event.source)} has an edge of type {event.type} to itself"
+                ctx.refuse("self_reference", reason)
             if isinstance(ctx.scopes.built_in.get(event.type), AcyclicHandler):
                 ordered.setdefault(event.type, []).append(event)
     for type_name, edges in ordered.items():

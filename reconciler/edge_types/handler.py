@@ -245,7 +245,7 @@ class PlainHandler:
 
     def on_insert(self, ctx: HandlerContext, edge: HandledEdge) -> Insert:
         if edge.source == edge.target:
-            reason = f"{ctx.shown(edge.source)} cannot have a {self.name} edge to itself"
+            reason = f"{ctx.shown(edge.source)} cannot have an edge of type {self.name} to itself"
             ctx.refuse("self_reference", reason, "Name two worlds")
         return Insert.WRITE
 
