@@ -132,7 +132,9 @@ CONTAINS_CODE: Final = EDGE_TYPE_CODES[CONTAINS]
 SAME_AS_CODE: Final = EDGE_TYPE_CODES["same_as"]
 
 UNFOLLOWED: Final = frozenset(EDGE_TYPE_CODES[name] for name in ("refers_to", "implies", "instance_of", "same_as"))
-"""Types whose handlers follow no edges: it is not kept where they lead before they are rows."""
+"""Types whose handlers follow no edges, so deferred rows remember no ends of theirs; never ``contains``.
+
+A saving, not a law: whoever asks for such an edge's ends makes the deferred rows be written first."""
 
 PENDING, ACCEPTED, REJECTED, UNDONE = 0, 1, 2, 3
 STATUS_NAMES: Final = ("pending", "accepted", "rejected", "undone")

@@ -14,6 +14,7 @@ import worlddb
 from bench._workload import Loader, Mix, open_seeded
 from tests.support.model.stores import day, new_store
 from worlddb import Database, Receipt
+from worlddb.projections.tables.storage.schema import EDGE_TYPE_CODES
 from worlddb.projections.tables.storage.transaction import MAX_KNOWN, CommitCache, EdgeEndpoint, KnownWorlds
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.commands import commands as cmd
@@ -25,10 +26,7 @@ FAR = 2**60
 ENDS = ("Committed", "Refused", "UnknownReference")
 MOST_ROUNDS = 10
 
-TYPES = (
-    *("refers_to", "contains", "supersedes", "same_as", "contradicts", "implies"),
-    *("derived_from", "instance_of", "subtype_of", "causes", "precedes", "unknown_type"),
-)
+TYPES = (*EDGE_TYPE_CODES, "unknown_type")
 times = st.sampled_from([None, None, None, day(0), day(3), day(-4)])
 texts = st.sampled_from(["", "", "", "so it was said"])
 refs = st.tuples(st.sampled_from(["here", "before", "before", "prefix", "edge"]), st.integers(0, 30))

@@ -1,4 +1,4 @@
-"""Tries to break each law of the eleven edge types, as their handlers state them."""
+"""Tries to break each law of the built-in edge types, as their handlers state them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench._workload import SHARES
 from tests.support.model.edge_rules import ORDERS, PLAIN, TYPES
 from tests.support.model.stores import day, new_store, refusal, state_of, worlds
 from worlddb import FOREVER, Database, Valid, View
+from worlddb.projections.tables.storage.schema import CONTAINS, EDGE_TYPE_CODES
 from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
+from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 SIZE = 5
 ends = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
@@ -27,6 +30,14 @@ def test_every_handler_states_its_laws_and_the_ontology_is_the_papers() -> None:
     assert len(DEFAULT_ONTOLOGY) == 11
     for handler in DEFAULT_ONTOLOGY:
         assert "Laws:" in (type(handler).__doc__ or ""), handler.name
+
+
+def test_every_list_of_the_built_in_types_names_the_same_types() -> None:
+    """The format's codes, the order of ``worlddb show`` and the mix that benchmarks load."""
+    names = {handler.name for handler in DEFAULT_ONTOLOGY}
+    assert set(EDGE_TYPE_CODES) == names
+    assert set(EDGE_TYPES) | {CONTAINS} == names
+    assert set(SHARES) == names and sum(SHARES.values()) == 100
 
 
 # -- what several have in common

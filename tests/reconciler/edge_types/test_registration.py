@@ -76,7 +76,7 @@ def test_a_registered_type_is_written_by_its_handler_and_the_edge_names_its_vers
         assert db.verify(deep=True).ok
 
 
-def test_the_eleven_built_in_types_are_always_in_force(tmp_path: Path) -> None:
+def test_the_built_in_types_are_always_in_force(tmp_path: Path) -> None:
     with worlddb.open(tmp_path / "store") as db:
         listed = db.view().edge_types()
         assert [one.name for one in listed][:3] == ["contains", "refers_to", "supersedes"] and len(listed) == 11

@@ -9,24 +9,13 @@ from typing import Any
 import worlddb
 from tests.support.faults.script import SECOND
 from worlddb import Database, ManualClock, Receipt
+from worlddb.projections.tables.storage.schema import CONTAINS, EDGE_TYPE_CODES
 
 DAY = 86_400 * SECOND
 TYPES = ("Fact", "Entity", "Topic", "Place")
 NAMES = ("Ada", "Ben", "Chen", "office", "team", "old fact", "new fact")
 WORDS = ("the", "team", "sits", "in", "Bern", "Basel", "near", "green", "lamp", "office", "engineering", "lead", "fact")
-EDGES = (
-    "refers_to",
-    "supersedes",
-    "same_as",
-    "contradicts",
-    "implies",
-    "derived_from",
-    "instance_of",
-    "subtype_of",
-    "causes",
-    "precedes",
-    "contains",
-)
+EDGES = (*(name for name in EDGE_TYPE_CODES if name != CONTAINS), CONTAINS)
 
 
 class Growth:

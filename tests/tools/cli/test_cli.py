@@ -13,10 +13,8 @@ import pytest
 import worlddb
 from tests.support.running import Here, elsewhere
 from worlddb.log.model.errors import WriterBusy
-from worlddb.reconciler.edge_types.builtin import DEFAULT_ONTOLOGY
 from worlddb.tools.cli.base import stores
 from worlddb.tools.cli.main import COMMANDS, main
-from worlddb.tools.cli.read.show_commands import EDGE_TYPES
 
 READS = (
     ["recall", "x"],
@@ -292,7 +290,3 @@ def test_starting_up_imports_nothing_heavy():
     assert "worlddb.tools.cli.serve.demo_command" in loaded
     heavy = {"rich", "tantivy", "faiss", "numpy", "zstandard", "worlddb.tools.demo", "worlddb.tools.importers"}
     assert heavy & set(loaded) == set()
-
-
-def test_show_knows_every_edge_type():
-    assert set(EDGE_TYPES) | {"contains"} == {handler.name for handler in DEFAULT_ONTOLOGY}
