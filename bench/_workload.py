@@ -1,4 +1,4 @@
-"""A seeded mix of worlds with members, and edges of all eleven types between them, in batches of commands.
+"""A seeded mix of worlds with members, and edges of all built-in types between them, in batches of commands.
 
 Of the edges, `refers_to` has most; the types that order their ends run from newer nodes to older ones, so that no
 handler refuses. The mix is drawn before the clock runs: what is timed is the engine's own work.

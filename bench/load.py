@@ -25,7 +25,7 @@ from bench._floor import Floor, same_pairs
 from bench._memory import AnonPeak
 from bench._recording import commits, recorded
 from bench._report import parser, positive, report
-from bench._workload import Loader, Mix, open_seeded
+from bench._workload import SHARES, Loader, Mix, open_seeded
 from worlddb.log.store.shared_environment import DATA_FILE
 
 
@@ -54,8 +54,8 @@ def main() -> None:
         ),
     ]
     notes = (
-        f"{sizes.nodes:,} nodes and {sizes.edges:,} edges of eleven types in {result['commits']:,} durable commits of"
-        f" up to {sizes.batch:,} commands.",
+        f"{sizes.nodes:,} nodes and {sizes.edges:,} edges of {len(SHARES)} types in {result['commits']:,} durable"
+        f" commits of up to {sizes.batch:,} commands.",
         f"{result['pairs_per_write']:.2f} pairs and {result['bytes_per_write']:.0f} bytes of data file a write; peak"
         f" anonymous memory {result['peak_anon_bytes'] / 2**20:.0f} MiB (in the recording run).",
         f"Of a loop that is given the engine's order, sorted, WorldDB has {result['sorted_ratio']:.3g}. Of the"

@@ -180,7 +180,7 @@ def test_every_kind_of_change_and_every_relation_of_histories_is_in_the_referenc
 def test_every_edge_type_is_in_the_reference_and_on_the_page_of_links() -> None:
     names = {handler.name for handler in DEFAULT_ONTOLOGY}
     assert set(quoted(section(REFERENCE, "## Edge types").split(". What", 1)[0])) == names
-    listed = section(text_of("docs/howto/link-worlds.md"), "## The eleven edge types")
+    listed = section(text_of("docs/howto/link-worlds.md"), "## The built-in edge types")
     assert {quoted(row[0])[0] for row in rows(listed)} == names
 
 

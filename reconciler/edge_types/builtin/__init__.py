@@ -1,4 +1,4 @@
-"""The default ontology: the eleven edge types of the paper's Table 2."""
+"""The default ontology: the built-in edge types, those of the paper's Table 2 first."""
 
 from __future__ import annotations
 

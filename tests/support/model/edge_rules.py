@@ -1,4 +1,4 @@
-"""The laws of the eleven edge types in the model: refusals and side effects."""
+"""The laws of the built-in edge types in the model: refusals and side effects."""
 
 from __future__ import annotations
 
