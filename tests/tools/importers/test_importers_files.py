@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from worlddb.log.model.errors import InputError, InvalidText, LimitExceeded, MalformedFile, WorldDBError
+from worlddb.tools.cli.write import ingest_command
 from worlddb.tools.importers import detect, input_files
 from worlddb.tools.importers.detect import FORMATS, format_of
 
@@ -203,3 +204,8 @@ def test_of_a_file_longer_than_what_is_looked_at_nothing_is_said_that_was_not_se
     assert "and is none" not in error.value.message
     told = "what begins like JSON, beginning with '['" if begins == "cut" else "JSON: a list of 1, the first of them an"
     assert told in error.value.message
+
+
+def test_the_help_of_ingest_names_every_format() -> None:
+    named = ingest_command._FORMATS.replace(" or ", ", ").split(", ")
+    assert sorted(named) == sorted([detect.AUTO, *(each.name for each in FORMATS)])
