@@ -22,6 +22,7 @@ from tests.support.tidy.tree import ROOT
 from worlddb.log.model import events as ev
 from worlddb.log.store.environment import Environment
 from worlddb.projections.tables.apply import apply
+from worlddb.query.lanes.text_lane import PresentTextLane
 from worlddb.reconciler import pipeline
 from worlddb.reconciler.transaction.context import Context
 from worlddb.store import StoreReader
@@ -139,17 +140,19 @@ def _keeps_what_was_begun(env: Environment, work: Any) -> Any:
     return result
 
 
-def _where_it_ended_at_first(reader: StoreReader) -> int:
-    """Where the log ended when the handle was first asked."""
-    with reader.snapshot() as snapshot:
-        return int(reader.__dict__.setdefault("first head", snapshot.log.head().seq))
+_text_lane = StoreReader.text_lane
+
+
+def _where_it_ended_at_first(reader: StoreReader, head: int) -> PresentTextLane:
+    """The text index as far as the log went when the handle was first asked."""
+    return _text_lane(reader, reader.__dict__.setdefault("first head", head))
 
 
 CANARIES: dict[str, tuple[Any, str, Any]] = {
     "an end of validity that moves later": (Context, "close", _moves_ends),
     "a retry that is lost": (pipeline, "key_digest", lambda secret, key: b""),
     "an erased name that is still found": (apply, "_forget", lambda tables, name, kind=b"": None),
-    "a read that is stale": (StoreReader, "head", _where_it_ended_at_first),
+    "a read that is stale": (StoreReader, "text_lane", _where_it_ended_at_first),
     "half a commit that survives a crash": (Environment, "_write_once", _keeps_what_was_begun),
 }
 
