@@ -44,11 +44,11 @@ def verify_store(
     origin: str = "",
     anchor: Anchor | None = None,
 ) -> tuple[Totals, list[Finding], str]:
-    """Check the data file's structure, every commit, the head and the tables' root; with ``deep`` every table pair.
+    """Verify the data file's structure, every commit, the head and the tables' root.
 
-    With ``anchor`` the log is held against that checkpoint, whose origin must be ``origin``; the third
-    value is how it stands to it, and empty without.
-    The findings are sorted by commit. Pages come first: where they are damaged, nothing is read through LMDB.
+    With ``deep`` also every table pair. With ``anchor`` the log is held against that checkpoint, whose origin must be
+    ``origin``; the third value is how it stands to it, and empty without. The findings are sorted by commit. Pages come
+    first: where they are damaged, nothing is read through LMDB.
     """
     findings = page_findings(env.damaged_pages())
     if findings:
@@ -76,7 +76,10 @@ def verify_store(
 
 
 def tree_findings(env: Environment, last: int) -> list[Finding]:
-    """The tables' Merkle tree against the one that the headers lead to: a wrong root must not be signed as the head."""
+    """Compare the tables' Merkle tree with the one that the headers lead to.
+
+    A wrong root must not be signed as the head.
+    """
     expected = tree_of_headers(env.read, last)
     with env.read() as txn:
         try:

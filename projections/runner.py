@@ -20,10 +20,10 @@ from worlddb.projections.tables.storage.schema import ROOT_NODE
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause Python's cycle collector while very many rows are made at once; start it again if it was on.
+    """Pause Python's cycle collector while very many rows are made at once.
 
-    No row is in a cycle, and to look through them again and again takes a tenth of a bulk load's time. What is freed by
-    counting references is freed all the same.
+    It starts again if it was on. No row is in a cycle, and to look through them again and again takes a tenth of a bulk
+    load's time. What is freed by counting references is freed all the same.
     """
     running = gc.isenabled()
     gc.disable()
@@ -73,7 +73,9 @@ class LoggedBlobs:
 
 
 def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
-    """Apply one logged commit to the tables, and check that it leads to the root that it recorded.
+    """Apply one logged commit to the tables, and check the root.
+
+    It must be the one that the commit recorded.
 
     Raises:
         DamagedStore: the events do not lead to the recorded root, or name what does not exist.
@@ -99,7 +101,10 @@ def apply_commit(log: LmdbLog, tables: Tables, seq: int) -> Header:
 
 
 def _as_written(log: LmdbLog, seq: int) -> tuple[Header, Events]:
-    """Header and events of a commit, if they have their hashes: what a flipped bit made of them may fit into no row."""
+    """Header and events of a commit, if they have their hashes.
+
+    What a flipped bit made of them may fit into no row.
+    """
     chain, stored = log.stored_header(seq)
     header = codec.decode_header(stored, seq)
     stored_events = log.stored_events(seq)
@@ -111,7 +116,9 @@ def _as_written(log: LmdbLog, seq: int) -> tuple[Header, Events]:
 
 
 def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None = None) -> int:
-    """Apply what the tables have not applied yet, up to commit ``last``; how many events that were.
+    """Apply what the tables have not applied yet, up to commit ``last``.
+
+    Returns how many events that were.
 
     Raises:
         NewerFormat: the store belongs to a newer release, which may keep other tables.
@@ -133,7 +140,9 @@ def catch_up(log: LmdbLog, tables: Tables, last: int, progress: Progress | None 
 
 
 def rebuild(log: LmdbLog, tables: Tables, progress: Progress | None = None) -> int:
-    """Throw the tables away, older ones too, and derive them again; how many events were replayed.
+    """Throw the tables away, older ones too, and derive them again.
+
+    Returns how many events were replayed.
 
     Raises:
         NewerFormat: the tables, or the log, belong to a newer release.

@@ -23,10 +23,10 @@ INDEX_PATIENCE_SECONDS: Final = 30.0
 
 
 def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> bool:
-    """Remove bytes that earlier erasures left in files; false if a process or the disk prevents it.
+    """Remove bytes that earlier erasures left in files.
 
-    ``wait_seconds`` is how long to wait for other processes, if not as long as usual. Costs one look where nothing is
-    due, and otherwise time and room in proportion to the store.
+    False if a process or the disk prevents it. ``wait_seconds`` is how long to wait for other processes, if not as long
+    as usual. Costs one look where nothing is due, and otherwise time and room in proportion to the store.
     """
     for _ in range(ATTEMPTS):
         with env.read() as txn:
@@ -46,8 +46,9 @@ def finish_erasures(env: Environment, *, wait_seconds: float | None = None) -> b
 
 
 def _forget_indexes(env: Environment, wait_seconds: float) -> None:
-    """Delete the indexes, each under its lock: whoever has it finishes first, and whoever comes later finds the texts
-    gone from the log.
+    """Delete the indexes, each under its lock.
+
+    Whoever has it finishes first, and whoever comes later finds the texts gone from the log.
 
     Raises:
         IndexUnwritable: one of them is held by another process, or cannot be deleted.

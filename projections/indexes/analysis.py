@@ -158,7 +158,10 @@ def query_terms(text: str) -> tuple[Term, ...]:
 
 
 def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
-    """The words of ``text``, folded and in its order, by which a query with these terms finds it."""
+    """Return the words of ``text`` by which a query with these terms finds it.
+
+    They are folded, and in the text's order.
+    """
     sought = _sought(terms)
     text = text[:MAX_MATCH_CHARACTERS]
     if text.isascii():
@@ -182,7 +185,10 @@ def matched_words(text: str, terms: tuple[Term, ...]) -> list[str]:
 
 
 class _Sought(NamedTuple):
-    """The words, stems and grams that a query looks for, and what words begin with that it may find."""
+    """The words, stems and grams that a query looks for.
+
+    ``beginnings`` is what words begin with that it may find.
+    """
 
     words: frozenset[str]
     stems: frozenset[str]
@@ -215,9 +221,10 @@ def needs_all_stemmers(spaced: str) -> bool:
 
 @cache
 def stem_analyzer(every: bool) -> TextAnalyzer:
-    """As :func:`plain_analyzer`, stemmed: in English, or by every stemmer at a third of the speed.
+    """As :func:`plain_analyzer`, stemmed.
 
-    Both give the same stem to a word that needs no other stemmer than the English one.
+    In English, or by every stemmer at a third of the speed. Both give the same stem to a word that needs no other
+    stemmer than the English one.
     """
     return _analyzer(("english", "russian", "arabic", "greek") if every else ("english",))
 
@@ -325,15 +332,20 @@ _ASKING_INSIDE: Final = re.compile(
 
 
 class Said(NamedTuple):
-    """A text as its speaker's statements: each of them once, and the percentage of its words that is in statements."""
+    """The statements that a text's speaker makes.
+
+    Each is there once; ``percent`` is the percentage of the text's words that is in statements.
+    """
 
     statements: list[str]
     percent: int
 
 
 def said(text: str) -> Said:
-    """The sentences of a text in which its speaker says something of themselves, in order, and how much of it they
-    are."""
+    """Extract the sentences in which a text's speaker says something of themselves.
+
+    They are in order; with them comes how much of the text they are.
+    """
     found: dict[str, None] = {}
     words = stated = 0
     for sentence in _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS])):
@@ -348,7 +360,10 @@ def said(text: str) -> Said:
 
 
 def is_remark(text: str) -> bool:
-    """True if a text says something of its speaker and asks nothing, be it with a question mark or without."""
+    """True if a text says something of its speaker and asks nothing.
+
+    A question counts with a question mark or without.
+    """
     if "?" in text:
         return False
     sentences = _SENTENCE_END.split(_SPEAKER.sub("", text[:MAX_CHARACTERS]))

@@ -120,12 +120,18 @@ class TextFollower:
         return Mended(begun, again)
 
     def prepare(self, *, head: int, through: int) -> None:
-        """Do now what a search up to ``through`` would have to do first: open the index, and catch up."""
+        """Do now what a search up to ``through`` would have to do first.
+
+        That is to open the index, and catch up.
+        """
         with self._guard:
             self._views(min(through, head), head)
 
     def ceiling(self, terms: Sequence[Term], *, head: int, through: int) -> float:
-        """The highest score that any document could reach; see :func:`worlddb.projections.indexes.fields.ceiling`."""
+        """The highest score that any document could reach.
+
+        See :func:`worlddb.projections.indexes.fields.ceiling`.
+        """
         with self._guard:
             views = self._views(min(through, head), head)
         try:
@@ -135,9 +141,10 @@ class TextFollower:
         return 0.0 if corpus is None else ceiling(terms, corpus)
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0, progress: Callable[[int], None] | None = None) -> bool:
-        """Bring the index on disk to ``head``; False if another process has it, or the folder cannot be written.
+        """Bring the index on disk to ``head``.
 
-        ``progress`` is told the sequence number reached, batch by batch.
+        False if another process has it, or the folder cannot be written. ``progress`` is told the sequence number
+        reached, batch by batch.
         """
         with self._guard:
             index = self._opened()
@@ -184,7 +191,10 @@ class TextFollower:
         )
 
     def status(self) -> Status:
-        """The checkpoint of the index on disk and how many documents it holds; zeros if it is of no use."""
+        """The checkpoint of the index on disk and how many documents it holds.
+
+        Zeros if it is of no use.
+        """
         with self._guard:
             index = self._opened()
             index.refresh()
@@ -192,7 +202,10 @@ class TextFollower:
             return Status(base, index.count if base else 0)
 
     def damaged_files(self) -> list[str]:
-        """Which files of the index on disk are not as they were written; reads all of them. See :meth:`rebuild`."""
+        """List the files of the index on disk that are not as they were written.
+
+        Reads all of them. See :meth:`rebuild`.
+        """
         return damaged_files(self._folder)
 
     def close(self) -> None:
@@ -296,7 +309,10 @@ _BRINGING_TEXT: Final = frozenset((Created, Revised, Filled))
 
 
 def text_documents(log: LmdbLog, tables: Tables, after: int, through: int) -> Iterator[TextDocument]:
-    """The text of every version that commits in ``(after, through]`` wrote and that has not been erased."""
+    """Yield the texts that the commits in ``(after, through]`` wrote.
+
+    That of every version, but for those that have been erased.
+    """
     for seq in range(after + 1, through + 1):
         events = log.events(seq)
         if _BRINGING_TEXT.isdisjoint(map(type, events.events)):
@@ -325,7 +341,10 @@ def _filled(log: LmdbLog, tables: Tables, seq: int, event: Filled) -> Iterator[T
 
 
 def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: int) -> Iterator[VectorRow]:
-    """The vectors of a space that commits in ``(after, through]`` recorded and that have not been erased."""
+    """Yield the vectors of a space that the commits in ``(after, through]`` recorded.
+
+    Erased ones are left out.
+    """
     for seq in range(after + 1, through + 1):
         for event in log.events(seq).events:
             if isinstance(event, Embedded) and event.space == space:
@@ -337,7 +356,10 @@ def vector_rows(log: LmdbLog, tables: Tables, space: int, after: int, through: i
 
 
 def without_vector(log: LmdbLog, tables: Tables, space: OpenSpace | None, through: int) -> Iterator[TextDocument]:
-    """Every version up to a commit that has a text and no vector in a space, in log order; all of them without one."""
+    """Yield every version up to a commit that has a text and no vector in a space.
+
+    In log order; without a space, all versions that have a text.
+    """
     for found in text_documents(log, tables, 0 if space is None else space.row.through, through):
         if found.content and (space is None or vector_place(tables, space.number, found.node, found.version) is None):
             yield found

@@ -129,10 +129,10 @@ class KeptPlace(NamedTuple):
 
 
 class ComposedFollower:
-    """The effective vectors of one embedding space under one pool. Several threads and processes may use a folder.
+    """The effective vectors of one embedding space under one pool.
 
-    It is made from the log when it is first asked for, and follows from there on. What took long to compose is kept on
-    the disk, and the next process goes on from there.
+    Several threads and processes may use a folder. It is made from the log when it is first asked for, and follows from
+    there on. What took long to compose is kept on the disk, and the next process goes on from there.
     """
 
     def __init__(self, space: int, dimension: int, pool: Pool, place: KeptPlace) -> None:

@@ -87,11 +87,17 @@ class Composition:
         return bool(self._turns) and self._turns[0][0] <= valid
 
     def vector(self, tables: TableReads, anchors: Anchors, node: int) -> Vector | None:
-        """The effective vector of any node: what it was pooled to, or its anchor if it has no members."""
+        """The effective vector of any node.
+
+        It is what the node was pooled to, or its anchor if it has no members.
+        """
         return self.effective[node] if node in self.effective else self._anchor(tables, anchors, node)
 
     def _compose(self, tables: TableReads, anchors: Anchors, touched: set[int]) -> None:
-        """Compose what was touched, members before the worlds around them, and go up where something changed."""
+        """Compose what was touched, and go up where something changed.
+
+        Members are composed before the worlds around them.
+        """
         waiting = set(touched)
         for node in self._inside_out(tables, touched):
             if node not in waiting:
@@ -118,7 +124,10 @@ class Composition:
         return None if seen is None else anchors(node, seen.number)
 
     def _members(self, tables: TableReads, node: int) -> list[int]:
-        """The members at the moment, each once, in log order; and what will change of them by itself is noted."""
+        """The members at the moment, each once, in log order.
+
+        Also notes what will change of them by itself.
+        """
         moment = self._at()
         found: set[int] = set()
         turns: set[int] = set()
@@ -207,7 +216,10 @@ MEAN: Final = "mean"
 
 
 def mean_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector | None:
-    """The direction of the mean of anchor and members (the paper's v1, equation 6); ``None`` if there is none."""
+    """The direction of the mean of anchor and members (the paper's v1, equation 6).
+
+    ``None`` if there is none.
+    """
     import numpy as np
 
     given = [*members] if anchor is None else [anchor, *members]
@@ -218,9 +230,10 @@ def mean_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector | None
 
 
 def attention_pool(anchor: Vector | None, members: Sequence[Vector]) -> Vector | None:
-    """The direction of the anchor plus the members weighted by how much they are about the same (v2, equations 7, 8).
+    """Pool the anchor with its members, weighted by attention (v2, equations 7, 8).
 
-    A world without an anchor asks nothing of its members, so all of them weigh the same.
+    The result is the direction of the anchor plus the members, each weighted by how much they are about the same. A
+    world without an anchor asks nothing of its members, so all of them weigh the same.
     """
     import numpy as np
 

@@ -71,7 +71,10 @@ class TextHit(NamedTuple):
 
 
 class Marker(msgspec.Struct, frozen=True, array_like=True):
-    """The checkpoint: every document up to ``seq`` of the store is in, and the log's chain hash there."""
+    """The checkpoint: how far into the store's log the index is.
+
+    Every document up to ``seq`` of the store is in; ``chain`` is the log's chain hash there.
+    """
 
     store_id: bytes
     seq: int
@@ -117,7 +120,10 @@ def float32(value: float) -> float:
 
 
 def _field_norms() -> tuple[int, ...]:
-    """Tantivy's FIELD_NORMS_TABLE: 0 to 39 exactly, then in steps of which every eighth is twice as large."""
+    """Compute Tantivy's FIELD_NORMS_TABLE.
+
+    It has 0 to 39 exactly, then goes on in steps of which every eighth is twice as large.
+    """
     norms, step = list(range(40)), 2
     while len(norms) < 256:
         first = norms[-1] + max(1, step // 2)
@@ -136,9 +142,11 @@ def rounded_length(length: int) -> int:
 
 
 class Scoring(NamedTuple):
-    """What an index weighs terms by: how many documents it counts and how many of them have a term, how long a field is
-    on average (the sum of exact lengths over the documents), and by what a term's own weight is multiplied besides.
-    Its results are Tantivy's to the last bit.
+    """What an index weighs terms by.
+
+    It has how many documents the index counts and how many of them have a term, how long a field is on average (the sum
+    of exact lengths over the documents), and by what a term's own weight is multiplied besides. Its results are
+    Tantivy's to the last bit.
     """
 
     documents: int
@@ -153,7 +161,10 @@ class Scoring(NamedTuple):
         return float32(float32(rarity * _K1_AND_ONE) * float32(term.weight * self.scale.get(term, 1.0)))
 
     def share(self, field: str, often: int, length: int) -> float:
-        """How much of its weight a term counts for that stands so often in a field of a rounded length."""
+        """How much of its weight a term counts for, by its frequency and the field's length.
+
+        ``often`` is how often it stands in the field, whose length is rounded.
+        """
         relative = float32(float32(BM25_B * length) / self.averages[field])
         norm = float32(_K1 * float32(1 - BM25_B + relative))
         return float32(often / float32(often + norm))
@@ -237,7 +248,9 @@ def lone_marker_query() -> Query:
 
 
 def read_marker(searcher: Searcher) -> tuple[Marker | None, bool]:
-    """The latest marker among what a searcher sees, None if it is empty; and whether it stands alone.
+    """The latest marker among what a searcher sees, and whether it stands alone.
+
+    The marker is None if the index is empty.
 
     Raises:
         ValueError: something is there, but no marker of this format.
@@ -302,7 +315,10 @@ def _weighted(terms: Sequence[Term], scale: Mapping[Term, float]) -> Query:
 
 
 def _of_nodes(nodes: Collection[int]) -> Query:
-    """Whatever belongs to one of the nodes. A set goes through the whole dictionary of nodes, so few are looked up."""
+    """Query for whatever belongs to one of the nodes.
+
+    A set goes through the whole dictionary of nodes, so few are looked up.
+    """
     from tantivy import Occur, Query
 
     if len(nodes) > SOUGHT_ONE_BY_ONE:

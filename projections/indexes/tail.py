@@ -32,8 +32,10 @@ _Token = tuple[str, str]
 
 
 class FewTexts:
-    """Texts in memory. What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes
-    in."""
+    """Texts in memory.
+
+    What was taken in once stays as it is: a :meth:`seen` of it may be searched while more comes in.
+    """
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], int] = {}
@@ -47,7 +49,10 @@ class FewTexts:
         self._shares: dict[str, tuple[float, dict[int, float]]] = {}
 
     def add(self, documents: Sequence[TextDocument]) -> bool:
-        """Take in texts, but for those that are here (by node and version); false, and none is, if that is too much."""
+        """Take in texts, but for those that are here (by node and version).
+
+        False if that is too much; then none is taken in.
+        """
         self._characters += sum(len(each.name) + len(each.content) for each in documents)
         if self._characters > MOST_CHARACTERS:
             return False
@@ -62,7 +67,10 @@ class FewTexts:
         return SeenTexts(self, len(self.documents))
 
     def shares_of(self, field: str, scoring: Scoring) -> dict[int, float]:
-        """What :meth:`Scoring.share` has given for a field, by what stands in the postings; kept for one average."""
+        """The cache of what :meth:`Scoring.share` has given for a field.
+
+        It goes by what stands in the postings, and is kept for one average.
+        """
         average = scoring.averages[field]
         known = self._shares.get(field)
         if known is None or known[0] != average:
@@ -82,7 +90,10 @@ class FewTexts:
 
 
 class SeenTexts:
-    """The first so many of the texts, searched as :class:`worlddb.projections.indexes.text_snapshot.TextView` is."""
+    """The first so many of the texts, as a view to search.
+
+    It is searched as :class:`worlddb.projections.indexes.text_snapshot.TextView` is.
+    """
 
     def __init__(self, texts: FewTexts, count: int) -> None:
         self._texts = texts
@@ -129,7 +140,10 @@ class SeenTexts:
         return best(hits, limit)
 
     def begin(self, search: TextSearch, beside: Scoring | None = None) -> Ahead[list[TextHit]]:
-        """Put :meth:`find` off until the hits are asked for: it is little work, and all of it in Python."""
+        """Put :meth:`find` off until the hits are asked for.
+
+        It is little work, and all of it in Python.
+        """
         return Ahead(None, partial(self.find, search, beside))
 
     def _alone(self, terms: Sequence[Term]) -> Scoring:
@@ -144,7 +158,10 @@ class SeenTexts:
 
 
 def _tokens(document: TextDocument) -> Iterator[_Token]:
-    """A text taken apart, by field as :func:`worlddb.projections.indexes.fields.to_document` hands it over."""
+    """Split a text into tokens, each with its field.
+
+    The fields are as :func:`worlddb.projections.indexes.fields.to_document` hands them over.
+    """
     for field, text in ((NAME, document.name), (STEM, document.content)):
         found = analyze(text)
         yield from ((field, stem) for stem in found.stems)
@@ -180,7 +197,10 @@ class Tail:
         return self._few.seen() if self._documents else None
 
     def extend(self, feed: Feed, head: int, *, bounded: bool) -> bool:
-        """Take in the commits up to ``head``; False, and nothing is taken in, if that would make a long tail."""
+        """Take in the commits up to ``head``.
+
+        False, and nothing is taken in, if that would make a long tail.
+        """
         if head <= self.head:
             return True
         documents, characters = self._documents, self._characters

@@ -157,10 +157,10 @@ def locked(folder: Path, wait_seconds: float) -> Iterator[None]:
 
 
 def damaged_files(folder: Path) -> list[str]:
-    """The names of the index's files that are not as Tantivy wrote them, by the checksum at the end of each.
+    """List the index's files that are not as Tantivy wrote them.
 
-    Reads everything, so it is for verifying, not for opening. An index that cannot be opened at all names its list of
-    segments.
+    The checksum at the end of each tells. Reads everything, so it is for verifying, not for opening. An index that
+    cannot be opened at all names its list of segments.
     """
     if stamp_of(folder) is None:
         return []
@@ -184,8 +184,11 @@ def _loaded(folder: Path, stamp: Stamp) -> TextView:
 
 
 def _passed(folder: Path, marker: Marker | None) -> Marker | None:
-    """How far the index is, from the marker in it: commits without a text behind it move no marker there, since that
-    would take a document. What cannot be read is as if it were not there."""
+    """How far the index is, from the marker in it.
+
+    Commits without a text behind it move no marker there, since that would take a document. What cannot be read is as
+    if it were not there.
+    """
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
         within, through = msgspec.msgpack.decode((folder / _PASSED).read_bytes(), type=tuple[Marker, Marker])
         if within == marker:
@@ -249,7 +252,10 @@ class TextIndex:
 
     @classmethod
     def open(cls, folder: Path) -> TextIndex:
-        """The index in a folder; an empty one if there is none that can be read. Takes no lock, writes nothing."""
+        """Open the index in a folder.
+
+        It is an empty one if there is none that can be read. Takes no lock, writes nothing.
+        """
         index = cls(folder)
         index.refresh()
         return index
@@ -282,7 +288,10 @@ class TextIndex:
             self._view = None if stamp is None or stamp == self._distrusted else load(self._folder)
 
     def distrust(self, view: TextView) -> None:
-        """Treat the commit that this view is of as if it were not there; the next apply begins the folder anew."""
+        """Treat the commit that this view is of as if it were not there.
+
+        The next apply begins the folder anew.
+        """
         if view.stamp is None:
             return
         self._distrusted = view.stamp

@@ -70,7 +70,10 @@ Stamp = tuple[int, int, int]
 
 
 class IndexUnwritable(Exception):
-    """The index cannot be written now: locked, disk full, or its folder went away. Never leaves this room."""
+    """The index cannot be written now: locked, disk full, or its folder went away.
+
+    Never leaves this room.
+    """
 
 
 class IndexLocked(IndexUnwritable):
@@ -96,9 +99,10 @@ def told_as(kind: type[Exception]) -> Iterator[None]:
 
 
 class TextSearch(NamedTuple):
-    """A search of texts: the best ``limit`` that have any of the terms, best first, ties in log order.
+    """A search of texts: the best ``limit`` that have any of the terms.
 
-    ``through`` leaves out what was committed after that sequence number, ``nodes`` what belongs to other nodes.
+    Best first, ties in log order. ``through`` leaves out what was committed after that sequence number, ``nodes`` what
+    belongs to other nodes.
     """
 
     terms: Sequence[Term]
@@ -161,9 +165,10 @@ class TextView:
         return {term: corpus.rarity(term) / here.rarity(term) for term in terms}
 
     def _explain(self, term: Term) -> tuple[int, float]:
-        """How many documents Tantivy counts, deleted ones too, and the average length of the term's field.
+        """How many documents Tantivy counts, and the average length of the term's field.
 
-        It says both nowhere but where it explains a score. They are those of the field, whatever term is asked for.
+        Deleted documents count too. Tantivy says both nowhere but where it explains a score. They are those of the
+        field, whatever term is asked for.
         """
         found = self._explained.get(term.field)
         if found is None:
@@ -179,7 +184,9 @@ class TextView:
         return found
 
     def find(self, search: TextSearch, corpus: Counts | None = None) -> list[TextHit]:
-        """The hits of a search. Each term is weighed by how rare it is in ``corpus``; without one, by how rare here.
+        """Find the hits of a search.
+
+        Each term is weighed by how rare it is in ``corpus``; without one, by how rare here.
 
         Raises:
             IndexUnreadable: the folder is damaged.
@@ -229,8 +236,11 @@ class TextView:
 
 
 class BegunSearch:
-    """A search of one commit of an index. Only Tantivy's part of it runs in another thread: to change between threads
-    that both run Python costs more than it gains."""
+    """A search of one commit of an index, begun.
+
+    Only Tantivy's part of it runs in another thread: to change between threads that both run Python costs more than it
+    gains.
+    """
 
     def __init__(self, searcher: Searcher, query: Query, limit: int, threads: Executor | None) -> None:
         self._searcher = searcher
@@ -249,7 +259,10 @@ class BegunSearch:
         self._first.settle()
 
     def _fetched(self) -> list[tuple[float, DocAddress]]:
-        """The best hits, and all that tie with the last of them, so that the cut can follow the log's order."""
+        """Fetch the best hits, and all that tie with the last of them.
+
+        So the cut can follow the log's order.
+        """
         limit = self._limit
         fetch = limit + TIE_ROOM
         hits: list[tuple[float, DocAddress]] = self._first.found().hits
@@ -260,8 +273,11 @@ class BegunSearch:
 
 
 class PickedSearch:
-    """A search for what belongs to many nodes: the best hits of all, of which theirs are picked out. A filter of so
-    many would take longer. If too few are theirs, all is done ``again`` in that way."""
+    """A search for what belongs to many nodes.
+
+    It takes the best hits of all and picks theirs out: a filter of so many would take longer. If too few are theirs,
+    all is done ``again`` in that way, with the filter.
+    """
 
     def __init__(
         self,

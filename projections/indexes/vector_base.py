@@ -59,7 +59,10 @@ def new_index(dimension: int, *, graph: bool) -> Any:
 
 
 class Searched:
-    """Vectors in a FAISS index; ``numbers`` has the world, version and commit of each, in the same order."""
+    """Vectors in a FAISS index.
+
+    ``numbers`` has the world, version and commit of each, in the same order.
+    """
 
     def __init__(self, numbers: Numbers, index: Any) -> None:
         self.numbers = numbers
@@ -97,7 +100,10 @@ class Searched:
             fetch = limit + 8 * (fetch - limit)
 
     def is_for_graph(self, passing: int, limit: int) -> bool:
-        """True if there is a graph, and searching it compares less than going through the vectors that pass."""
+        """True if searching the graph compares less than going through the vectors that pass.
+
+        False if there is no graph.
+        """
         return self.is_graph and passing > COMPARED_A_STEP * self._wide(passing, limit)
 
     def scores(self, query: Matrix, places: Numbers) -> Matrix:
@@ -134,7 +140,10 @@ class Searched:
         return passing[1]
 
     def _wide(self, passing: int, limit: int) -> int:
-        """How many candidates a search of the graph keeps: as many times more as vectors do not pass."""
+        """How many candidates a search of the graph keeps.
+
+        The fewer vectors pass, the more: as many times more as vectors do not pass.
+        """
         return max(HNSW_EF_SEARCH, limit) * self.count // max(1, passing)
 
     def _best(self, scores: Matrix, places: Numbers, limit: int) -> list[VectorHit]:
@@ -167,7 +176,10 @@ def _bitmap(places: Numbers, count: int) -> Any:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Search with the calling thread alone: one query is done before others have woken up and found a processor."""
+    """Search with the calling thread alone.
+
+    One query is done before others have woken up and found a processor.
+    """
     faiss: Any = import_module("faiss")
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
@@ -211,7 +223,10 @@ class Base:
         return self._vectors.is_graph
 
     def is_for_graph(self, passing: int, limit: int) -> bool:
-        """True if a filter that so many vectors pass is left to the graph; see :meth:`Searched.is_for_graph`."""
+        """True if a filter that so many vectors pass is left to the graph.
+
+        See :meth:`Searched.is_for_graph`.
+        """
         return self._vectors.is_for_graph(passing, limit)
 
     def search(
@@ -256,7 +271,10 @@ class Base:
         return self._vectors.numbers
 
     def copied_index(self, dimension: int, *, graph: bool) -> Any:
-        """An index of these vectors in memory, to add more to; what is in a graph is not put into it again."""
+        """Copy these vectors into an index in memory, to add more to.
+
+        What is in a graph is not put into it again.
+        """
         faiss: Any = import_module("faiss")
         if graph == self.is_graph:
             return faiss.read_index(str(self.folder / _VECTORS))
@@ -309,9 +327,10 @@ def write(
     graph: bool,
     after: Base | None = None,
 ) -> None:
-    """Put another base in force: that of ``after``, if it is given, and these vectors. Older bases are removed.
+    """Put another base in force, and remove older ones.
 
-    Each part is some vectors' worlds, versions and commits, and their rows, which have ``dimension`` numbers.
+    It has the vectors of ``after``, if it is given, and these. Each part is some vectors' worlds, versions and commits,
+    and their rows, which have ``dimension`` numbers.
 
     Raises:
         OSError: the folder cannot be written; the base in force stays as it was.

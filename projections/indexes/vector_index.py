@@ -69,9 +69,12 @@ class VectorFollower:
         bonus: float = STATEMENT_BONUS,
         stating: float = 0.0,
     ) -> list[VectorHit]:
-        """The best ``limit`` vectors recorded up to ``head``, best first, ties by world and version; with ``nodes``,
-        of those worlds alone; with ``before``, of worlds with lower numbers than that. A version that has several
-        vectors may be found several times. A text that is nothing but statements is nearer by ``stating``."""
+        """Find the best ``limit`` vectors recorded up to ``head``.
+
+        They come best first, ties by world and version; with ``nodes``, of those worlds alone; with ``before``, of
+        worlds with lower numbers than that. A version that has several vectors may be found several times. A text that
+        is nothing but statements is nearer by ``stating``.
+        """
         query = extended(query, bonus, stating)
         if limit < 1 or (nodes is not None and not nodes):
             return []
@@ -92,7 +95,10 @@ class VectorFollower:
     def scores(
         self, query: Matrix, pairs: Sequence[tuple[int, int]], *, head: int, stating: float = 0.0
     ) -> dict[tuple[int, int], float]:
-        """How near some (world, version) pairs come, by the nearest vector of each; those without one are left out."""
+        """Score some (world, version) pairs, each by its nearest vector.
+
+        Those without one are left out.
+        """
         import numpy as np
 
         if not pairs:
@@ -108,8 +114,11 @@ class VectorFollower:
         return {pair: found[pair] for pair in pairs if pair in found}
 
     def catch_up(self, head: int, *, wait_seconds: float = 0.0) -> bool:
-        """Move a tail that has grown long into the base; false if another process is at it, or the folder cannot be
-        written. Searches go on meanwhile, in the base that there is and the tail."""
+        """Move a tail that has grown long into the base.
+
+        False if another process is at it, or the folder cannot be written. Searches go on meanwhile, in the base that
+        there is and the tail.
+        """
         base, tail = self._level(head)
         count, start = (0, 0) if base is None else (base.count, base.marker.seq)
         is_long = len(tail) >= max(SHORT_TAIL, count // 10) or head - start > LONG_STRETCH

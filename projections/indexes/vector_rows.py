@@ -33,8 +33,11 @@ _ALIGNED: Final = 8
 
 
 class VectorRow(NamedTuple):
-    """One version's vectors (little-endian 16-bit floats, one after the other), the last ``statements`` of which are of
-    statements, the commit that embedded it, and the percentage of the text that is statements."""
+    """One version's vectors and the commit that embedded it.
+
+    The vectors are little-endian 16-bit floats, one after the other; the last ``statements`` of them are of statements.
+    ``stated`` is the percentage of the text that is statements.
+    """
 
     node: int
     version: int
@@ -45,8 +48,11 @@ class VectorRow(NamedTuple):
 
 
 class VectorHit(NamedTuple):
-    """A version that a search found; ``score`` is the cosine of its vector with the query's, or the mean of that and
-    the cosine of a statement, with the bonus."""
+    """A version that a search found, and its score.
+
+    ``score`` is the cosine of its vector with the query's, or the mean of that and the cosine of a statement, with the
+    bonus.
+    """
 
     node: int
     version: int
@@ -87,8 +93,10 @@ def _is_all_statements(row: VectorRow, dimension: int) -> bool:
 
 
 def extended(query: Matrix, bonus: float = STATEMENT_BONUS, stating: float = 0.0) -> Matrix:
-    """A query's row: its vector, the bonus of a statement, and what it is worth that a text is nothing but
-    statements."""
+    """Make a query's row.
+
+    It has the query's vector, the bonus of a statement, and what it is worth that a text is nothing but statements.
+    """
     import numpy as np
 
     row = np.zeros(width(len(query)), dtype=np.float32)
@@ -106,8 +114,10 @@ def whole_text(values: bytes, dimension: int) -> Matrix:
 
 
 def cosines(rows: Matrix, query: Matrix) -> Matrix:
-    """The product of each row with the query's; it depends on that row alone, so that any selection and any order of
-    rows give the same numbers."""
+    """Multiply each row with the query's.
+
+    Each product depends on that row alone, so that any selection and any order of rows give the same numbers.
+    """
     import numpy as np
 
     found: Matrix = np.vecdot(rows, query)

@@ -81,7 +81,10 @@ class SeenTail:
         return len(self.numbers)
 
     def search(self, query: Matrix, limit: int, nodes: Numbers | None, before: int | None) -> list[VectorHit]:
-        """The best vectors, of some worlds (in order) alone, and of those with lower numbers than ``before``."""
+        """Find the best vectors.
+
+        Of some worlds (in order) alone, and of those with lower numbers than ``before``.
+        """
         import numpy as np
 
         numbers, matrix = self.numbers, self.matrix
@@ -114,8 +117,10 @@ class VectorSet:
     def search(
         self, query: Matrix, limit: int, nodes: Collection[int] | None = None, *, stating: float = 0.0
     ) -> list[VectorHit]:
-        """The best vectors, best first; with ``nodes``, of those worlds alone. A text that is nothing but statements is
-        nearer by ``stating``."""
+        """Find the best vectors, best first.
+
+        With ``nodes``, of those worlds alone. A text that is nothing but statements is nearer by ``stating``.
+        """
         import numpy as np
 
         chosen = np.arange(len(self._numbers))

@@ -53,8 +53,10 @@ from worlddb.projections.tables.storage.write_buffer import Table
 
 
 def erased(on: DeferredRows, event: ev.Erased) -> None:
-    """Forget the names and types of every version and alias so far, since their digests and forms were made of the
-    texts."""
+    """Forget the names and types of every version and alias so far.
+
+    Their digests and forms were made of the texts.
+    """
     tables, node = on.tables, on.number(event.lineage)
     number = U64.pack(node)
     for version, row in list(tables.version_rows(node)):
@@ -284,7 +286,10 @@ def _edge_closed(on: DeferredRows, event: ev.EdgeClosed) -> None:
 def _put_closing(
     on: DeferredRows, what: tuple[int, int, int], row: VersionRow | EdgeRow, valid_to: int, by: bytes
 ) -> None:
-    """Keep the end that something was born with, the first time that it is closed, and the new one."""
+    """Keep the new end of something that is closed.
+
+    The first time that it is closed, the end that it was born with is kept too.
+    """
     if not row.closed:
         on.tables.closings.put(CLOSING_KEY.pack(*what, row.seq), TIME.pack(row.valid_to))
     on.tables.closings.put(CLOSING_KEY.pack(*what, on.seq), TIME.pack(valid_to) + by)
@@ -359,7 +364,10 @@ def _space_chosen(on: DeferredRows, event: ev.SpaceChosen) -> None:
 
 
 def _space_dropped(on: DeferredRows, event: ev.SpaceDropped) -> None:
-    """Say that a space is no more. Its vectors stay where they are: views of earlier commits compare them."""
+    """Say that a space is no more.
+
+    Its vectors stay where they are: views of earlier commits compare them.
+    """
     on.tables.space_changes.put(SPACE_DROPPED + SPACE_KEY.pack(event.space), U64.pack(on.seq))
 
 

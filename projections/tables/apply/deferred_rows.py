@@ -174,7 +174,10 @@ class DeferredRows:
     # -- deferring and writing
 
     def create(self, event: ev.Created, body: bytes, name: bytes) -> int:
-        """Defer a new lineage, given the id of its body and the digest of its name. Returns its number."""
+        """Defer a new lineage, and return its number.
+
+        Takes the id of its body and the digest of its name.
+        """
         node = self.next_node
         self.next_node = node + 1
         t_create = self.ingest_time if event.t_create is None else event.t_create
@@ -238,7 +241,10 @@ class DeferredRows:
             self.pending_hashes.edges_linked(linked)
 
     def put_name(self, node: int, digest: bytes, text: str | None) -> None:
-        """A name of a lineage from now on, also where names that are alike are looked for; no text: it was erased."""
+        """Give a lineage a name from now on.
+
+        It is also put where names that are alike are looked for; no text: it was erased.
+        """
         key, names = digest + U64.pack(node), self.tables.names
         if digest != NO_NAME and names.get(key) is None:
             names.put(key, U64.pack(self.seq))

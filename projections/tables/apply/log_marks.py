@@ -135,7 +135,10 @@ def refuse_supposed(tables: Tables, what: str) -> None:
 
 
 def add_commit(tables: Tables, seq: int, chain: bytes, previous: bytes) -> None:
-    """Store the hashes of the subtrees that commit ``seq`` completes; ``previous`` is the chain hash before it."""
+    """Store the hashes of the subtrees that commit ``seq`` completes.
+
+    ``previous`` is the chain hash before it.
+    """
     if seq & 1:
         return
     node = log_node_hash(log_leaf_hash(previous), log_leaf_hash(chain))

@@ -87,7 +87,10 @@ class PendingHashes:
         return {node: (row.lineage, found) for node, row, found in zip(nodes, rows, hashes, strict=True)}
 
     def _closure(self, dirty: set[int]) -> tuple[dict[int, list[int]], defaultdict[int, int]]:
-        """Containers of every node that must be rehashed, and how many changed members each still waits for."""
+        """Find the containers of every node that must be rehashed.
+
+        With them comes how many changed members each container still waits for.
+        """
         containers: dict[int, list[int]] = {}
         waiting: defaultdict[int, int] = defaultdict(int)
         pending = list(dirty)
@@ -110,7 +113,10 @@ class PendingHashes:
         leaves: dict[int, tuple[bytes, bytes]],
         changes: dict[bytes, bytes | None],
     ) -> None:
-        """Members that came or went; one that is itself rehashed hands its new hash over when it is done."""
+        """Collect the members that came or went.
+
+        One that is itself rehashed hands its new hash over when it is done.
+        """
         for member in touched:
             inside = world in self._tables.containers(member)
             if member in leaves:

@@ -82,7 +82,10 @@ def registration_in(tables: Tables, type_name: str, world: int, seq: int) -> Reg
 
 
 def registered(tables: Tables, seq: int, *, ended: bool = False) -> list[Registration]:
-    """Every registration that was in force at a commit, by type and then by world; or also those that had ended."""
+    """List the registrations that were in force at a commit.
+
+    All of them, by type and then by world; with ``ended`` also those that had ended.
+    """
     rows = (_registration(key, value) for key, value in tables.registrations.scan(b"") if key != LAST_CHANGE)
     return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
 
@@ -106,7 +109,10 @@ def containers_known(tables: Tables, seq: int) -> Above:
 
 
 def levels(home: int, above: Above) -> Iterator[list[int]]:
-    """A world, then the worlds around it, those together that are the same number of steps of containment up."""
+    """Yield a world, then the worlds around it, level by level.
+
+    Those that are the same number of steps of containment up come together.
+    """
     seen, level = {home}, [home]
     while level:
         yield level
@@ -128,7 +134,10 @@ class Nearest:
         )
 
     def at(self, home: int, above: Above) -> Registration | None:
-        """The registration in force for edges at home in a world; ``above`` is how containment is read."""
+        """The registration in force for edges at home in a world.
+
+        ``above`` is how containment is read.
+        """
         if self._loaded is not None:
             if not self._loaded:
                 return None
@@ -218,7 +227,10 @@ def tuning_in(tables: Tables, world: int, type_name: str, seq: int) -> Tuning | 
 
 
 def tunings_known(tables: Tables, seq: int, *, ended: bool = False) -> list[Tuning]:
-    """Everything that was in force at a commit, by world and then by type; or also what had ended."""
+    """List every tuning that was in force at a commit.
+
+    By world and then by type; or also those that had ended.
+    """
     rows = (_tuning(key, value) for key, value in tables.tunings.scan(b""))
     return [known for known in rows if known.seq <= seq and (ended or seq < known.row.ended)]
 

@@ -32,8 +32,10 @@ NARROW: Final = 24
 
 
 class Place(NamedTuple):
-    """A block, where in it, and how many forms are looked at around there. ``same_sound``: they sound alike as a
-    whole."""
+    """A block, where in it, and how many forms are looked at around there.
+
+    ``same_sound``: they sound alike as a whole.
+    """
 
     key: bytes
     at: bytes
@@ -81,7 +83,10 @@ def looked_up(form: Form, *, by_given_name: bool) -> Iterator[Place]:
 
 
 def looked_up_instead(form: Form, words: tuple[str, ...], *, by_given_name: bool) -> Iterator[Place]:
-    """As :func:`looked_up`, for what a form is with words that nobody gave in this way: another given name."""
+    """As :func:`looked_up`, for what a form is with words that nobody gave in this way.
+
+    That is with another given name.
+    """
     blocks = _Blocks(form._replace(words=words))
     whole, sounds = blocks.sounding(blocks.sounds), blocks.sounds
     yield Place(whole, b"")
@@ -100,14 +105,20 @@ def _by_given_name(blocks: _Blocks) -> Iterator[Place]:
 
 
 class _Others(NamedTuple):
-    """All words of a form but one: their sounds, and the place of the form among those that have these sounds."""
+    """All words of a form but one.
+
+    It has their sounds, and the place of the form among those that have these sounds.
+    """
 
     sounds: list[str]
     place: bytes
 
 
 class _Blocks:
-    """The keys of a form's blocks. Its marks are in all of them, for those of names that are alike are equal."""
+    """The keys of a form's blocks.
+
+    The form's marks are in all of them, for the marks of names that are alike are equal.
+    """
 
     def __init__(self, form: Form) -> None:
         self.words = form.words[:MAX_BLOCKED_WORDS]
@@ -124,7 +135,10 @@ class _Blocks:
         return self.key(f"sound {' '.join(sorted(sounds))}")
 
     def given(self) -> bytes:
-        """The block of the whole names whose given name begins like this form's, of which it may be cut short."""
+        """The block of the whole names whose given name begins like this form's.
+
+        This form's given name may be cut short of theirs.
+        """
         return self.key(f"given {self.words[0][:3]}")
 
     def ends(self) -> bytes:
@@ -168,7 +182,10 @@ def _place(text: str) -> bytes:
 
 
 def _spelled(words: Sequence[str]) -> bytes:
-    """Two bytes for the spelling of words in any order. They stand behind those that have no other word."""
+    """Two bytes for the spelling of words in any order.
+
+    They stand behind those that have no other word.
+    """
     return U16.pack(crc32(" ".join(sorted(words)).encode()) & 0x7FFF | 0x8000)
 
 
@@ -202,7 +219,10 @@ def put_name(tables: Tables, node: int, name: str) -> None:
 
 
 def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[str]) -> None:
-    """As :func:`put_name`, for new worlds that are in no block yet; their numbers are as they are stored."""
+    """As :func:`put_name`, for new worlds that are in no block yet.
+
+    Their numbers are as they are stored.
+    """
     form_rows: dict[bytes, None] = {}
     holder_rows: list[bytes] = []
     known: dict[str, Form] = {}
@@ -223,7 +243,10 @@ def put_first_names(tables: Tables, numbers: Iterable[bytes], names: Iterable[st
 
 
 def forget_names(tables: Tables, node: int) -> None:
-    """Take every form that a world ever had away from it, and out of the blocks if nobody else has it."""
+    """Take every form that a world ever had away from it.
+
+    A form also goes out of the blocks if nobody else has it.
+    """
     number = U64.pack(node)
     for row, _ in list(tables.forms.scan(number)):
         text = row[len(number) :]
@@ -236,8 +259,11 @@ def forget_names(tables: Tables, node: int) -> None:
 
 
 class Around(NamedTuple):
-    """Forms of a block, with their words in order where they are not, and whether these are all of it. The first
-    ``alone`` have nothing that those of the block need not have."""
+    """Forms of a block, and whether these are all of it.
+
+    Each comes with its words in order where they are not. The first ``alone`` have nothing that those of the block need
+    not have.
+    """
 
     forms: dict[bytes, bytes]
     is_whole: bool
@@ -254,8 +280,10 @@ def around(tables: Tables, place: Place) -> Around:
 def holders(
     tables: Tables, text: str, here: Callable[[int], bool] = lambda node: True, *, nodes: Sequence[int] | None = None
 ) -> Iterator[int]:
-    """The earliest worlds that ever had a form and that are here: among the earliest of all, or among ``nodes``, in
-    ascending order."""
+    """Yield the earliest worlds that ever had a form and that are here.
+
+    Among the earliest of all, or among ``nodes``, in ascending order.
+    """
     prefix = _holders_of(text.encode())
     earliest = islice(tables.holders.scan(prefix), MAX_NAMESAKES)
     pairs = earliest if nodes is None else scan_nodes(tables.holders, prefix, nodes)

@@ -48,11 +48,11 @@ another has to derive again from the log, so these stay as they are everywhere.
 
 
 def normalised(name: str) -> str:
-    """Compatibility-composed, case-folded, with single spaces and nothing invisible: what makes two names exactly
-    equal (paper §3.1).
+    """Normalise a name; two names are exactly equal if they normalise alike (paper §3.1).
 
-    Zero-width characters, soft hyphens and the controls of writing direction go, so that none of them makes a second
-    name that looks like the first. Every Python that WorldDB runs on gives the same.
+    The result is compatibility-composed, case-folded, with single spaces and nothing invisible. Zero-width characters,
+    soft hyphens and the controls of writing direction go, so that none of them makes a second name that looks like the
+    first. Every Python that WorldDB runs on gives the same.
     """
     if name.isascii():
         return " ".join(name.lower().split())
@@ -164,9 +164,10 @@ def forms(name: str) -> tuple[Form, ...]:
 
 
 def forms_of(name: str) -> tuple[Form, ...]:
-    """The forms of a name: one, or two where German or Nordic letters can be written in two ways.
+    """The forms of a name.
 
-    None at all if there is nothing to compare but numbers and single letters, or too much.
+    There is one, or two where German or Nordic letters can be written in two ways. None at all if there is nothing to
+    compare but numbers and single letters, or too much.
     """
     text = normalised(name)
     if len(text) > MAX_MATCHED_CHARACTERS:
@@ -181,7 +182,10 @@ def forms_of(name: str) -> tuple[Form, ...]:
 
 
 def _unmixed(word: str) -> str:
-    """The word in Latin letters, if it mixes them with letters of other alphabets that look the same."""
+    """Write a word in Latin letters if it mixes them with lookalikes.
+
+    Lookalikes are letters of other alphabets that look the same.
+    """
     return word.translate(_LOOKALIKES) if _LATIN.search(word) and _ALIKE.search(word) else word
 
 

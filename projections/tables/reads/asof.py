@@ -1,7 +1,7 @@
-"""What a moment sees: rows with interval columns, read as of a commit and a valid time (paper §2.3, law 9).
+"""What a moment sees: rows read as of a commit and a valid time (paper §2.3, law 9).
 
-So are embedding spaces: where their vectors are, which one answers at a commit, which are gone. The vectors themselves
-are blobs of the log.
+The rows have interval columns. So are embedding spaces: where their vectors are, which one answers at a commit, which
+are gone. The vectors themselves are blobs of the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ from worlddb.projections.tables.storage.transaction import missing_row
 
 
 class Moment(NamedTuple):
-    """A commit (what was known) and a valid time (when it should have been true), in microseconds."""
+    """A commit (what was known) and a valid time (when it should have been true).
+
+    The valid time is in microseconds.
+    """
 
     seq: int
     valid: int
@@ -54,7 +57,10 @@ class SeenVersion(NamedTuple):
 
 
 def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVersion]:
-    """The versions that were known at a commit, newest first. They are in log order: later ones are not read."""
+    """Yield the versions that were known at a commit, newest first.
+
+    They are in log order: later ones are not read.
+    """
     number = tables.node(node).versions
     row = tables.version(node, number)
     if row.seq > seq:
@@ -71,7 +77,10 @@ def versions_as_of(tables: TableReads, node: int, seq: int) -> Iterator[SeenVers
 
 
 def nodes_known(tables: TableReads, count: int, seq: int) -> int:
-    """How many of ``count`` nodes there were at a commit, the root among them: they are numbered in log order."""
+    """How many of ``count`` nodes there were at a commit, the root among them.
+
+    Nodes are numbered in log order.
+    """
     return bisect_right(range(count), seq, key=lambda node: tables.node(node).created)
 
 
@@ -90,7 +99,10 @@ def edge_validity(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int) 
 
 
 def closed_by(tables: TableReads, node: int, number: int, row: VersionRow, seq: int) -> int:
-    """The commit that gave a version the end that it had at a commit; 0 if it was written with it."""
+    """The commit that gave a version the end that it had at a commit.
+
+    0 if it was written with it.
+    """
     if row.closed <= seq:
         return row.closed
     return _closing_at(tables, CLOSING_VERSION, node, number, seq, row.seq)
@@ -102,7 +114,10 @@ def edge_closed_by(tables: TableReads, place: EdgePlace, row: EdgeRow, seq: int)
 
 
 def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: int, written: int) -> int:
-    """The commit of the closing in force at ``seq``. The first row is of the commit that wrote what was closed."""
+    """The commit of the closing in force at ``seq``.
+
+    The first row is of the commit that wrote what was closed.
+    """
     prefix = CLOSING_PREFIX.pack(kind, number, version)
     found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
     closed = written if found is None else int(CLOSING_KEY.unpack(found[0])[-1])
@@ -110,7 +125,10 @@ def _closing_at(tables: TableReads, kind: int, number: int, version: int, seq: i
 
 
 def _end_at(tables: TableReads, kind: int, number: int, version: int, seq: int) -> int:
-    """The end that was in force at ``seq``; the first closing also recorded the end that it was born with."""
+    """The end that was in force at ``seq``.
+
+    The first closing also recorded the end that it was born with.
+    """
     prefix = CLOSING_PREFIX.pack(kind, number, version)
     found = tables.closings.last(prefix, CLOSING_KEY.pack(kind, number, version, seq))
     if found is None:
@@ -135,7 +153,10 @@ def edge_seen(tables: TableReads, place: EdgePlace, row: EdgeRow, moment: Moment
 
 
 def version_at(tables: TableReads, node: int, moment: Moment) -> SeenVersion | None:
-    """The version in force at a moment: revisions close their predecessors, so there is at most one."""
+    """The version in force at a moment.
+
+    Revisions close their predecessors, so there is at most one.
+    """
     newest = version_known(tables, node, tables.node(node).versions, moment.seq)
     if newest is not None and newest.validity.contains(moment.valid):
         # By far the most: one version, or the last of several.
@@ -206,7 +227,10 @@ SPACE_DROPPED: Final = b"\x02"
 
 
 def active_space(tables: Tables, seq: int) -> int | None:
-    """The number of the space that answers as of a commit: the last one chosen, or else the first one opened."""
+    """The number of the space that answers as of a commit.
+
+    It is the last one chosen, or else the first one opened.
+    """
     chosen = tables.space_changes.last(SPACE_CHOSEN, SPACE_CHOSEN + U64.pack(seq))
     if chosen is not None:
         return int(SPACE_KEY.unpack(chosen[1])[0])
@@ -221,7 +245,10 @@ def dropped_at(tables: Tables, space: int) -> int | None:
 
 
 class OpenSpace(NamedTuple):
-    """An embedding space as it was recorded; ``dropped`` is the commit that dropped it, if one did."""
+    """An embedding space as it was recorded.
+
+    ``dropped`` is the commit that dropped it, if one did.
+    """
 
     number: int
     row: SpaceRow
@@ -246,7 +273,10 @@ def find_space(log: LmdbLog, tables: Tables, name: str) -> OpenSpace | None:
 
 
 def space_in_use(log: LmdbLog, tables: Tables, seq: int | None = None) -> OpenSpace | None:
-    """The space that answers now, or as of a commit; ``None`` before the first text was embedded."""
+    """The space that answers now, or as of a commit.
+
+    ``None`` before the first text was embedded.
+    """
     number = active_space(tables, log.head().seq if seq is None else seq)
     return next((each for each in all_spaces(log, tables) if each.number == number), None)
 

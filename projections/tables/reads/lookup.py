@@ -24,7 +24,9 @@ _REMEDIES: Final = {
 
 
 def find_node(tables: TableReads, ref: bytes | str, seq: int) -> int:
-    """The node that a full lineage id or a unique prefix of one stands for, as known at commit ``seq``.
+    """Find the node that a lineage id stands for, as known at commit ``seq``.
+
+    The id is a full one or a unique prefix of one.
 
     Raises:
         UnknownReference: nothing known then has it, or nothing at all had been committed.

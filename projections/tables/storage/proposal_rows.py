@@ -12,7 +12,10 @@ from worlddb.projections.tables.storage.write_buffer import Table, scan_nodes
 
 
 class Staged(NamedTuple):
-    """A proposal, after when it was staged: by which commit, and as which of those of the commit, from 0 on."""
+    """A proposal, after when it was staged.
+
+    That is by which commit, and as which of those of the commit, from 0 on.
+    """
 
     seq: int
     place: int
@@ -27,16 +30,19 @@ def latest_about(tables: WholeTables, one: int, other: int) -> bytes | None:
 
 
 def latest_among(tables: WholeTables, nodes: Sequence[int]) -> Iterator[tuple[int, int, bytes]]:
-    """The latest proposal about each pair of some nodes, after the lower and the higher of the two.
+    """Yield the latest proposal about each pair of some nodes.
 
-    ``nodes`` are in ascending order, and so are the pairs.
+    It comes after the lower and the higher of the two. ``nodes`` are in ascending order, and so are the pairs.
     """
     latest = {(lower, higher): staged.proposal for lower, higher, staged in _about(tables.pairs, nodes)}
     yield from ((lower, higher, latest[lower, higher]) for lower, higher in sorted(latest))
 
 
 def staged_by_pair(tables: WholeTables, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
-    """Every proposal, pair by pair; or those alone of which both sides are among ``nodes``, in ascending order."""
+    """Yield every proposal, pair by pair.
+
+    Or those alone of which both sides are among ``nodes``, in ascending order.
+    """
     if nodes is not None:
         yield from (staged for *_, staged in _about(tables.pairs, nodes))
         return

@@ -79,9 +79,9 @@ Decode = Callable[[Pair], tuple[EdgePlace, EdgeRow] | None]
 def edges_known(
     table: Table, node: int, code: int | None, pairs: Iterator[Pair], decode: Decode, known_by: int
 ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-    """Those of the pairs of a node in ``out`` or ``back`` that were written up to commit ``known_by``.
+    """Yield those of a node's edges that were written up to commit ``known_by``.
 
-    ``pairs`` are of one type, or of all for no ``code``.
+    They are among its pairs in ``out`` or ``back``. ``pairs`` are of one type, or of all for no ``code``.
     """
     while True:
         for pair in pairs:
@@ -120,11 +120,17 @@ class Tables(WholeTables):
         return number
 
     def known_numbers(self, lineages: Iterable[bytes]) -> Iterator[int | None]:
-        """The numbers of lineages where this transaction has looked them up or given them out before."""
+        """The numbers of lineages, as far as this transaction knows them.
+
+        It does where it has looked them up or given them out before.
+        """
         return map(self._cache.numbers.get, lineages)
 
     def number_new(self, lineage: bytes, node: int, row: NodeRow) -> None:
-        """Number a new lineage; its row is written with those of all nodes, and its others are deferred."""
+        """Number a new lineage.
+
+        Its row is written with those of all nodes, and its others are deferred.
+        """
         self._cache.numbers[lineage] = node
         self._cache.nodes[node] = row
         self._cache.put_nodes.add(node)
@@ -182,8 +188,10 @@ class Tables(WholeTables):
         self.alias_table.put(VERSION_KEY.pack(node, alias), ALIAS.pack(*row))
 
     def named(self, digest: bytes, *, nodes: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
-        """(node, seq of first use) of every lineage that ever had the name, in log order; or those among ``nodes``,
-        in ascending order."""
+        """Yield (node, seq of first use) of every lineage that ever had the name.
+
+        In log order; or those among ``nodes``, in ascending order.
+        """
         return _first_uses(self.names, digest, nodes)
 
     def is_name_known(self, digest: bytes) -> bool:
@@ -274,7 +282,10 @@ class Tables(WholeTables):
         self.back.put(EDGE_KEY.pack(target, place.type, place.edge), U64_U64.pack(place.source, unlinked))
 
     def contained(self, target: int, source: int) -> None:
-        """Keep what is known of a node's containers true: they are read before the first change of them is put."""
+        """Keep what is known of a node's containers true.
+
+        They are read before the first change of them is put.
+        """
         containers = self.containers(target)
         containers.append(source)
         if len(containers) == 1:
@@ -283,8 +294,10 @@ class Tables(WholeTables):
     def outgoing(
         self, node: int, code: int | None = None, after: int = 0, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges from a node written up to commit ``known_by``, by type and then in log order; ``after`` an edge number
-        with one type."""
+        """Yield the edges from a node written up to commit ``known_by``.
+
+        By type and then in log order; ``after`` an edge number with one type.
+        """
         fresh = node >= self.first_new_node and code is not None and not after
         pairs = self._group(self.out, node, code, after, fresh=fresh)
         if known_by == LIVE:
@@ -294,8 +307,10 @@ class Tables(WholeTables):
     def between(
         self, sources: Iterable[int], code: int, targets: Set[int] | None, *, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges of a type from any of some nodes to any of others, or to any at all, written up to commit ``known_by``.
-        The rows of edges to other nodes are not decoded."""
+        """Yield the edges of a type from any of some nodes to any of others.
+
+        Or to any at all; those written up to commit ``known_by``. The rows of edges to other nodes are not decoded.
+        """
         for group in self.out.scan_each(EDGE_PREFIX.pack(source, code) for source in sources):
             for pair in group:
                 target, seq = EDGE_TARGET_SEQ.unpack_from(pair[1])
@@ -319,8 +334,10 @@ class Tables(WholeTables):
     def incoming(
         self, node: int, code: int | None = None, *, known_after: int = 0, known_by: int = LIVE
     ) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Edges to a node written up to commit ``known_by``, by type and then in log order, but for those unlinked up
-        to commit ``known_after``."""
+        """Yield the edges to a node written up to commit ``known_by``.
+
+        By type and then in log order, but for those unlinked up to commit ``known_after``.
+        """
 
         def decode(pair: Pair) -> tuple[EdgePlace, EdgeRow] | None:
             key, value = pair
@@ -334,7 +351,10 @@ class Tables(WholeTables):
         return edges_known(self.back, node, code, self._group(self.back, node, code), decode, known_by)
 
     def latest_incoming(self, node: int, code: int, *, known_by: int = LIVE) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """As :meth:`incoming` of one type, the latest first. What was written later still is passed over."""
+        """As :meth:`incoming` of one type, the latest first.
+
+        What was written later still is passed over.
+        """
         prefix = EDGE_PREFIX.pack(node, code)
         for key, value in self.back.scan(prefix, prefix + U64.pack(LIVE), reverse=True):
             there = value[: U64.size] + key[U64.size :]
@@ -344,7 +364,9 @@ class Tables(WholeTables):
                 yield place, row
 
     def edges_at_home(self, home: int) -> Iterator[tuple[EdgePlace, EdgeRow]]:
-        """Every edge that a world was ever the home of: its members', then those of its interior, then retracted ones.
+        """Yield every edge that a world was ever the home of.
+
+        Its members' come first, then those of its interior, then retracted ones.
 
         Raises:
             DamagedStore: the interior holds an edge that the tables do not have, or have elsewhere.
@@ -373,7 +395,10 @@ class Tables(WholeTables):
         return row
 
     def put_retracted(self, home: int, place: EdgePlace) -> None:
-        """Keep where a retracted edge was, under its home. Members are found by their container anyway."""
+        """Keep where a retracted edge was, under its home.
+
+        Members are found by their container anyway.
+        """
         if place.type != CONTAINS_CODE:
             self.retracted.put(U64_U64.pack(home, place.edge), EDGE_PLACE.pack(*place))
 
@@ -400,7 +425,10 @@ class Tables(WholeTables):
         return self._back.has_group(EDGE_PREFIX.pack(node, code), fresh=node >= self.first_new_node)
 
     def containers(self, node: int) -> list[int]:
-        """The worlds that contain a node now, in log order. The list may be the cache's own: for reading only."""
+        """The worlds that contain a node now, in log order.
+
+        The list may be the cache's own: for reading only.
+        """
         found = self._cache.containers.get(node)
         if found is None:
             found = [] if node >= self.first_new_node else self._stored_containers(node)
@@ -423,7 +451,10 @@ class Tables(WholeTables):
         self.proposals.put(proposal, PROPOSAL.pack(*row))
 
     def staged(self, nodes: Sequence[int] | None = None) -> Iterator[Staged]:
-        """Every proposal, pair by pair; or those alone of which both sides are among ``nodes``, in ascending order."""
+        """Yield every proposal, pair by pair.
+
+        Or those alone of which both sides are among ``nodes``, in ascending order.
+        """
         return staged_by_pair(self, nodes)
 
     def all_proposals(self) -> Iterator[tuple[bytes, ProposalRow]]:

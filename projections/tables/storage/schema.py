@@ -154,7 +154,10 @@ PAIR_KEY = struct.Struct(">QQQI")
 
 
 class Progress(NamedTuple):
-    """How far the tables have applied, the next numbers to give out, and the layout of all tables."""
+    """How far the tables have applied, and the layout of all tables.
+
+    Also the next numbers to give out.
+    """
 
     seq: int
     next_node: int
@@ -172,7 +175,10 @@ NOTHING_APPLIED: Final = Progress(0, ROOT_NODE, 1, LAYOUT)
 
 
 class NodeRow(NamedTuple):
-    """A lineage. ``ended`` is the commit that retired or superseded it, 0 if none did; ``body`` its newest version."""
+    """A lineage.
+
+    ``ended`` is the commit that retired or superseded it, 0 if none did; ``body`` its newest version.
+    """
 
     lineage: bytes
     created: int
@@ -187,9 +193,10 @@ NODE = struct.Struct(">16sQqIIQ32s")
 
 
 class VersionRow(NamedTuple):
-    """A version. ``valid_to`` is as last closed, by commit ``closed`` (0: never; earlier closings in ``closings``).
+    """A version.
 
-    ``position`` and ``details`` are blob positions in commit ``seq``.
+    ``valid_to`` is as last closed, by commit ``closed`` (0: never; earlier closings in ``closings``). ``position`` and
+    ``details`` are blob positions in commit ``seq``.
     """
 
     body: bytes
@@ -207,7 +214,10 @@ VERSION = struct.Struct(">32sQqqQii16s8s")
 
 
 class EdgeRow(NamedTuple):
-    """An edge, in the ``out`` table. ``unlinked`` is :data:`LIVE` or the commit that retracted it."""
+    """An edge, in the ``out`` table.
+
+    ``unlinked`` is :data:`LIVE` or the commit that retracted it.
+    """
 
     edge: bytes
     target: int
@@ -272,7 +282,10 @@ PROPOSAL = struct.Struct(">QQIIQQqi16sHBQ")
 
 
 class BookmarkRow(NamedTuple):
-    """A named moment: the commit that it stands for, and the blob of the commit that set it which holds the name."""
+    """A named moment: the commit that it stands for, and where its name is.
+
+    The name is in a blob of the commit that set the bookmark.
+    """
 
     marked: int
     body: int
@@ -283,7 +296,10 @@ BOOKMARK = struct.Struct(">Qii")
 
 
 class ErasureRow(NamedTuple):
-    """The commit that erased a lineage's texts, and the blob in it that says under which reference."""
+    """The commit that erased a lineage's texts, and a blob in it.
+
+    The blob says under which reference.
+    """
 
     seq: int
     details: int
@@ -293,9 +309,10 @@ ERASURE = struct.Struct(">Qi")
 
 
 class RegistrationRow(NamedTuple):
-    """An edge type in force in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still).
+    """An edge type in force in a world.
 
-    ``digest_of`` and the bits of ``rewrites`` are places in :data:`DIGESTS` and :data:`REWRITES`.
+    From the key's commit on, until commit ``ended`` (:data:`LIVE`: still). ``digest_of`` and the bits of ``rewrites``
+    are places in :data:`DIGESTS` and :data:`REWRITES`.
     """
 
     digest: bytes
@@ -319,7 +336,10 @@ REWRITES: Final[tuple[RewriteName, ...]] = (
 
 
 class SpaceRow(NamedTuple):
-    """An embedding space: the commit that opened it, its blob there, and up to which commit it is filled."""
+    """An embedding space.
+
+    It has the commit that opened it, its blob there, and up to which commit it is filled.
+    """
 
     seq: int
     model: int
@@ -334,7 +354,10 @@ VECTOR = struct.Struct(">Qi")
 
 
 class TuningRow(NamedTuple):
-    """The resolver's thresholds in a world from the key's commit on, until commit ``ended`` (:data:`LIVE`: still)."""
+    """The resolver's thresholds in a world.
+
+    From the key's commit on, until commit ``ended`` (:data:`LIVE`: still).
+    """
 
     fuzzy: float
     phonetic: float

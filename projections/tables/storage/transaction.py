@@ -36,7 +36,10 @@ MAX_KNOWN: Final = 50_000
 
 
 class EdgeEndpoint(NamedTuple):
-    """One end of an edge; ``end`` is the lineage and its newest body as the edge's hash has them."""
+    """One end of an edge.
+
+    ``end`` is the lineage and its newest body as the edge's hash has them.
+    """
 
     node: int
     lineage: bytes
@@ -45,7 +48,10 @@ class EdgeEndpoint(NamedTuple):
 
 
 class SourceDefaults(NamedTuple):
-    """Defaults that an edge inherits from its source: its start, and the first world that contains it."""
+    """Defaults that an edge inherits from its source.
+
+    These are its start, and the first world that contains it.
+    """
 
     begins: int
     home: int
@@ -53,7 +59,10 @@ class SourceDefaults(NamedTuple):
 
 
 class KnownWorlds:
-    """What new edges need to know of their ends, by lineage. It follows from the log up to one commit."""
+    """What new edges need to know of their ends, by lineage.
+
+    It follows from the log up to one commit.
+    """
 
     __slots__ = ("chain", "endpoints", "source_defaults")
 
@@ -70,7 +79,10 @@ class KnownWorlds:
 
 
 class CommitCache:
-    """Hands a writer's :class:`KnownWorlds` to its next commit, unless somebody else commits in between."""
+    """Hands a writer's :class:`KnownWorlds` to its next commit.
+
+    It does not if somebody else commits in between.
+    """
 
     def __init__(self) -> None:
         self._known = KnownWorlds()
@@ -81,7 +93,10 @@ class CommitCache:
         return known if known.chain == chain else KnownWorlds()
 
     def put(self, known: KnownWorlds, chain: bytes) -> None:
-        """Remember what is true after the commit with this hash; the oldest entries go if there are too many."""
+        """Remember what is true after the commit with this hash.
+
+        The oldest entries go if there are too many.
+        """
         for held in (known.endpoints, known.source_defaults):
             for lineage in list(islice(held, max(0, len(held) - MAX_KNOWN))):
                 del held[lineage]
@@ -90,7 +105,10 @@ class CommitCache:
 
 
 class RowCache:
-    """What one transaction has read and put, as rows: a write reads the same few rows many times over."""
+    """What one transaction has read and put, as rows.
+
+    A write reads the same few rows many times over.
+    """
 
     __slots__ = ("containers", "hashes", "nodes", "numbers", "put_nodes", "put_versions", "versions")
 
@@ -138,8 +156,11 @@ def missing_row(what: str) -> DamagedStore:
 
 
 def _layout_of(applied: bytes | None) -> int | None:
-    """The layout that the row ``applied`` names, which every later one has in the same place; 0 for the shorter row
-    that named none. ``None`` if there is no row, or one that no release wrote: then the tables are derived again."""
+    """Read the tables' layout from the row ``applied``.
+
+    Every later row has it in the same place; 0 for the shorter row that named none. ``None`` if there is no row, or one
+    that no release wrote: then the tables are derived again.
+    """
     if applied is None or len(applied) == _UNNUMBERED_BYTES:
         return None if applied is None else 0
     layout = int.from_bytes(applied[_UNNUMBERED_BYTES : PROGRESS.size], "big")
@@ -174,9 +195,11 @@ class RowsDeferred(Protocol):
 
 
 class _Opened:
-    """A table that most reads do without, as an attribute that is made when it is first asked for: to make all of them
-    would take longer than many a read does. Those that most need are made at once, as their attributes are found
-    faster."""
+    """A table that most reads do without, made when it is first asked for.
+
+    It is an attribute: to make all of them would take longer than many a read does. Those that most need are made at
+    once, as their attributes are found faster.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -328,7 +351,9 @@ class WholeTables:
         return Progress(*PROGRESS.unpack(stored))
 
     def layout(self) -> int:
-        """The version of the tables' layout; 0 if they are older than that number, today's if there are none.
+        """The version of the tables' layout.
+
+        0 if they are older than that number, today's if there are none.
 
         Raises:
             NewerFormat: a newer release has written them.

@@ -89,7 +89,10 @@ class Table:
             self._pending.update(zip(keys, values, strict=True))
 
     def scan(self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False) -> Iterator[Pair]:
-        """Pairs whose key begins with ``prefix``, in key order, from ``start`` on (inclusive, either direction)."""
+        """Yield the pairs whose key begins with ``prefix``, in key order.
+
+        From ``start`` on (inclusive, either direction).
+        """
         if self._columns:
             self._take_in()
         fresh = self._scan_pending(prefix, start, reverse=reverse) if self._pending else []
@@ -101,8 +104,11 @@ class Table:
         return self._merged(stored, fresh, reverse=reverse) if fresh else stored
 
     def _scan_on(self, within: bytes, at: bytes) -> Iterator[Pair]:
-        """Stored pairs from a key on. The first few are read at once, by the cursor of single look-ups: most groups are
-        short, and to open another cursor and find the place again would cost more than they do."""
+        """Yield the stored pairs from a key on.
+
+        The first few are read at once, by the cursor of single look-ups: most groups are short, and to open another
+        cursor and find the place again would cost more than they do.
+        """
         cursor = self._own_cursor()
         pairs: list[Pair] = []
         if cursor.set_range(at):
@@ -116,8 +122,10 @@ class Table:
         return iter(pairs)
 
     def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[Iterator[Pair]]:
-        """As :meth:`scan`, of many groups one after the other, with one cursor: each is read, as far as is wanted,
-        before the next one is asked for."""
+        """As :meth:`scan`, of many groups one after the other, with one cursor.
+
+        Each is read, as far as is wanted, before the next one is asked for.
+        """
         if self._columns or self._pending:
             yield from map(self.scan, prefixes)
             return
@@ -128,7 +136,10 @@ class Table:
                     yield _under(within, cursor.iternext())  # type: ignore[arg-type]
 
     def stored(self, prefix: bytes) -> list[Pair]:
-        """As :meth:`scan`, for a short group that nothing has been put into since: all of it at once."""
+        """As :meth:`scan`, for a short group that nothing has been put into since.
+
+        Gives all of it at once.
+        """
         within, cursor = self._first + prefix, self._seek(prefix)
         pairs: list[Pair] = []
         while cursor is not None and cursor.key().startswith(within):  # type: ignore[union-attr]
@@ -138,8 +149,11 @@ class Table:
         return pairs
 
     def around(self, group: bytes, at: bytes, most: int) -> tuple[list[Pair], bool]:
-        """The ``most`` pairs of a whole group that stand nearest to ``group + at``, as many before it as behind it if
-        there are so many, and whether these are all of the group. The keys have the table's byte before them."""
+        """The ``most`` pairs of a whole group that stand nearest to ``group + at``.
+
+        As many before it as behind it if there are so many; and whether these are all of the group. The keys have the
+        table's byte before them.
+        """
         if self._columns:
             self._take_in()
         start, fresh = self._first + group + at, self._group(group)
@@ -173,7 +187,10 @@ class Table:
         return behind, _within(cursor.iterprev(), within, most)
 
     def _seek(self, prefix: bytes) -> lmdb.Cursor | None:
-        """A cursor on the first stored pair under a prefix; none if there is none, which is cheaper than a scan."""
+        """Set a cursor on the first stored pair under a prefix.
+
+        None if there is no pair, which is cheaper than a scan.
+        """
         within, cursor = self._first + prefix, self._own_cursor()
         found = cursor.set_range(within) and cursor.key().startswith(within)  # type: ignore[union-attr]
         return cursor if found else None
@@ -189,9 +206,10 @@ class Table:
         return _live(merge(live, fresh, key=_key, reverse=reverse))
 
     def scan_groups(self, prefix: bytes, groups: Iterable[bytes]) -> Iterator[Pair]:
-        """As :meth:`scan`, for a prefix that is shorter than a group's: ``groups`` are those it has, in order.
+        """As :meth:`scan`, for a prefix that is shorter than a group's.
 
-        What is in memory is looked up by group. To go through all of it for each of many prefixes would be quadratic.
+        ``groups`` are those it has, in order. What is in memory is looked up by group. To go through all of it for each
+        of many prefixes would be quadratic.
         """
         if self._columns:
             self._take_in()
@@ -206,7 +224,10 @@ class Table:
         return _live([(key, self._pending[key]) for key in self._group(prefix)])
 
     def has_group(self, prefix: bytes, *, fresh: bool) -> bool:
-        """True if there is, or in this transaction was, a pair in a whole group; ``fresh``: none was committed."""
+        """True if there is, or in this transaction was, a pair in a whole group.
+
+        ``fresh``: none was committed.
+        """
         return bool(self._group(prefix)) or (not fresh and self._seek(prefix) is not None)
 
     def last(self, prefix: bytes, upto: bytes) -> Pair | None:
@@ -282,8 +303,10 @@ class Table:
                 yield key[1:], value  # type: ignore[misc]
 
     def _group(self, prefix: bytes) -> Sequence[bytes]:
-        """The keys in memory of one group. Keys are only sorted into groups when one is asked for: a replay puts many
-        at once and scans little."""
+        """The keys in memory of one group.
+
+        Keys are only sorted into groups when one is asked for: a replay puts many at once and scans little.
+        """
         if self._columns:
             self._take_in()
         if not self._pending:
