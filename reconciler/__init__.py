@@ -1,1 +1,4 @@
-"""The reconciler: the only way to change anything. Commands go in; decided events reach the log."""
+"""The reconciler: the only way to change anything.
+
+Commands go in; decided events reach the log.
+"""

@@ -34,9 +34,10 @@ from worlddb.reconciler.transaction.draft import Decision
 
 
 def marked_moment(ctx: Context, command: cmd.Bookmark) -> tuple[int, int]:
-    """Decide a bookmark: the commit that it stands for, and the position of the blob with its name.
+    """Decide a bookmark.
 
-    The same name for the same moment again changes nothing.
+    Returns the commit that it stands for, and the position of the blob with its name. The same name for the same moment
+    again changes nothing.
 
     Raises:
         InputError: there is no such commit, or nothing had been committed by then.

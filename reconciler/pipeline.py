@@ -1,4 +1,7 @@
-"""The pipeline: extract, resolve, reconcile, commit (paper §3). It is the only caller of the log's append (law 1)."""
+"""The pipeline: extract, resolve, reconcile, commit (paper §3).
+
+It is the only caller of the log's append (law 1).
+"""
 
 from __future__ import annotations
 
@@ -177,7 +180,10 @@ def extract(request: Request, guard: ExtractionGuard | None) -> list[cmd.Command
 
 
 def resolve(ctx: Context, command: cmd.Command, resolving: Resolving) -> Resolution:
-    """Find the world that a new one's key stands for, or whom it may already be; matches only become proposals."""
+    """Find the world that a new one's key stands for, or whom it may already be.
+
+    Matches only become proposals.
+    """
     if not isinstance(command, cmd.Create):
         return UNRESOLVED
     keyed = None
@@ -208,9 +214,10 @@ def reconcile(ctx: Context, command: cmd.Command, resolution: Resolution) -> Non
 
 
 def commit(memory: CommitCache | None, log: LmdbLog, tables: Tables, draft: Draft, key: bytes) -> Receipt:
-    """Append the finished record to the log and write the tables, in the one transaction that holds both.
+    """Append the finished record to the log and write the tables.
 
-    ``memory`` keeps what was read and written for the writer's next commit, if there is to be one.
+    One transaction holds both. ``memory`` keeps what was read and written for the writer's next commit, if there is to
+    be one.
     """
     finished = draft.finish(key)
     head = log.append(finished.record, draft.seq, draft.head)
@@ -234,7 +241,10 @@ class _Spoilt(Exception):
 
 
 def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tuple[Receipt, bool]:
-    """The receipt, and whether the bytes of an erasure, this one or an earlier, still have to be removed."""
+    """Decide a request and commit it; returns the receipt.
+
+    Also returns whether the bytes of an erasure, this one or an earlier, still have to be removed.
+    """
     log, tables = LmdbLog(txn), Tables(txn)
     _make_ready(writer, log, tables)
     decided = _decide(writer, log, tables, task)
@@ -245,7 +255,10 @@ def _decide_and_commit(writer: Writer, txn: lmdb.Transaction, task: Task) -> tup
 def _decide_each(
     writer: Writer, txn: lmdb.Transaction, tasks: Sequence[Task]
 ) -> tuple[list[Receipt | Exception], bool]:
-    """Decide several requests, each as its own commit; nothing is in the transaction before a commit begins."""
+    """Decide several requests, each as its own commit.
+
+    Nothing is in the transaction before a commit begins.
+    """
     log = LmdbLog(txn)
     _make_ready(writer, log, Tables(txn))
     answers: list[Receipt | Exception] = []
@@ -285,7 +298,10 @@ def _make_ready(writer: Writer, log: LmdbLog, tables: Tables) -> None:
 
 
 def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt | tuple[Draft, bytes]:
-    """Decide a request: the draft to commit and the digest of its key, or the receipt if nothing is to commit."""
+    """Decide a request.
+
+    Returns the draft to commit and the digest of its key, or the receipt if nothing is to commit.
+    """
     commands = task.commands
     if task.guard is not None:
         task.guard.see_that_it_holds(log)
@@ -320,7 +336,10 @@ def _decide(writer: Writer, log: LmdbLog, tables: Tables, task: Task) -> Receipt
 
 
 def _refuse_copy(writer: Writer, log: LmdbLog) -> None:
-    """Refuse to write to a copy: a backup with commits of its own could not be brought up to date again."""
+    """Refuse to write to a copy.
+
+    A backup with commits of its own could not be brought up to date again.
+    """
     kind = log.copy_kind()
     if kind:
         what, remedy = _COPIES.get(kind, (f"a copy of kind {kind!r}", "Upgrade WorldDB"))

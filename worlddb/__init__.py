@@ -1,4 +1,6 @@
-"""WorldDB: a memory engine for AI agents, with an append-only log that everything derives from.
+"""WorldDB: a memory engine for AI agents.
+
+It has an append-only log that everything derives from.
 
 Start with :func:`open`; everything public is importable from here. It is loaded when the first name is asked for, so
 that the command line can see to an interruption before it loads the rest.
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Load the public names when the first of them is used; type checkers see the names themselves."""
+        """Load the public names when the first of them is used.
+
+        Type checkers see the names themselves.
+        """
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import worlddb.public

@@ -127,7 +127,7 @@ class Rebuilt(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One commit: its receipt, its author, the commands that were asked for, and the events in order.
+    """One commit: its receipt, its author, the commands asked for, and the events in order.
 
     ``commands`` are names, in the order in which they were given; of the commit that made the store there are none.
     """
@@ -268,16 +268,20 @@ class Database(WriteCalls):
         return receipt
 
     def drop_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:
-        """Drop an embedding space that no longer answers, as in a batch, and delete its index at once."""
+        """Drop an embedding space that no longer answers.
+
+        It is dropped as in a batch, and its index is deleted at once.
+        """
         receipt = super().drop_space(name, why=why, idempotency_key=idempotency_key)
         self._reader.vector_indexes()
         return receipt
 
     def batch(self, *, idempotency_key: str | None = None, progress: Progress | None = None) -> Batch:
-        """Write many commands as one commit: ``with db.batch() as tx: ...``; ``tx.receipt`` afterwards.
+        """Write many commands as one commit: ``with db.batch() as tx: ...``.
 
-        Calls on ``tx`` return pending references that later calls in the batch may use. One refusal, or an exception
-        in the block, aborts all of it; a refusal is raised as :class:`RefusedError` when the block ends.
+        ``tx.receipt`` is there afterwards. Calls on ``tx`` return pending references that later calls in the batch may
+        use. One refusal, or an exception in the block, aborts all of it; a refusal is raised as :class:`RefusedError`
+        when the block ends.
 
         ``progress(done, total)`` is called as the commands are decided, when the block has ended; what it raises aborts
         the batch too. It holds up every other writer, so it should return at once.
@@ -348,9 +352,10 @@ class Database(WriteCalls):
         world: Any = None,
         unify: bool = False,
     ) -> View:
-        """A view pinned to a moment: ``ingested`` is what was known, ``valid`` what should have been true.
+        """Open a view pinned to a moment.
 
-        The ingest axis takes a time, a commit (``seq``) or a bookmark.
+        ``ingested`` is what was known, ``valid`` what should have been true. The ingest axis takes a time, a commit
+        (``seq``) or a bookmark.
 
         ``ingested`` defaults to the head; ``valid`` to ``ingested``'s time if that was given, else to now. With
         ``world`` the view is confined: it sees that world and what it contains at the view's moment, and nothing else.
@@ -432,11 +437,11 @@ class Database(WriteCalls):
     # -- work that is due after writes: vectors for new texts, and another look at who is who
 
     def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> Embedding:
-        """Give vectors to texts that have none, at most about ``limit`` of them, in commits of their own.
+        """Give vectors to texts that have none.
 
-        They go into the embedding space in use. Texts are found by their words at once and by their meaning from here
-        on. ``ingest`` of the command line calls this at its end; a program calls it when it has time, from any thread
-        or process.
+        At most about ``limit`` texts are done, in commits of their own. They go into the embedding space in use. Texts
+        are found by their words at once and by their meaning from here on. ``ingest`` of the command line calls this at
+        its end; a program calls it when it has time, from any thread or process.
 
         Raises:
             InputError: the space in use was made by another model than the one that the store was opened with, or the
@@ -456,13 +461,13 @@ class Database(WriteCalls):
         limit: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Reembedding:
-        """Move to another embedding model: fill a new space, which answers once every text has a vector.
+        """Move to another embedding model.
 
-        Nothing else is touched. The space in use goes on answering until then, and is kept afterwards: see
-        :meth:`drop_space`. What was embedded is committed batch by batch, so the same call goes on where it was
-        stopped, or where ``limit`` texts were done. ``to`` is an embedder, or the name of one as ``open`` takes it.
-        ``space`` names the space; by default it is called after the model, or is the newest one of that model. A space
-        that was left can be returned to in the same way.
+        This fills a new space, which answers once every text has a vector. Nothing else is touched. The space in use
+        goes on answering until then, and is kept afterwards: see :meth:`drop_space`. What was embedded is committed
+        batch by batch, so the same call goes on where it was stopped, or where ``limit`` texts were done. ``to`` is an
+        embedder, or the name of one as ``open`` takes it. ``space`` names the space; by default it is called after the
+        model, or is the newest one of that model. A space that was left can be returned to in the same way.
 
         Raises:
             InputError: the space of that name was made by another model, the model changed under its name, or gave what
@@ -816,7 +821,9 @@ class Database(WriteCalls):
             return proof_text(prove_inclusion(snapshot, self._reader.store_id, goal, with_text=with_text))
 
     def prove_consistency(self, old: int, new: int | None = None) -> str:
-        """Prove that the log of ``new`` commits (default: all) begins with the log of ``old`` commits.
+        """Prove that the log of ``new`` commits begins with the log of ``old`` commits.
+
+        By default ``new`` is all commits.
 
         Raises:
             InputError: there is no such commit, or the later one was given first.
@@ -846,7 +853,9 @@ class Database(WriteCalls):
         head: str | bytes | int | None = None,
         progress: Progress | None = None,
     ) -> Bundle:
-        """Write a world (``None``: the root world, which is everything) and its interior as a bundle.
+        """Write a world and its interior as a bundle.
+
+        ``None`` is the root world, which is everything.
 
         It is as of an ingest time or commit (default: now). A path that ends in ``.zst`` is compressed. The file is
         there whole or not at all.
@@ -950,7 +959,10 @@ class Database(WriteCalls):
         return execute(self._writer, Arrival(command, contents, proved_by), idempotency_key)
 
     def _note(self, kind: str, path: str | Path, view: View) -> None:
-        """Remember where texts were copied to, so that an erasure's receipt can say it did not reach them."""
+        """Remember where texts were copied to.
+
+        An erasure's receipt can then say that it did not reach them.
+        """
         note_copy(self.path, Copy(kind, str(folder_of(path).resolve()), view.seq, self.view().seq))
 
     def _moment(self, ingested: TimeLike | None, seq: int | None) -> View:
@@ -974,9 +986,9 @@ class Database(WriteCalls):
         forbid: bool = False,
         derived: bool = True,
     ) -> ErasurePlan:
-        """List what ``erase`` with these arguments would reach, and where the names would still occur.
+        """List what ``erase`` with these arguments would reach.
 
-        Writes nothing.
+        It also lists where the names would still occur. Writes nothing.
         """
         several = refs if isinstance(refs, list | tuple) else [refs]
         commands = [
@@ -988,7 +1000,9 @@ class Database(WriteCalls):
             return preview(snapshot.log, snapshot.tables, commands)
 
     def erasure_receipt(self, erasure: Receipt | int) -> ErasureReceipt:
-        """The receipt of an erasure, to be kept. Takes what ``erase`` returned, or the commit's number.
+        """Give the receipt of an erasure, to be kept.
+
+        Takes what ``erase`` returned, or the commit's number.
 
         Raises:
             InputError: that commit erased nothing.

@@ -47,7 +47,9 @@ def diff(
     by: str | None = None,
     deep: bool | None = None,
 ) -> Difference:
-    """Compare two stores, or two moments of one: the worlds that differ, and the events behind that.
+    """Compare two stores, or two moments of one.
+
+    The result is the worlds that differ, and the events behind that.
 
     Either side may be a bundle, which is checked first. Its world is then compared with the same world of the other
     side, and with nothing around it; for that, ``by``, ``deep`` and a moment of the bundle cannot be asked for.
@@ -152,11 +154,11 @@ def restore(
     erasures_of: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> backups.Restored:
-    """Make a store from a backup, in an empty or new directory; every commit and text is checked.
+    """Make a store from a backup, in an empty or new directory.
 
-    What ``erasures_of``, an original that still exists, has erased since the backup was made is left out. Nothing is
-    made of what is no backup. What breaks off later leaves a directory that refuses to be written to: delete it and
-    begin again.
+    Every commit and text is checked. What ``erasures_of``, an original that still exists, has erased since the backup
+    was made is left out. Nothing is made of what is no backup. What breaks off later leaves a directory that refuses to
+    be written to: delete it and begin again.
 
     Raises:
         NotAStore: there is no backup in the directory.
@@ -212,7 +214,9 @@ def upgrade(
 
 
 def check_bundle(path: str | Path, *, head: str | bytes | None = None, keys: Sequence[str] = ()) -> Bundle:
-    """Check a whole bundle without a store: every id, every world hash, and that nothing is missing.
+    """Check a whole bundle without a store.
+
+    Every id and every world hash is checked, and that nothing is missing.
 
     With the text of a ``head``, the bundle's proof must lead from it to the world hash, so that the world is what the
     exporting store had. Each verifier key in ``keys`` must have signed the head.

@@ -49,7 +49,9 @@ FEED_COMMITS: Final = 256
 
 
 def open_environment(folder: Path, *, author: str, create: bool, timeout_seconds: float) -> Environment:
-    """Open the environment of a store directory; with ``create``, of an empty or missing one too.
+    """Open the environment of a store directory.
+
+    With ``create``, open one of an empty or missing directory too.
 
     Raises:
         NotAStore: the path is a file, holds something else, or holds nothing and ``create`` is false.
@@ -117,7 +119,10 @@ _OWN_FILES: Final = frozenset({DATA_FILE, "writer.lock", "writer.json", "lock.md
 
 
 def processors_for_us() -> int:
-    """How many processors this process may run on; in a container, or under ``taskset``, not all."""
+    """Count the processors this process may run on.
+
+    In a container, or under ``taskset``, that is not all.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -268,7 +273,10 @@ class StoreReader:
     # -- which space answers
 
     def vector_query(self, text: str, spaces: Sequence[OpenSpace]) -> VectorQuery | str:
-        """The text as a vector of the first space whose model is here, or why there is none (law 12)."""
+        """Give the text as a vector of the first space whose model is here.
+
+        Where there is none, say why (law 12).
+        """
         why = NOTHING_EMBEDDED
         for space in spaces:
             try:
@@ -388,7 +396,10 @@ class StoreReader:
         return found
 
     def _forget(self, space: int) -> None:
-        """Delete the index of a dropped space; if another process holds it, the next call tries again."""
+        """Delete the index of a dropped space.
+
+        If another process holds it, the next call tries again.
+        """
         follower = self._vectors.pop(space, None)
         if follower is not None:
             follower.close()

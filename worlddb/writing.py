@@ -1,4 +1,7 @@
-"""The write calls of an open store and of a batch, and the batch: many commands as one commit."""
+"""The write calls of an open store and of a batch.
+
+The batch is here too: many commands as one commit.
+"""
 
 from __future__ import annotations
 
@@ -109,9 +112,10 @@ class WriteCalls(ABC):
         why: str = "",
         idempotency_key: str | None = None,
     ) -> Any:
-        """Give a world a new version from ``valid_from`` (default: now); the previous one ends there.
+        """Give a world a new version from ``valid_from`` (default: now).
 
-        Backdated to before the previous version began, the previous one is valid at no time any more.
+        The previous one ends there. Backdated to before the previous version began, the previous one is valid at no
+        time any more.
         """
         command = cmd.Revise(
             ref=self._ref(ref),
@@ -227,11 +231,12 @@ class WriteCalls(ABC):
         derived: bool = True,
         idempotency_key: str | None = None,
     ) -> Any:
-        """Remove the texts of one world, or of a list of them, for good: the one destructive command.
+        """Remove the texts of one world, or of a list of them, for good.
 
-        All that was ever said about a world goes: names, contents, aliases, reasons, provenance, and the texts of the
-        edges at either end of it and of its proposals. What stays says that there was something, when it was erased,
-        by whom, and under which reference: ``reason`` is that reference, and holds nothing that has to be erased.
+        This is the one destructive command. All that was ever said about a world goes: names, contents, aliases,
+        reasons, provenance, and the texts of the edges at either end of it and of its proposals. What stays says that
+        there was something, when it was erased, by whom, and under which reference: ``reason`` is that reference, and
+        holds nothing that has to be erased.
 
         ``turns``: also the turns that the world spoke, as ``ingest`` linked them. ``everywhere``: also every other
         world that ever had one of the same contents. ``forbid``: none of the contents may be written again, and of a
@@ -348,7 +353,10 @@ class WriteCalls(ABC):
         return self._execute([command], idempotency_key)
 
     def untune(self, *, world: Any = None, type: str = "", why: str = "", idempotency_key: str | None = None) -> Any:
-        """Take thresholds back: of a type (default: every type) in a world (default: the whole store)."""
+        """Take thresholds back.
+
+        Those of a type (default: every type) in a world (default: the whole store).
+        """
         return self._execute([cmd.Untune(type=type, world=self._ref_if_any(world), why=why)], idempotency_key)
 
     def use_space(self, name: str, *, why: str = "", idempotency_key: str | None = None) -> Any:

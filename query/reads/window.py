@@ -1,6 +1,7 @@
-"""The window of a view: its place and edge rules, and the transactions and indexes behind it.
+"""The window of a view: its place and edge rules.
 
-:class:`Windows` pins one at a moment that a caller names: it chooses the commit and the edge rules in force then.
+It also holds the transactions and indexes behind the view. :class:`Windows` pins one at a moment that a caller names:
+it chooses the commit and the edge rules in force then.
 """
 
 from __future__ import annotations

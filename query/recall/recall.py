@@ -122,7 +122,10 @@ def _answer(window: Window, request: Request, looked_up: _LookedUp, text: Presen
 
 
 def _look_up(window: Window, snapshot: VisibleSnapshot, request: Request, *, exact: bool) -> _LookedUp:
-    """Look up whom the question names and the spaces that it may be compared in, unless words alone are compared."""
+    """Look up whom the question names and the spaces to compare it in.
+
+    A request that compares words alone looks nothing up.
+    """
     head = 0 if snapshot.whole is None else snapshot.whole.log.head().seq
     if set(request.lanes) == {TEXT}:
         return _LookedUp(head)

@@ -248,8 +248,11 @@ class VisibleSnapshot:
         also_at: Moment | None = None,
         interiors: InteriorCache | None = None,
     ) -> None:
-        """``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
-        whole store, and of use to nobody who sees a part of it."""
+        """Confine a snapshot to what a place may see.
+
+        ``also_at``: of what is confined, show only what is inside at this moment too. ``interiors`` are kept of the
+        whole store, and of use to nobody who sees a part of it.
+        """
         self._snapshot = snapshot
         self._placings: dict[int, list[EdgePlace]] = {}
         self._interiors = None if place.is_confined else interiors
@@ -352,7 +355,10 @@ class VisibleSnapshot:
         return inside + [one for one in inherited if one is not None and one not in inside]
 
     def _as_seen(self, known: Registration) -> Registration:
-        """The registration as it is shown here; one from outside holds for everything here, without its reason."""
+        """Show a registration as this view sees it.
+
+        One from outside holds for everything here, without its reason.
+        """
         if not self.place.is_confined or self._is_inside(known.world):
             return known
         return known._replace(world=self.place.top, row=known.row._replace(details=NONE))

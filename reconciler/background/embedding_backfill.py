@@ -1,4 +1,7 @@
-"""Embed texts that have no vector yet: the model runs between two transactions, each batch is one commit."""
+"""Embed texts that have no vector yet.
+
+The model runs between two transactions; each batch is one commit.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ Progress = Callable[[int], None]
 
 
 class Embedding(NamedTuple):
-    """The result of an embedding run: texts embedded, texts still without a vector, and what it wrote."""
+    """The result of an embedding run.
+
+    It holds the texts embedded, the texts still without a vector, and what the run wrote.
+    """
 
     embedded: int
     pending: int
@@ -63,9 +69,10 @@ def embed_pending(
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Embedding:
-    """Embed texts without a vector in the space that answers, a commit each batch, about ``limit`` texts at most.
+    """Embed texts that have no vector in the space that answers.
 
-    The model runs while the store is not locked. Two processes at once do no harm: whoever comes second writes nothing.
+    Each batch is a commit, and about ``limit`` texts are done at most. The model runs while the store is not locked.
+    Two processes at once do no harm: whoever comes second writes nothing.
 
     Raises:
         InputError: the space was made by another model, or the embedder gave what is no vector.
@@ -78,9 +85,10 @@ def embed_pending(
 
 
 def embed_behind(writer: Writer, models: Models, stopped: Callable[[], bool]) -> Embedding | None:
-    """As :func:`embed_pending`, under the store's lease for work in the background; ``None`` if another has it.
+    """Run :func:`embed_pending` under the store's lease for background work.
 
-    Between two batches it ends if it is ``stopped``: what is left is found by the next one.
+    ``None`` if another process has the lease. Between two batches it ends if it is ``stopped``: what is left is found
+    by the next one.
     """
     with background_lease(writer.env.folder) as leased:
         return embed_pending(writer, models, None, None, stopped) if leased else None
@@ -139,7 +147,10 @@ def _added(one: Embedding, other: Embedding) -> Embedding:
 
 
 def _opened(writer: Writer, embedder: Embedder, name: str) -> int:
-    """Open the space although there is no text for it, unless it exists; the number of events that took."""
+    """Open the space unless it exists, although there is no text for it.
+
+    Returns the number of events that took.
+    """
     with writer.env.read() as txn:
         log, tables = LmdbLog(txn), Tables(txn)
         batch = next_batch(log, tables, None, 1)

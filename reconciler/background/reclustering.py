@@ -1,8 +1,9 @@
-"""Reclustering: resolve again whatever lies around new facts, off the path of any commit (paper §3.2).
+"""Reclustering: resolve again whatever lies around new facts (paper §3.2).
 
-Commits name the worlds that they say something new about; those and their neighbourhood are looked at. It runs under
-the store's lease for background work: it reads in one transaction, judges in none, and proposes in a commit of its own,
-whose author is :data:`AUTHOR`. The embedding tier runs here alone, since vectors are made after the texts.
+It runs off the path of any commit. Commits name the worlds that they say something new about; those and their
+neighbourhood are looked at. It runs under the store's lease for background work: it reads in one transaction, judges in
+none, and proposes in a commit of its own, whose author is :data:`AUTHOR`. The embedding tier runs here alone, since
+vectors are made after the texts.
 """
 
 from __future__ import annotations
@@ -59,14 +60,20 @@ _ABOUT_ONE: Final = (ev.Created, ev.Revised, ev.Named, ev.Unnamed, ev.Embedded, 
 
 
 class ChangedWorlds(NamedTuple):
-    """The worlds that commits say something new about, in commit order, and the last of the commits."""
+    """The worlds that commits say something new about, and the last of the commits.
+
+    The worlds are in commit order.
+    """
 
     nodes: tuple[int, ...]
     through: int
 
 
 def changed_worlds(log: LmdbLog, tables: Tables, after: int, head: int, most: int) -> ChangedWorlds:
-    """The worlds changed by the commits after one: whole commits, until about ``most`` worlds are found."""
+    """Find the worlds changed by the commits after one.
+
+    It takes whole commits, until about ``most`` worlds are found.
+    """
     found: dict[int, None] = {}
     through = after
     for through in range(after + 1, head + 1):
@@ -88,7 +95,10 @@ def _named(event: ev.Event) -> tuple[bytes, ...]:
 
 
 def neighbourhood(tables: Tables, nodes: Iterable[int]) -> list[int]:
-    """The worlds and their neighbours within two hops that stand for somebody or something, in log order."""
+    """List the worlds and their neighbours within two hops, in log order.
+
+    Only those that stand for somebody or something are listed.
+    """
     reached = dict.fromkeys(islice((node for node in nodes if node != ROOT_NODE), MAX_NEIGHBOURS))
     frontier = list(reached)
     for _ in range(HOPS):
@@ -148,7 +158,10 @@ MARK_COMMITS: Final = 1_000
 
 
 class NearestTexts(NamedTuple):
-    """An embedding space and its index, which finds the nearest texts to a vector, their worlds and cosines."""
+    """An embedding space and its index.
+
+    The index finds the nearest texts to a vector, their worlds and cosines.
+    """
 
     space: int
     dimension: int
@@ -158,8 +171,11 @@ class NearestTexts(NamedTuple):
 
 
 class Reclustering(NamedTuple):
-    """What a reclustering did: the worlds looked at, the proposals staged, the last commit looked at, how many commits
-    are still to be, and the events and commits written. ``busy``: another process has the lease, and does it."""
+    """What a reclustering did.
+
+    The worlds looked at, the proposals staged, the last commit looked at, how many commits are still to be, and the
+    events and commits written. ``busy``: another process has the lease, and does it.
+    """
 
     looked_at: int
     proposals: tuple[str, ...]
@@ -188,7 +204,7 @@ def recluster(
     tiebreaker: Tiebreaker | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Reclustering:
-    """Resolve again around the commits that nobody has looked at yet, or that come after ``after``.
+    """Resolve again around commits that nobody has looked at yet, or that come after ``after``.
 
     At most about ``limit`` worlds. The tiebreaker is called while the store is not locked, and its answer recorded.
     """

@@ -1,6 +1,6 @@
-"""A background thread that works when nudged and sleeps otherwise, and the one lease a store for such work.
+"""A background thread that works when nudged, and the one lease a store for such work.
 
-Whoever holds the lease does the work; every other process goes on without it.
+The thread sleeps when nobody nudges it. Whoever holds the lease does the work; every other process goes on without it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ AGAIN_SECONDS: Final = 1.0
 
 
 class BackgroundWorker:
-    """Work that nobody waits for. The thread begins with the first nudge; several nudges are one.
+    """A thread for work that nobody waits for.
 
-    The work says whether it was done: if it was not, because another process is at it, it is tried again by and by.
+    It begins with the first nudge; several nudges are one. The work says whether it was done: if it was not, because
+    another process is at it, it is tried again by and by.
     """
 
     def __init__(self, work: Callable[[], bool]) -> None:
@@ -56,8 +57,10 @@ class BackgroundWorker:
             return self._due.wait_for(lambda: not self._nudged and not self._busy and not self._undone, seconds)
 
     def finish(self) -> None:
-        """Let what is under way, and what was nudged for, come to its end, and do no more. What another process is at
-        is left to that one."""
+        """Finish what is under way and what was nudged for, and do no more.
+
+        What another process is at is left to that one.
+        """
         with self._due:
             self._due.wait_for(lambda: not self._nudged and not self._busy, PATIENCE_SECONDS)
             self._closing = True
@@ -86,8 +89,9 @@ LEASE_FILE: Final = "background.lock"
 
 @contextmanager
 def background_lease(folder: Path, *, wait_seconds: float = 0.0) -> Iterator[bool]:
-    """Take the lease of a store; false if another process or thread has it for all of the time. It is given back by the
-    kernel when its process dies.
+    """Take the lease of a store for background work.
+
+    False if another process or thread has it for all of the time. The kernel gives it back when its process dies.
 
     Raises:
         UnavailableError: the directory cannot be written to, or is there no more.

@@ -1,6 +1,7 @@
-"""Backups: copies that can be brought up to date again and again, and made into a store when needed.
+"""Backups: copies that can be brought up to date again and again.
 
-An upgrade brings a store's tables to this release's layout: a backup first, then all tables in one transaction.
+A backup is made into a store when needed. An upgrade brings a store's tables to this release's layout: a backup first,
+then all tables in one transaction.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class BackedUp(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The last commit of a restored store, its root hash, and how many later erasures were applied to it."""
+    """The last commit of a restored store, its root hash, and how many later erasures it took."""
 
     seq: int
     root: str
@@ -78,10 +79,11 @@ def restore(
     original: Environment | None = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Make a store from a backup, in an empty directory, without texts that the original has erased since.
+    """Make a store from a backup, in an empty directory.
 
-    ``begin`` makes the target, and is called once the backup was found to be one: a mistyped name leaves nothing.
-    Until it is whole, the target is marked as something that cannot be written to.
+    Texts that the original has erased since are left out. ``begin`` makes the target, and is called once the backup was
+    found to be one: a mistyped name leaves nothing. Until it is whole, the target is marked as something that cannot be
+    written to.
 
     Raises:
         BackupMismatch: the source is no backup, or the original is another store.
@@ -145,9 +147,10 @@ _ATTEMPTS: Final = 8
 
 
 class Upgraded(NamedTuple):
-    """The old and new layout of the tables, the last commit, its root hash, and the place of the backup.
+    """What an upgrade did: the old and new layout of the tables, and where the backup is.
 
-    ``backup`` is empty if the tables had today's layout already: then nothing was done.
+    It also holds the last commit and its root hash. ``backup`` is empty if the tables had today's layout already: then
+    nothing was done.
     """
 
     before: int

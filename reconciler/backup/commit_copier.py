@@ -1,4 +1,7 @@
-"""Copy finished commits from one store into another, check them on arrival, leave out texts erased since."""
+"""Copy finished commits from one store into another.
+
+Commits are checked on arrival, and texts erased since are left out.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,9 @@ class Copier:
         self._erasing: dict[int, Carried] = {}
 
     def copy(self, until: int, progress: Progress | None = None) -> None:
-        """Copy up to commit ``until``, a few in each transaction; what was copied stays, should it break off.
+        """Copy up to commit ``until``, a few commits in each transaction.
+
+        What was copied stays, should it break off.
 
         Raises:
             DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.
@@ -127,7 +132,10 @@ class Copier:
 
 
 def erasing_commit(log: LmdbLog, seq: int, through: int) -> Carried | None:
-    """The erasures of commit ``seq`` up to ``through``, as evidence; ``None`` if it erased nothing."""
+    """Give the erasures of commit ``seq`` up to ``through``, as evidence.
+
+    ``None`` if it erased nothing.
+    """
     details = {event.details for event in log.events(seq).events if isinstance(event, Erased)}
     if not details:
         return None
@@ -148,7 +156,10 @@ def erasures_after(env: Environment, common: int) -> list[Carried]:
 
 
 def _forget(log: LmdbLog, tables: Tables, last: int, later: Iterable[Carried]) -> None:
-    """Remove texts that the log still has, and derive the tables without them, as a replay would."""
+    """Remove texts that the log still has, and derive the tables without them.
+
+    The tables are derived as a replay would.
+    """
     if sum([_erase(log, (blob for blob in each.blobs if blob[0] <= last), each.header.seq) for each in later]):
         rebuild(log, tables)
 

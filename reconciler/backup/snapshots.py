@@ -1,7 +1,8 @@
-"""Snapshots: a store as it was at a commit, kept beside the log so that a replay to a later moment starts from it.
+"""Snapshots: a store as it was at a commit, kept beside the log.
 
-They can be deleted at any time. Each is verified when it is made, and against the log and its own digest when it is
-used; one that does not hold is made again. An erasure deletes all of them.
+A replay to a later moment starts from one. They can be deleted at any time. Each is verified when it is made, and
+against the log and its own digest when it is used; one that does not hold is made again. An erasure deletes all of
+them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class _Seal(msgspec.Struct, frozen=True):
 
 
 def take(source: Environment, seq: int, progress: Progress | None = None) -> Snapshot:
-    """Make a snapshot at a commit, from the nearest one before it; it replaces one that is there.
+    """Make a snapshot at a commit, from the nearest one before it.
+
+    It replaces one that is there.
 
     Raises:
         DamagedStore: a commit is not what was written.
@@ -70,7 +73,10 @@ def take(source: Environment, seq: int, progress: Progress | None = None) -> Sna
 
 
 def start_from_snapshot(source: Environment, target: Environment, until: int) -> int:
-    """Put the newest snapshot up to a commit into an empty target; returns its commit, 0 for none."""
+    """Put the newest snapshot up to a commit into an empty target.
+
+    Returns the commit of the snapshot, 0 for none.
+    """
     for seq in sorted((seq for seq in snapshots(source.folder) if seq <= until), reverse=True):
         if _load(source, target, seq):
             return seq

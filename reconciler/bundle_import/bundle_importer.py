@@ -136,7 +136,10 @@ def _is_misplaced(ctx: Context, known: int | None, into: int | None) -> bool:
 
 
 def _place(ctx: Context, world: bytes, into: int | None) -> None:
-    """Put the world into the named container; without one, a world that is here stays where it is."""
+    """Put the world into the named container.
+
+    Without one, a world that is here stays where it is.
+    """
     node = ctx.tables.node_of(world)
     assert node is not None, "it was created, or known"
     if node == ROOT_NODE:
@@ -150,7 +153,10 @@ def _place(ctx: Context, world: bytes, into: int | None) -> None:
 
 
 def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
-    """Give every world a container: one known by reference lies beside what refers to it, until it comes."""
+    """Give every world a container.
+
+    One known by reference lies beside what refers to it, until it comes.
+    """
     for lineage in merge.stubs:
         node = ctx.tables.node_of(lineage)
         assert node is not None, "it was created"
@@ -166,9 +172,10 @@ def _place_stubs(ctx: Context, merge: BundleMerge, where: int) -> None:
 
 
 def _leave_placeholder(ctx: Context, node: int) -> None:
-    """Take a world whose text has come out of where it stood as a reference, if it has another container.
+    """Take a world whose text has come out of where it stood as a reference.
 
-    It was such a reference if its first version came without a word of where from.
+    This is done only if it has another container. It was such a reference if its first version came without a word of
+    where from.
     """
     if ctx.tables.version(node, 1).details != ev.NONE:
         return
@@ -203,9 +210,9 @@ def _adopt(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
 
 
 def _compare_hash(ctx: Context, contents: Contents, all_new: bool) -> bool:
-    """Check that a new world has the hash of the bundle; where this store knows more, note that it differs.
+    """Check that a new world has the hash of the bundle.
 
-    True if it is the same.
+    Where this store knows more, note that the hash differs. True if it is the same.
     """
     ctx.draft.applier.rehash()
     node = ctx.tables.node_of(contents.heading.world)

@@ -1,8 +1,9 @@
-"""Compare a bundle with this store: the events that its new worlds, edges and proposals come to.
+"""Compare a bundle with this store, and decide the events it comes to.
 
-Both stores may have gone on since they had a world in common. What only the bundle knows is added, what only this store
-knows stays. What contradicts (another version under the same ordinal) is a conflict; all conflicts are listed. Texts
-that are missing here were either erased or never came, and the two are told apart.
+The events are those of its new worlds, edges and proposals. Both stores may have gone on since they had a world in
+common. What only the bundle knows is added, what only this store knows stays. What contradicts (another version under
+the same ordinal) is a conflict; all conflicts are listed. Texts that are missing here were either erased or never came,
+and the two are told apart.
 """
 
 from __future__ import annotations
@@ -167,9 +168,10 @@ class BundleMerge:
                 later.append(ev.Ended(frame.lineage, ended.at, details, ended.by))
 
     def _erased_world(self, world: BundledWorld, node: int, later: list[ev.AnyEvent]) -> None:
-        """Add a world whose texts were erased here: its versions come as hashes, since edges name them.
+        """Add a world whose texts were erased here.
 
-        One that was written anew here under its key, or that ended here before, is left as it is.
+        Its versions come as hashes, since edges name them. One that was written anew here under its key, or that ended
+        here before, is left as it is.
         """
         lineage, has_ended = world.frame.lineage, bool(self._tables.node(node).ended)
         self.left_erased.append(lineage)
@@ -193,7 +195,10 @@ class BundleMerge:
         later.extend(ev.Ended(lineage, ended.at, ev.NONE, ended.by) for ended in world.ended if not has_ended)
 
     def _names_what_is_here(self, frame: fr.EdgeFrame | fr.ProposalFrame) -> None:
-        """Check that an edge end in a world that diverged after an erasure is a version that is here."""
+        """Check that an edge end names a version that is here.
+
+        Only worlds that diverged after an erasure are checked.
+        """
         for lineage, ordinal, body in (
             (frame.source, frame.source_version, frame.source_body),
             (frame.target, frame.target_version, frame.target_body),
@@ -235,7 +240,10 @@ class BundleMerge:
             self.filled.append(lineage)
 
     def _aliases(self, world: BundledWorld, node: int | None) -> Iterator[ev.AnyEvent]:
-        """Add aliases, counted by name: the first of a name is the first here, and any beyond are new."""
+        """Add aliases, counted by name.
+
+        The first of a name is the first here, and any beyond are new.
+        """
         here: defaultdict[bytes, list[tuple[int, bool]]] = defaultdict(list)
         number = 0
         for number, row in self._tables.aliases(node) if node is not None else ():

@@ -1,4 +1,7 @@
-"""The blobs of an import: stored under the ids that they came with, their origin beside each text."""
+"""The blobs of an import: stored under the ids that they came with.
+
+Their origin is stored beside each text.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from worlddb.reconciler.transaction.draft import Draft
 
 
 class IncomingBlobs:
-    """Gives each blob that an event needs one position in the commit; ``absent`` are those without bytes."""
+    """Gives each blob that an event needs one position in the commit.
+
+    ``absent`` are those without bytes.
+    """
 
     def __init__(self, draft: Draft, contents: Contents) -> None:
         self._draft = draft

@@ -26,10 +26,11 @@ _SHOWN: Final = 20
 
 
 def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None:
-    """Check a bundle's edges and decisions against this store, once all of its events have taken effect.
+    """Check a bundle's edges and decisions against this store.
 
-    A world that the bundle says was superseded ends no later than that, also in versions that only this store has; and
-    so does what it had replaced here or there, if it had not begun by then.
+    The check is made once all of the bundle's events have taken effect. A world that the bundle says was superseded
+    ends no later than that, also in versions that only this store has; and so does what it had replaced here or there,
+    if it had not begun by then.
     """
     ordered: dict[str, list[ev.Linked]] = {}
     for event in events:
@@ -49,7 +50,10 @@ def refuse_joint_violations(ctx: Context, events: Sequence[ev.AnyEvent]) -> None
 
 
 def refuse_containment_cycles(ctx: Context, memberships: Sequence[ev.Linked]) -> None:
-    """Refuse containment cycles. A bundle has none in itself, so one must lead through a known world."""
+    """Refuse containment cycles.
+
+    A bundle has none in itself, so one must lead through a known world.
+    """
     for edge in memberships:
         source, target = _node(ctx, edge.source), _node(ctx, edge.target)
         way = _way_up(ctx, source, target) if target < ctx.tables.first_new_node else []
@@ -128,7 +132,10 @@ def _end_superseded(ctx: Context, edge: ev.Linked) -> None:
 
 
 def _end_replaced(ctx: Context, versions: Sequence[ev.Revised]) -> None:
-    """End what a world had replaced here where an arriving version begins, if none of its others had begun."""
+    """End what a world had replaced here where an arriving version begins.
+
+    It is ended only if none of the world's other versions had begun.
+    """
     earliest: dict[bytes, int] = {}
     for version in versions:
         if version.valid_from < version.valid_to:

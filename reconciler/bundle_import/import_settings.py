@@ -1,7 +1,8 @@
-"""The settings that come with a bundle: registrations of edge types, and thresholds of the resolver.
+"""The settings that come with a bundle.
 
-Each is set where nothing is in force for the worlds of the bundle. Where something else is in force, that stays, and a
-note names what differs. What was taken back here is not set again.
+They are registrations of edge types, and thresholds of the resolver. Each is set where nothing is in force for the
+worlds of the bundle. Where something else is in force, that stays, and a note names what differs. What was taken back
+here is not set again.
 """
 
 from __future__ import annotations

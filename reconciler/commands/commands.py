@@ -1,6 +1,7 @@
-"""Commands: a caller's requests as values. Times are integer microseconds; ``None`` means the default.
+"""Commands: a caller's requests as values.
 
-A reference is a full id (bytes), a hex prefix (str), or the position of an earlier command of the same batch (int).
+Times are integer microseconds; ``None`` means the default. A reference is a full id (bytes), a hex prefix (str), or the
+position of an earlier command of the same batch (int).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ Ref = bytes | str | int
 
 
 class KnownKey(msgspec.Struct, frozen=True):
-    """A caller's key of which only hashes are left: the one that is recorded, and what the key stands for.
+    """A caller's key of which only hashes are left.
 
-    That is a lineage, or the nonce of the first edge that was written under it.
+    What is left is the one that is recorded, and what the key stands for. That is a lineage, or the nonce of the first
+    edge that was written under it.
     """
 
     recorded: bytes
@@ -32,12 +34,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Create(Command, frozen=True, kw_only=True):
-    """Make a world. With a ``key``, the world that the key stands for is found again, and revised if its text differs.
+    """Make a world.
 
-    ``resolve`` says which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``).
-    They can only stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a
-    text come back to a world whose texts were erased. ``anew`` hands the key on if its world has ended by now: to
-    another one, which is made.
+    With a ``key``, the world that the key stands for is found again, and revised if its text differs. ``resolve`` says
+    which tiers of the resolver run: the exact one (``True`` or "exact"), "all", or none (``False``). They can only
+    stage proposals, with worlds inside ``scope``, by default inside ``world``. ``revive`` lets a text come back to a
+    world whose texts were erased. ``anew`` hands the key on if its world has ended by now: to another one, which is
+    made.
     """
 
     CODE: ClassVar[str] = "create"
@@ -78,7 +81,10 @@ class Retire(Command, frozen=True, kw_only=True):
 
 
 class Reassert(Command, frozen=True, kw_only=True):
-    """State an ended world again: a new lineage with the same body and a ``derived_from`` edge to the old one."""
+    """State an ended world again.
+
+    This makes a new lineage with the same body and a ``derived_from`` edge to the old one.
+    """
 
     CODE: ClassVar[str] = "reassert"
     ref: Ref
@@ -88,7 +94,10 @@ class Reassert(Command, frozen=True, kw_only=True):
 
 
 class Link(Command, frozen=True, kw_only=True):
-    """Write an edge through its type's handler. With a ``key``, a live edge made under it is not written twice."""
+    """Write an edge through its type's handler.
+
+    With a ``key``, a live edge made under it is not written twice.
+    """
 
     CODE: ClassVar[str] = "link"
     source_ref: Ref
@@ -135,10 +144,11 @@ class Unalias(Command, frozen=True, kw_only=True):
 
 
 class Erase(Command, frozen=True, kw_only=True):
-    """Remove the texts of a world for good; ``why`` is the reference under which it is done, and stays.
+    """Remove the texts of a world for good.
 
-    ``turns``: also those of the turns that it spoke. ``everywhere``: also of every world that ever had one of the same
-    texts. ``forbid``: none of the texts may be written again. ``derived``: also those that were made of all these.
+    ``why`` is the reference under which it is done, and stays. ``turns``: also those of the turns that it spoke.
+    ``everywhere``: also of every world that ever had one of the same texts. ``forbid``: none of the texts may be
+    written again. ``derived``: also those that were made of all these.
     """
 
     CODE: ClassVar[str] = "erase"
@@ -171,9 +181,10 @@ class Undo(Command, frozen=True, kw_only=True):
 
 
 class Bookmark(Command, frozen=True, kw_only=True):
-    """Give a name to a moment: to commit ``seq``, to the last one at the ingest time ``at``, or to the present head.
+    """Give a name to a moment.
 
-    A name that stands for another moment already is only moved if ``move`` says so.
+    The moment is commit ``seq``, the last one at the ingest time ``at``, or the present head. A name that stands for
+    another moment already is only moved if ``move`` says so.
     """
 
     CODE: ClassVar[str] = "bookmark"
@@ -184,9 +195,10 @@ class Bookmark(Command, frozen=True, kw_only=True):
 
 
 class Import(Command, frozen=True, kw_only=True):
-    """Take in the bundle with a hash, which comes beside the command, and put its world into one that is here.
+    """Take in the bundle with a hash, and put its world into one that is here.
 
-    A world that is here already stays where it is unless ``into`` is given; a new one is put into the root by default.
+    The bundle comes beside the command. A world that is here already stays where it is unless ``into`` is given; a new
+    one is put into the root by default.
     """
 
     CODE: ClassVar[str] = "import"
@@ -195,7 +207,10 @@ class Import(Command, frozen=True, kw_only=True):
 
 
 class Register(Command, frozen=True, kw_only=True):
-    """Let an edge type hold for a world and all that it contains, or say of a built-in one whether it is functional."""
+    """Register an edge type for a world and all that it contains.
+
+    Or say of a built-in type whether it is functional.
+    """
 
     CODE: ClassVar[str] = "register"
     type: str
@@ -216,7 +231,10 @@ class Unregister(Command, frozen=True, kw_only=True):
 
 
 class Tune(Command, frozen=True, kw_only=True):
-    """Set the resolver's thresholds for candidates of a type (empty: of every type) in a world and all it contains."""
+    """Set the resolver's thresholds in a world and all it contains.
+
+    They hold for candidates of a type (empty: of every type).
+    """
 
     CODE: ClassVar[str] = "tune"
     fuzzy: float
@@ -237,12 +255,12 @@ class Untune(Command, frozen=True, kw_only=True):
 
 
 class Embed(Command, frozen=True, kw_only=True, gc=False):
-    """Keep the vectors that a model made of texts. Written by the engine's own catch-up, not by callers.
+    """Keep the vectors that a model made of texts.
 
-    ``items`` are (lineage, version, vectors one after the other in little-endian 16-bit floats, how many of the last
-    ones are of statements, what percentage of the words is in statements). They are what there was to embed in the
-    commits from ``after`` (excluded) to ``through``; if the space has moved on from ``after`` meanwhile, nothing is
-    written.
+    Written by the engine's own catch-up, not by callers. ``items`` are (lineage, version, vectors one after the other
+    in little-endian 16-bit floats, how many of the last ones are of statements, what percentage of the words is in
+    statements). They are what there was to embed in the commits from ``after`` (excluded) to ``through``; if the space
+    has moved on from ``after`` meanwhile, nothing is written.
     """
 
     CODE: ClassVar[str] = "embed"
@@ -256,10 +274,11 @@ class Embed(Command, frozen=True, kw_only=True, gc=False):
 
 
 class Recluster(Command, frozen=True, kw_only=True, gc=False):
-    """Propose what another look at who is who has found. Written by the engine's own work in the background.
+    """Propose what another look at who is who has found.
 
-    ``items`` are (lineage, lineage, evidence). They are what was found around the commits from ``after`` (excluded) to
-    ``through``; if somebody has looked further than ``after`` meanwhile, nothing is written.
+    Written by the engine's own work in the background. ``items`` are (lineage, lineage, evidence). They are what was
+    found around the commits from ``after`` (excluded) to ``through``; if somebody has looked further than ``after``
+    meanwhile, nothing is written.
     """
 
     CODE: ClassVar[str] = "recluster"

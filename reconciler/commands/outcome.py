@@ -17,7 +17,10 @@ class Staged(msgspec.Struct, frozen=True, tag="staged"):
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """Nothing was written. ``code`` is stable, ``command`` the position of the refused command in its batch."""
+    """A refusal: nothing was written.
+
+    ``code`` is stable, ``command`` the position of the refused command in its batch.
+    """
 
     code: str
     reason: str
@@ -29,7 +32,10 @@ Outcome = Committed | Staged | Refused
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Something the caller should know; ``refs`` are what it is about: references, names of edge types, a reason."""
+    """Something the caller should know.
+
+    ``refs`` are what it is about: references, names of edge types, a reason.
+    """
 
     code: str
     refs: tuple[str, ...]
@@ -104,13 +110,19 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The references written, one a command. Raises :class:`RefusedError` if the write was refused."""
+        """The references written, one a command.
+
+        Raises :class:`RefusedError` if the write was refused.
+        """
         self.raise_if_refused()
         return self.requested
 
     @property
     def ref(self) -> str:
-        """The first reference. Raises :class:`RefusedError` if the write was refused, or asked for nothing."""
+        """The first reference.
+
+        Raises :class:`RefusedError` if the write was refused, or asked for nothing.
+        """
         if not self.refs:
             raise RefusedError("The write had no commands, so it has no reference", "Look at the receipt's seq")
         return self.refs[0]

@@ -1,6 +1,7 @@
-"""Validate commands before anything is decided: every text storable, every value of its type.
+"""Validate commands before anything is decided.
 
-It runs before the store is locked, so a wrong value blocks nobody, and later stages may rely on it.
+Every text must be storable, and every value of its type. This is done before the store is locked, so a wrong value
+blocks nobody, and later stages may rely on it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The short way for the many commands of a load: a new world or an edge that only has to be recorded.
+"""Decide the many commands of a load the short way.
 
-Such commands are decided here in one go, from what the tables keep at hand of the ends (:class:`EdgeEndpoint`). A
-command that needs more (a name that somebody has already, a key that was used, a handler with something to say, a wrong
-value) is left untouched to :mod:`worlddb.reconciler.dispatch`. Both ways come to the same events, references and rows,
-drawn from the same randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
+The short way is for a new world or an edge that only has to be recorded. Such commands are decided here in one go, from
+what the tables keep at hand of the ends (:class:`EdgeEndpoint`). A command that needs more (a name that somebody has
+already, a key that was used, a handler with something to say, a wrong value) is left untouched to
+:mod:`worlddb.reconciler.dispatch`. Both ways come to the same events, references and rows, drawn from the same
+randomness: ``tests/reconciler/commands/test_plain.py`` compares them byte by byte.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from worlddb.reconciler.transaction.context import Context
 
 
 class _Rule(NamedTuple):
-    """How to decide edges of a type: by ``only_records`` if their handler has it, else by ``on_insert``."""
+    """How to decide edges of a type.
+
+    By ``only_records`` if their handler has it, else by ``on_insert``.
+    """
 
     handler: EdgeHandler | None
     only_records: Callable[[Context, int, int], bool] | None

@@ -1,4 +1,4 @@
-"""Settings of a world: which edge types are registered there, and which thresholds the resolver uses.
+"""Settings of a world: its registered edge types and the thresholds the resolver uses.
 
 They are decided as every command is, so the log says from when on each held where.
 """
@@ -32,7 +32,10 @@ what was accepted as ``same_as``."""
 
 
 def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
-    """Register a type for a world; returns the world's reference. Registering the same again is no event."""
+    """Register a type for a world; returns the world's reference.
+
+    Registering the same again is no event.
+    """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if command.digest_of == "built_in":
         _check_built_in(ctx, command)
@@ -65,7 +68,10 @@ def register_type(ctx: Context, command: cmd.Register, details: int) -> bytes:
 
 
 def unregister_type(ctx: Context, command: cmd.Unregister, details: int) -> bytes:
-    """Take back the registration of a type in a world; returns the world's reference. Its edges stay."""
+    """Take back the registration of a type in a world; returns the world's reference.
+
+    The edges of the type stay.
+    """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if registration_in(ctx.tables, command.type, world, ctx.draft.seq) is None:
         ctx.refuse(
@@ -137,7 +143,10 @@ class ThresholdSetting(NamedTuple):
 
 
 def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int) -> ThresholdSetting:
-    """The thresholds for a candidate of a type in a world: the nearest ones set, else those of the open store."""
+    """Find the thresholds for a candidate of a type in a world.
+
+    They are the nearest ones set, else those of the open store.
+    """
     if ctx.tuned is None:
         ctx.tuned = is_anything_tuned(ctx.tables)
     if not ctx.tuned or resolving.instead:
@@ -149,7 +158,10 @@ def thresholds_for(ctx: Context, resolving: Resolving, type_name: str, home: int
 
 
 def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
-    """Set thresholds for a world; returns the world's reference. Setting the same numbers again is no event."""
+    """Set thresholds for a world; returns the world's reference.
+
+    Setting the same numbers again is no event.
+    """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     lineage = ctx.lineage(world)
     if not is_same_tuning(tuning_in(ctx.tables, world, command.type, ctx.draft.seq), command):
@@ -161,7 +173,10 @@ def set_thresholds(ctx: Context, command: cmd.Tune, details: int) -> bytes:
 
 
 def take_thresholds_back(ctx: Context, command: cmd.Untune, details: int) -> bytes:
-    """Take back the thresholds of a world; returns the world's reference. Existing proposals stay."""
+    """Take back the thresholds of a world; returns the world's reference.
+
+    Existing proposals stay.
+    """
     world = ROOT_NODE if command.world is None else node_ref(ctx, command.world)
     if tuning_in(ctx.tables, world, command.type, ctx.draft.seq) is None:
         what = f"the node type {command.type[:80]!r}" if command.type else "every type"

@@ -96,7 +96,10 @@ def revise(ctx: Context, command: cmd.Revise, details: int) -> Decision:
 
 
 def _revised(ctx: Context, command: cmd.Revise, details: int, node: int, body: Body | None) -> Decision:
-    """Write a new version on top of ``body``; if that was erased, the command gives all of the text."""
+    """Write a new version on top of ``body``.
+
+    If that was erased, the command gives all of the text.
+    """
     row = ctx.tables.node(node)
     newest = ctx.tables.version(node, row.versions)
     begins = ctx.now if command.valid_from is None else command.valid_from
@@ -232,7 +235,10 @@ def _leaving(ctx: Context, node: int, out_of: int | None) -> tuple[int, bytes]:
 
 
 def _carry_edges(ctx: Context, moved: set[int], left: set[int], to: int) -> None:
-    """Carry interior edges along whose both ends move, under new identities; list the others, which stay."""
+    """Carry along the interior edges whose both ends move, under new identities.
+
+    List the others, which stay.
+    """
     carried: list[bytes] = []
     behind: list[bytes] = []
     contains = ctx.tables.type_code(CONTAINS)

@@ -1,4 +1,7 @@
-"""Check the derived state: tables, indexes and vectors whole and up to date, and the code that they need."""
+"""Check the derived state: tables, indexes and vectors whole and up to date.
+
+The code that they need is checked too.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,10 @@ def newer(folder: Path, error: NewerFormat) -> Symptom:
 
 
 def tables(env: Environment, deep: bool, progress: Progress | None = None) -> Iterator[Symptom]:
-    """Are the tables level with the log, and do they lead to the root that it recorded; with ``deep``, is every row
-    what the log says."""
+    """Check that the tables are level with the log and lead to the root that it recorded.
+
+    With ``deep``, check that every row is what the log says.
+    """
     with env.read() as txn:
         log = LmdbLog(txn)
         last = log.last_stored()
@@ -132,7 +137,9 @@ def vector_indexes(env: Environment) -> Iterator[Symptom]:
 
 
 def _must_be_ours(folder: Path) -> None:
-    """Somebody who may not open an index, for which its folder is written to, cannot say that it is damaged.
+    """Check that we may open every file of an index.
+
+    Whoever may not open an index, for which its folder is written to, cannot say that it is damaged.
 
     Raises:
         PermissionError: there is such a file.

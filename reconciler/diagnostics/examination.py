@@ -1,4 +1,7 @@
-"""Run the checks in their order; a check that an earlier finding makes impossible is reported as skipped."""
+"""Run the checks in their order.
+
+A check that an earlier finding makes impossible is reported as skipped.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def examine_installation() -> Diagnosis:
 def examine(
     folder: Path, ontology: Ontology, clock: Clock, *, deep: bool, progress: Progress | None = None
 ) -> Diagnosis:
-    """Look at the installation and at a store; nothing in the store is changed, and it need not open."""
+    """Examine the installation and a store.
+
+    Nothing in the store is changed, and it need not open.
+    """
     going = _installed()
     if going.check("store", partial(location.is_store, folder)):
         going.check("file system", partial(location.file_system, folder))

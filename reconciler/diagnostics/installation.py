@@ -1,4 +1,7 @@
-"""Check the installation: Python, the libraries in versions that fit, the extras. Needs none of them."""
+"""Check the installation: Python, the libraries in versions that fit, the extras.
+
+The checks need none of them.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ print("all", flush=True)
 
 
 def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") -> Iterator[Symptom]:
-    """Is this Python new enough; ``required`` is what the installed distribution says, if not asked for here."""
+    """Check that this Python is new enough.
+
+    ``required`` is what the installed distribution says, if not asked for here.
+    """
     try:
         from packaging.specifiers import SpecifierSet
     except ImportError:
@@ -70,9 +76,10 @@ def python(version: tuple[int, ...] = sys.version_info[:3], required: str = "") 
 
 
 def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
-    """Is every library here that is needed, in a version that fits; and of extras what is here, too.
+    """Check that every library that is needed is here, in a version that fits.
 
-    That nothing of an extra is here is somebody's choice, and told where a store has use for it.
+    Of extras, what is here is checked, too. That nothing of an extra is here is somebody's choice, and told where a
+    store has use for it.
     """
     try:
         from packaging.requirements import Requirement
@@ -105,7 +112,10 @@ def packages(requirements: Iterable[str] | None = None) -> Iterator[Symptom]:
 
 
 def lacking(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
-    """What of an extra is missing or in a version that does not fit, in words; an extra that nobody uses may be."""
+    """Say in words what of an extra is missing or in a version that does not fit.
+
+    An extra that nobody uses may be either.
+    """
     from packaging.requirements import Requirement
 
     try:
@@ -164,8 +174,10 @@ def _wrong(what: str, name: str, requirement: str) -> Symptom:
 
 
 def libraries(modules: Iterable[str] = LIBRARIES) -> Iterator[Symptom]:
-    """Can every library be loaded. It is tried in another process, which one that was built for another processor may
-    end."""
+    """Check that every library can be loaded.
+
+    It is tried in another process, which one that was built for another processor may end.
+    """
     if not sys.executable:
         return
     command = [sys.executable, "-c", _TRY, *modules]

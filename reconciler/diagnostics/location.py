@@ -1,4 +1,7 @@
-"""Check the location of a store: file system, room, permissions, and left-overs of ended processes."""
+"""Check the location of a store.
+
+The checks look at the file system, room, permissions, and left-overs of ended processes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def file_system(folder: Path, mounts: Path = MOUNTS) -> Iterator[Symptom]:
 
 
 def mounted_as(folder: Path, mounts: Path = MOUNTS) -> tuple[str, str]:
-    """Type and place of the mount that a directory lies in; empty where the system does not tell."""
+    """Find the type and place of the mount that a directory lies in.
+
+    Both are empty where the system does not tell.
+    """
     try:
         lines = mounts.read_text("utf-8", "replace").splitlines()
     except OSError:

@@ -33,7 +33,10 @@ def is_stopped(process: int, processes: Path = PROCESSES) -> bool:
 
 
 def lock_holders(file: Path, processes: Path = PROCESSES) -> list[int] | None:
-    """The processes that hold a lock on a file; ``None`` where the system does not tell, or nobody has the file."""
+    """List the processes that hold a lock on a file.
+
+    ``None`` where the system does not tell, or nobody has the file.
+    """
     try:
         found = os.stat(file)
         lines = (processes / "locks").read_text("utf-8", "replace").splitlines()
@@ -52,7 +55,7 @@ _WHY: Final = {
 
 
 def locks(folder: Path) -> Iterator[Symptom]:
-    """Look at the lock between writers, the lease of work in the background, and the indexes' locks."""
+    """Check the writers' lock, the lease of background work, and the indexes' locks."""
     yield from _one("writer", folder / LOCK_FILE, _signed(folder))
     yield from _one("lease", folder / LEASE_FILE, {})
     for file in sorted((folder / INDEX_FOLDER).glob("*.lock")):
@@ -60,7 +63,10 @@ def locks(folder: Path) -> Iterator[Symptom]:
 
 
 def is_held(file: Path) -> bool:
-    """True if a process has the lock. It is asked for a share of it, which is given back at once."""
+    """True if a process has the lock.
+
+    It is asked for a share of it, which is given back at once.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,7 @@
-"""Check that the log is what was written: its pages, its chain of commits, its last time against the clock."""
+"""Check that the log is what was written.
+
+The checks cover its pages, its chain of commits, and its last time against the clock.
+"""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 
 class Symptom(NamedTuple):
-    """Something that was found; ``wrong`` if it damages, stops or endangers something, else it is only worth knowing.
+    """Something that was found.
 
-    ``command`` is what mends it, as it is typed into a shell; empty if no command does. ``remedy`` says it in words.
+    ``wrong`` if it damages, stops or endangers something, else it is only worth knowing. ``command`` is what mends it,
+    as it is typed into a shell; empty if no command does. ``remedy`` says it in words.
     """
 
     code: str
@@ -47,5 +48,8 @@ def quoted(path: Path) -> str:
 
 
 def restored(folder: Path) -> str:
-    """The command line that makes a store of a backup beside one that cannot be trusted any more."""
+    """Give the command line that makes a store of a backup.
+
+    The new store lies beside one that cannot be trusted any more.
+    """
     return f"worlddb restore BACKUP --into {quoted(folder)}.restored"
