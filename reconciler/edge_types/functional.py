@@ -1,4 +1,7 @@
-"""Functional relations: one source, one target at a time; a second one is a conflict of the two (paper §6)."""
+"""Functional relations: one source has one target at a time (paper §6).
+
+A second target is a conflict of the two.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ RELATION: Final = "functional"
 def record_conflicts(
     ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, scope: int, *, before: int | None = None
 ) -> None:
-    """Record that the targets of two edges contradict each other, for as long as both edges are valid.
+    """Record that the targets of two edges contradict each other.
 
-    The edge that was written is compared with every other one of its type and source that the same registration, that
-    of the world ``scope``, governs; with ``before`` only with those of commits before that one. Nothing is closed or
-    hidden: which of the two holds is for somebody to say.
+    The conflict lasts for as long as both edges are valid. The edge that was written is compared with every other one
+    of its type and source that the same registration, that of the world ``scope``, governs; with ``before`` only with
+    those of commits before that one. Nothing is closed or hidden: which of the two holds is for somebody to say.
     """
     written = _validity(edge)
     for other in list(ctx.edges(edge.source, edge.type)):
@@ -48,10 +51,11 @@ def record_conflicts(
 
 
 def end_conflicts(ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, end: int | None) -> None:
-    """End the conflicts that an edge caused, once it was closed at ``end`` or (``None``) unlinked.
+    """End the conflicts that an edge caused.
 
-    Each is closed where the last pair of edges that still bears it out ends. If none does, it is closed with the edge,
-    or unlinked with it. Conflicts that somebody recorded are left to them.
+    The edge was closed at ``end`` or (``None``) unlinked. Each conflict is closed where the last pair of edges that
+    still bears it out ends. If none does, it is closed with the edge, or unlinked with it. Conflicts that somebody
+    recorded are left to them.
     """
     if edge.type in NEVER_FUNCTIONAL:
         return
@@ -67,7 +71,10 @@ def end_conflicts(ctx: HandlerContext, scopes: Scopes, edge: HandledEdge, end: i
 
 
 def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_name: str) -> Iterator[Interval]:
-    """The times of a conflict at which two functional edges under one registration lead to its two sides."""
+    """When two functional edges bear out a conflict.
+
+    These are the times of the conflict at which two functional edges under one registration lead to its two sides.
+    """
     here = scopes.functional(type_name, conflict.home)
     for one in ctx.edges(conflict.source, type_name, incoming=True):
         scope = scopes.functional(type_name, one.home)
@@ -81,7 +88,10 @@ def _borne_out(ctx: HandlerContext, scopes: Scopes, conflict: HandledEdge, type_
 
 
 def _recorded(ctx: HandlerContext, one: int, other: int, when: Interval) -> bytes | None:
-    """The edge that already records a conflict of two nodes at some time of ``when``, in either direction."""
+    """The edge that already records a conflict of two nodes, in either direction.
+
+    It does so at some time of ``when``.
+    """
     for known in _conflicts(ctx, one):
         if other in (known.source, known.target) and _validity(known).overlaps(when):
             return known.id

@@ -30,9 +30,10 @@ class Written(NamedTuple):
 
 
 class PairProposal(NamedTuple):
-    """The latest proposal about a pair of worlds. ``changed``: since then one of them has a new version.
+    """The latest proposal about a pair of worlds.
 
-    ``status`` is ``pending``, ``accepted``, ``rejected`` or ``undone``.
+    ``changed``: since then one of them has a new version. ``status`` is ``pending``, ``accepted``, ``rejected`` or
+    ``undone``.
     """
 
     id: bytes
@@ -62,7 +63,10 @@ class HandlerContext(Protocol):
         """Where the newest version of a world begins to be valid; commit time for the root world."""
 
     def spans(self, world: int) -> Iterable[Interval]:
-        """When the versions of a world are valid, newest first; those that are valid at no time are left out."""
+        """When the versions of a world are valid, newest first.
+
+        Those that are valid at no time are left out.
+        """
 
     def text(self, world: int) -> WorldText | None:
         """The newest version's text; ``None`` once erased."""
@@ -114,9 +118,9 @@ class HandlerContext(Protocol):
         """Retract an edge on the ingest axis and let its handler clean up."""
 
     def close(self, world: int, at: int, *, by: bytes = b"") -> bool:
-        """Tighten the validity of every version of a world to ``at``; true if any was open beyond it.
+        """Tighten the validity of every version of a world to ``at``.
 
-        ``by`` is the full reference of the world that took its place, if one did.
+        True if any was open beyond it. ``by`` is the full reference of the world that took its place, if one did.
         """
 
     def close_edge(self, edge: bytes, at: int) -> bool:
@@ -128,19 +132,25 @@ class HandlerContext(Protocol):
     def conflict(
         self, one: int, other: int, *, home: int | None = None, valid_from: int | None = None, valid_to: int = FOREVER
     ) -> bytes:
-        """Record that two worlds contradict each other; both stay, and reads show it. The id of that edge."""
+        """Record that two worlds contradict each other; returns the id of that edge.
+
+        Both worlds stay, and reads show the contradiction.
+        """
 
     def note(self, code: str, *refs: bytes) -> None:
-        """Tell the caller something in the receipt: a code of lower-case letters, digits and ``_``, and ids."""
+        """Tell the caller something in the receipt.
+
+        It consists of a code of lower-case letters, digits and ``_``, and ids.
+        """
 
     def refuse(self, code: str, reason: str, remedy: str = "") -> NoReturn:
         """Stop: nothing of the whole commit is written, and the caller gets this answer."""
 
 
 class Insert(Enum):
-    """What a handler decided about an edge that is being inserted; to refuse it calls ``ctx.refuse``.
+    """What a handler decided about an edge that is being inserted.
 
-    ``STAGE`` is for ``same_as`` alone: no other edge waits for a decision.
+    To refuse the edge it calls ``ctx.refuse``. ``STAGE`` is for ``same_as`` alone: no other edge waits for a decision.
     """
 
     WRITE = "write"
@@ -148,10 +158,11 @@ class Insert(Enum):
 
 
 class HandledEdge(NamedTuple):
-    """An edge as its handler sees it. Ends and home are worlds of this transaction, times are microseconds.
+    """An edge as its handler sees it.
 
-    ``id`` is empty and ``seq`` 0 while it is being inserted. For its properties ask the context; ``details`` is where
-    they are kept. ``key`` is the caller's, and known only while it is being inserted.
+    Ends and home are worlds of this transaction, times are microseconds. ``id`` is empty and ``seq`` 0 while it is
+    being inserted. For its properties ask the context; ``details`` is where they are kept. ``key`` is the caller's, and
+    known only while it is being inserted.
     """
 
     type: str
@@ -193,9 +204,10 @@ Q = TypeVar("Q", bound=Rewritable)
 
 
 class EdgeHandler(Protocol):
-    """An edge type. Handlers are stateless; what they decide depends on the transaction's state alone.
+    """An edge type.
 
-    ``name`` is the edge type, ``version`` a number from 1 up that its author raises when the rules change.
+    Handlers are stateless; what they decide depends on the transaction's state alone. ``name`` is the edge type,
+    ``version`` a number from 1 up that its author raises when the rules change.
     """
 
     name: str
@@ -225,16 +237,17 @@ class BulkHandler(EdgeHandler, Protocol):
     """A built-in type that can tell cheaply which of its edges only have to be recorded."""
 
     def only_records(self, ctx: BulkContext, source: int, target: int) -> bool:
-        """True if ``on_insert`` between the two, whatever the validity, would return ``WRITE`` and do nothing else.
+        """True if ``on_insert`` between the two would return ``WRITE`` and do nothing else.
 
-        If false, ``on_insert`` decides.
+        That holds whatever the validity. If false, ``on_insert`` decides.
         """
 
 
 class PlainHandler:
-    """What edge types have in common: no self-reference, validity from the source's, nothing to clean up.
+    """What edge types have in common.
 
-    A type of one's own may begin with this class, and does not have to.
+    That is: no self-reference, validity from the source's, nothing to clean up. A type of one's own may begin with this
+    class, and does not have to.
     """
 
     name = ""

@@ -1,4 +1,7 @@
-"""The edge handlers that a process has, and the description by which the log knows their code again."""
+"""The edge handlers that a process has.
+
+With them is the description by which the log knows their code again.
+"""
 
 from __future__ import annotations
 
@@ -173,7 +176,10 @@ class _RewriteRecorder:
 
 
 def _rewrites(handler: Any, name: str) -> tuple[RewriteName, ...]:
-    """The rewrites that a handler asks of queries; the protocol allows no others, so the log can keep them."""
+    """The rewrites that a handler asks of queries.
+
+    The protocol allows no others, so the log can keep them.
+    """
     asked = _RewriteRecorder(name)
     try:
         answer = handler.on_query_rewrite(asked)

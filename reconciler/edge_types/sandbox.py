@@ -98,7 +98,10 @@ class SandboxedHandler:
 
 
 class SandboxedContext:
-    """The context that a third-party handler gets: the documented calls, with their arguments checked."""
+    """The context that a third-party handler gets.
+
+    It has the documented calls, with their arguments checked.
+    """
 
     __slots__ = ("_ctx", "_ended", "_name")
 

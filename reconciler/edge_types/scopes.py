@@ -1,4 +1,7 @@
-"""Find the handler that decides about an edge: a built-in one, or the registration in force at its home."""
+"""Find the handler that decides about an edge.
+
+It is a built-in one, or the registration in force at the edge's home.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,9 @@ class Scopes:
         return self._guarded(ctx, registration)
 
     def handler_of_old(self, ctx: HandlerContext, type_name: str, home: int) -> EdgeHandler | None:
-        """The handler that cleans up after an edge; none if its type is not registered there any more.
+        """The handler that cleans up after an edge.
+
+        None if its type is not registered there any more.
 
         Raises:
             Refusal: the type is registered, and this process does not have that handler's code.

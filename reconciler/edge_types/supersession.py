@@ -1,4 +1,4 @@
-"""Supersession: which worlds end, and which follow, when a statement takes the place of another.
+"""Supersession: which worlds end, and which follow, when one statement replaces another.
 
 A statement may begin before the one that it corrects had begun, or take a place that another takes from later on.
 """
@@ -42,7 +42,9 @@ def first_held(ctx: HandlerContext, world: int) -> int | None:
 
 
 def end_predecessors(ctx: HandlerContext, world: int, at: int, by: bytes) -> None:
-    """End all predecessors of a world, at any remove, no later than ``at``, a time before that world began.
+    """End all predecessors of a world, at any remove, no later than ``at``.
+
+    ``at`` is a time before that world began.
 
     What it replaced had been closed where it began, and would hold beside the one that begins earlier now; ``by`` is
     the full reference of that one. Beyond what had begun by then nothing is looked at: its own predecessors had ended.
@@ -80,7 +82,9 @@ def first_takeover(ctx: HandlerContext, world: int, begins: int) -> Takeover:
 
 
 def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | None:
-    """The next successor of a world after a time at which it still holds; of several, the first in log order.
+    """The next successor of a world after a time at which it still holds.
+
+    Of several, it is the first in log order.
 
     What was to take it, and holds at no time, leaves it to what took its own place.
     """
@@ -103,9 +107,10 @@ def next_successor(ctx: HandlerContext, world: int, after: int) -> Successor | N
 
 
 def predecessors_left(ctx: HandlerContext, world: int) -> list[int]:
-    """The predecessors of a world that ended just where it begins, also by way of worlds that are never valid.
+    """The predecessors of a world that ended just where it begins.
 
-    If the world comes to be valid at no time either, nothing follows them.
+    They include those reached by way of worlds that are never valid. If the world comes to be valid at no time either,
+    nothing follows them.
     """
     begins = first_held(ctx, world)
     found: list[int] = []

@@ -1,4 +1,7 @@
-"""The protocol of embedders: models that give texts vectors. A caller may bring any; vectors are recorded."""
+"""The protocol of embedders: models that give texts vectors.
+
+A caller may bring any; vectors are recorded.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class Embedder(Protocol):
         """
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Any:
-        """One row of numbers for each text, in order. ``query`` tells questions from what is to be found."""
+        """Give one row of numbers for each text, in order.
+
+        ``query`` tells questions from what is to be found.
+        """
 
 
 def checked_embedder(given: Any) -> Embedder:
@@ -58,7 +64,9 @@ def checked_embedder(given: Any) -> Embedder:
 
 
 def unit_vectors(embedder: Embedder, mean: Vectors, texts: Sequence[str], *, query: bool) -> Vectors:
-    """The texts' vectors as they are stored and compared: without the mean, of length 1 (zeros stay zeros).
+    """The texts' vectors as they are stored and compared.
+
+    They are without the mean and of length 1 (zeros stay zeros).
 
     Raises:
         ModelUnavailable: the model raised an error.

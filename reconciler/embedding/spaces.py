@@ -29,10 +29,11 @@ _BODY_TYPE: Final = "Space"
 
 
 class EmbeddingSpace(msgspec.Struct, frozen=True, kw_only=True):
-    """An embedding space: its name, the model that made its vectors, and how many numbers each of them has.
+    """An embedding space: its name, its model, and its dimension.
 
-    ``in_use``: it is the one that answers. ``texts`` have vectors in it; all that commits up to ``through`` wrote have.
-    ``opened`` and ``dropped`` are commits; ``dropped`` is ``None`` while it is there.
+    The model is the one that made its vectors; the dimension is how many numbers each of them has. ``in_use``: it is
+    the one that answers. ``texts`` have vectors in it; all that commits up to ``through`` wrote have. ``opened`` and
+    ``dropped`` are commits; ``dropped`` is ``None`` while it is there.
     """
 
     name: str

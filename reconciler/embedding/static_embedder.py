@@ -1,7 +1,8 @@
-"""The default embedder: the static weights of the package ``wordllama``, read as plain files.
+"""The default embedder: the static weights of the package ``wordllama``.
 
-A text's vector is the mean of its tokens' rows, so it costs microseconds and no accelerator. The package's own code is
-not used: it wants its tokenizer in another folder than where its wheel has it, and loads more than it needs.
+They are read as plain files. A text's vector is the mean of its tokens' rows, so it costs microseconds and no
+accelerator. The package's own code is not used: it wants its tokenizer in another folder than where its wheel has it,
+and loads more than it needs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _ZIPF_OFFSET: Final = 10.0
 
 
 class StaticEmbedder:
-    """Mean of static token vectors. Loads nothing before the first text, and may be used by several threads."""
+    """Mean of static token vectors.
+
+    Loads nothing before the first text, and may be used by several threads.
+    """
 
     def __init__(self) -> None:
         self.model = MODEL
@@ -41,9 +45,10 @@ class StaticEmbedder:
         self._loaded: tuple[Any, Vectors] | None = None
 
     def mean(self) -> Vectors:
-        """The mean token under Zipf's law: what a text of everyday words would be, whatever it is about.
+        """The mean token under Zipf's law.
 
-        It is a property of the weights, so it is the same in every store.
+        It is what a text of everyday words would be, whatever it is about. It is a property of the weights, so it is
+        the same in every store.
         """
         import numpy as np
 

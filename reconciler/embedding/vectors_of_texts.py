@@ -1,4 +1,7 @@
-"""Find texts without vectors, embed them outside of any write, and record the vectors as a commit."""
+"""Embed the texts that have no vectors yet.
+
+They are embedded outside of any write, and the vectors are recorded as a commit.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ SAME_MODEL: Final = 0.99
 
 
 class Pending(NamedTuple):
-    """A text that has no vector yet: the content of a version. A world that is only a name gets none."""
+    """A text that has no vector yet: the content of a version.
+
+    A world that is only a name gets none.
+    """
 
     lineage: bytes
     version: int
@@ -57,7 +63,10 @@ def pending(log: LmdbLog, tables: Tables, space: OpenSpace | None) -> Iterator[t
 
 
 def next_batch(log: LmdbLog, tables: Tables, space: OpenSpace | None, most: int) -> Batch:
-    """The next texts to embed, ``most`` at most. A commit that is larger than a batch is done in several."""
+    """The next texts to embed, ``most`` at most.
+
+    A commit that is larger than a batch is done in several.
+    """
     after = 0 if space is None else space.row.through
     texts: list[Pending] = []
     characters = 0
@@ -126,7 +135,10 @@ def check_model(space: OpenSpace, embedder: Embedder) -> None:
 
 
 def some_stored(log: LmdbLog, tables: Tables, space: OpenSpace) -> tuple[str, Vectors] | None:
-    """A text of a space and the vector that is stored of it: the first one that says something and was not erased."""
+    """A text of a space and the vector that is stored of it.
+
+    It is the first one that says something and was not erased.
+    """
     for node, version, place in islice(vectors_of(tables, space.number), CHECKED_VECTORS):
         row = tables.version(node, version)
         body = body_at(log, row.seq, row.position)
@@ -197,7 +209,10 @@ def given_vector(space: OpenSpace, values: Sequence[float]) -> Vectors:
 
 
 def embed(ctx: Context, command: cmd.Embed) -> None:
-    """Decide a batch of vectors; nothing if another process has embedded the same commits meanwhile."""
+    """Decide a batch of vectors.
+
+    It comes to nothing if another process has embedded the same commits meanwhile.
+    """
     space = find_space(ctx.draft.log, ctx.tables, command.space)
     at = 0 if space is None else space.row.through
     if at != command.after or command.through > ctx.draft.head.seq:

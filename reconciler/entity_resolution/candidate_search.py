@@ -1,7 +1,8 @@
-"""Search for names like a candidate's: the likeliest forms of every block that the candidate's forms are in.
+"""Search for names like a candidate's.
 
-The text of a form bounds how alike it can be; the greatest bounds come first, so that whoever weighs the forms may stop
-as soon as nobody behind can be nearer.
+It finds the likeliest forms of every block that the candidate's forms are in. The text of a form bounds how alike it
+can be; the greatest bounds come first, so that whoever weighs the forms may stop as soon as nobody behind can be
+nearer.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class Search:
 
     @property
     def by_given_name(self) -> bool:
-        """True if a given name alone may name somebody: in a conversation, but not in the whole store."""
+        """True if a given name alone may name somebody.
+
+        It may in a conversation, but not in the whole store.
+        """
         return self.inside.world != ROOT_NODE
 
     def forms_near(self, ctx: Context) -> list[Form]:
@@ -73,7 +77,10 @@ class Search:
 
 
 def likeliest(ctx: Context, names: tuple[str, ...], search: Search) -> list[tuple[float, str]]:
-    """The forms that may be like the names, each with the greatest score it can have, likeliest first."""
+    """The forms that may be like the names, likeliest first.
+
+    Each comes with the greatest score it can have.
+    """
     bounds: dict[str, float] = {}
     for name in names:
         for form in forms(name):
@@ -123,7 +130,10 @@ def _decoded(texts: Iterable[bytes]) -> list[str]:
 
 
 def places_of(form: Form, search: Search) -> Iterator[Place]:
-    """The blocks that may hold forms like this one, also with another given name of the same person."""
+    """The blocks that may hold forms like this one.
+
+    They include those for another given name of the same person.
+    """
     yield from looked_up(form, by_given_name=search.by_given_name)
     first, *rest = form.words
     for given in others_for(first) if form.text.startswith(first) else ():
@@ -131,7 +141,10 @@ def places_of(form: Form, search: Search) -> Iterator[Place]:
 
 
 def _bounds(form: Form, looked: _Looked, search: Search) -> Iterator[tuple[str, float]]:
-    """Pairs of a text and the greatest score that a form can have against it, for those that can be alike."""
+    """Bound the score that each text can reach against a form.
+
+    Gives pairs of a text and the greatest score that a form can have against it, for those that can be alike.
+    """
     least = search.fuzzy
     alike = extract(form.text, looked.texts, scorer=JaroWinkler.similarity, score_cutoff=least, limit=None)
     yield from ((text, score) for text, score, _ in alike)

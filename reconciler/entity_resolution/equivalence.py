@@ -1,6 +1,7 @@
-"""Classes of worlds that accepted ``same_as`` edges make one, as they stand while commands are decided.
+"""Classes of worlds that accepted ``same_as`` edges make one.
 
-Proposals of a reclustering are staged here; what somebody has decided about a pair stays decided.
+They are as they stand while commands are decided. Proposals of a reclustering are staged here; what somebody has
+decided about a pair stays decided.
 """
 
 from __future__ import annotations
@@ -115,7 +116,10 @@ def is_settled(ctx: Context, one: int, other: int) -> bool:
 
 
 def stage_found(ctx: Context, command: cmd.Recluster) -> None:
-    """Stage the proposals of a reclustering that still apply, unless another one has come further."""
+    """Stage the proposals of a reclustering that still apply.
+
+    None are staged if another reclustering has come further.
+    """
     if reclustered_through(ctx.tables) != command.after or command.through > ctx.draft.head.seq:
         return
     for one, other, evidence in command.items:

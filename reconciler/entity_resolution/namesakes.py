@@ -1,9 +1,10 @@
-"""The exact tier of the resolver: open worlds of compatible types in one scope that have a candidate's name.
+"""The exact tier of the resolver: open worlds with a candidate's name.
 
-Names and aliases are compared case-folded and normalised. Two types are compatible if they are equal, or if one is a
-subtype of the other. One subtype is built in: a Person, which is what speakers of conversations are, is an Entity. All
-others are ``subtype_of`` edges between the worlds of type ``Type`` that are named after the types; these count where
-they count for queries too: inside the world, and directly in a world around it.
+The worlds are of compatible types and in one scope. Names and aliases are compared case-folded and normalised. Two
+types are compatible if they are equal, or if one is a subtype of the other. One subtype is built in: a Person, which is
+what speakers of conversations are, is an Entity. All others are ``subtype_of`` edges between the worlds of type
+``Type`` that are named after the types; these count where they count for queries too: inside the world, and directly in
+a world around it.
 
 Where many worlds have a name, the inside of the scope is listed and each world in it is asked for the name: namesakes
 elsewhere then hide nobody, and the time taken does not tell how many there are.
@@ -59,7 +60,10 @@ class Candidate(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """The result of resolving one command: what a new world's key stands for, and whom the world may already be."""
+    """The result of resolving one command.
+
+    It says what a new world's key stands for, and whom the world may already be.
+    """
 
     keyed: Keyed | None
     matches: Sequence[Match]
@@ -69,7 +73,10 @@ UNRESOLVED: Final = Resolution(None, ())
 
 
 class Inside:
-    """The inside of a world while somebody is looked for in it, listed when that is first needed."""
+    """The inside of a world while somebody is looked for in it.
+
+    It is listed when that is first needed.
+    """
 
     def __init__(self, world: int) -> None:
         self.world = world
@@ -93,7 +100,10 @@ class Inside:
         return self._places[node]
 
     def _look(self, ctx: Context, node: int) -> None:
-        """Walk up from a world, no further than earlier walks: deep structures share most of the way."""
+        """Walk up from a world, no further than earlier walks.
+
+        Deep structures share most of the way.
+        """
         through: dict[int, int] = {node: node}
         pending = [node]
         while pending:
@@ -160,7 +170,10 @@ def exact(ctx: Context, command: Create) -> tuple[Match, ...]:
 
 
 def scope_of(ctx: Context, node: int) -> int:
-    """The world to search for namesakes of a world: its container; of a session, the conversation."""
+    """The world to search for namesakes of a world.
+
+    That is its container; of a session, the conversation.
+    """
     world = ctx.home_of(node)
     if world != ROOT_NODE and ctx.tables.version(world, ctx.tables.node(world).versions).type == _SESSION:
         return ctx.home_of(world)
@@ -174,7 +187,10 @@ def candidate_of(ctx: Context, command: Create) -> Candidate:
 
 
 def holders_of(ctx: Context, candidate: Candidate, inside: Inside) -> Iterator[tuple[int, str]]:
-    """Open worlds of compatible types in the scope that have a name of the candidate, then those with an alias."""
+    """Open worlds of compatible types in the scope that have a name of the candidate.
+
+    Those with an alias come after them.
+    """
     seen: set[int] = set()
     for name in candidate.names:
         digest = name_digest(name)
@@ -196,7 +212,10 @@ def _is_called(ctx: Context, node: int, digest: bytes) -> bool:
 
 
 def is_open(ctx: Context, node: int, candidate: Candidate, inside: Inside) -> bool:
-    """True if a world may be the candidate: compatible type, open, not erased, in scope, not known to be another."""
+    """True if a world may be the candidate.
+
+    That is: compatible type, open, not erased, in scope, not known to be another.
+    """
     row = ctx.tables.node(node)
     if node in (ROOT_NODE, candidate.world, candidate.node) or row.ended:
         return False

@@ -1,7 +1,8 @@
-"""The resolver: score who a candidate might already be. Its matches only ever stage proposals (paper §3.1).
+"""The resolver: score who a candidate might already be.
 
-The exact tier (:mod:`.namesakes`) comes first. If it finds nobody, the others score what blocking brings up
-(:mod:`.candidate_search`); ``similarity/`` has the scores, the guards and the verdict.
+Its matches only ever stage proposals (paper §3.1). The exact tier (:mod:`.namesakes`) comes first. If it finds nobody,
+the others score what blocking brings up (:mod:`.candidate_search`); ``similarity/`` has the scores, the guards and the
+verdict.
 """
 
 from __future__ import annotations
@@ -60,9 +61,10 @@ def considered(
     *,
     every: bool = False,
 ) -> Comparisons:
-    """Compare a candidate with the worlds of its name, else of names like it and of texts near it in meaning.
+    """Compare a candidate with the worlds that it might be.
 
-    ``near`` has the cosines of the latter.
+    These are the worlds of its name, else of names like it and of texts near it in meaning. ``near`` has the cosines of
+    the latter.
 
     Those who cannot be the answer, since somebody else is surely nearer, are left out, unless ``every`` contender is
     asked for.
@@ -85,7 +87,10 @@ def considered(
 
 
 def _weigh_alike(ctx: Context, candidate: Candidate, search: Search, found: list[Considered], margin: float) -> None:
-    """Add worlds with names like the candidate's, likeliest first, until none behind can come within the margin."""
+    """Add worlds with names like the candidate's, likeliest first.
+
+    It stops when none behind can come within the margin.
+    """
     known = {each.node for each in found}
     best = max((each.likeness.fuzzy for each in found if not each.likeness.given_name), default=0.0)
     best = best if best >= search.fuzzy else 0.0

@@ -1,10 +1,10 @@
-"""Plan an erasure: find every text that belongs to a world, and every text that was made of those.
+"""Plan an erasure: find every text that it has to erase.
 
-Everything that a caller said about a lineage is a blob of the log: the bodies of its versions; their vectors; the
-details (reasons, provenance, aliases, properties, evidence) of its events, of the edges at either end of it, of its
-proposals; and those of commands about any of these. One pass over the log finds them, however many worlds are erased
-at once. Derived texts go too: a summary repeats in other words what it sums up, and an extracted world bears a name
-from a turn.
+Those are every text that belongs to a world, and every text that was made of those. Everything that a caller said about
+a lineage is a blob of the log: the bodies of its versions; their vectors; the details (reasons, provenance, aliases,
+properties, evidence) of its events, of the edges at either end of it, of its proposals; and those of commands about any
+of these. One pass over the log finds them, however many worlds are erased at once. Derived texts go too: a summary
+repeats in other words what it sums up, and an extracted world bears a name from a turn.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ SPEAKER = "speaker"
 
 
 def plan(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> PlannedErasure:
-    """Find what the commands erase. Reads the whole log once, and all bodies once more if one says everywhere.
+    """Find what the commands erase.
+
+    Reads the whole log once, and all bodies once more if one says everywhere.
 
     Raises:
         InputError: a reference is none of a world; ``details["command"]`` is its position.
@@ -152,7 +154,10 @@ def _add_derived(log: LmdbLog, tables: Tables, commands: Sequence[Erase], target
 
 
 def erase(ctx: Context, command: Erase, details: int) -> bytes:
-    """Record the erasure of everything that one command reaches; returns the lineage that it named."""
+    """Record the erasure of everything that one command reaches.
+
+    Returns the lineage that the command named.
+    """
     found = ctx.erasure
     assert found is not None, "planned before anything was decided"
     position = len(ctx.draft.commands)
@@ -213,7 +218,10 @@ def _with_texts_of(log: LmdbLog, tables: Tables, nodes: set[int]) -> list[int]:
 
 
 def blobs_of(log: LmdbLog, tables: Tables, last: int, nodes: list[int]) -> dict[int, list[BlobPlace]]:
-    """The blobs of some nodes that still exist up to commit ``last``, each listed under one node only."""
+    """The blobs of some nodes that still exist up to commit ``last``.
+
+    Each is listed under one node only.
+    """
     owners = _owners(tables, nodes)
     found: dict[BlobPlace, int] = {}
     for seq in range(1, last + 1):
@@ -262,7 +270,10 @@ def _owned(log: LmdbLog, seq: int, events: Events, owners: dict[bytes, int]) -> 
 
 
 def _subject(event: ev.Event) -> bytes:
-    """The lineage, edge or proposal that the texts of an event are about; an erasure's own reason stays."""
+    """The lineage, edge or proposal that the texts of an event are about.
+
+    An erasure's own reason stays.
+    """
     if isinstance(event, ev.Created | ev.Revised | ev.Ended | ev.Named | ev.Filled | ev.Embedded):
         return event.lineage
     if isinstance(event, ev.Registered | ev.Unregistered | ev.Imported | ev.Tuned | ev.Untuned):

@@ -1,4 +1,7 @@
-"""Preview an erasure: what it would reach, and where a name would still occur. Writes nothing."""
+"""Preview an erasure without writing anything.
+
+It shows what the erasure would reach, and where a name would still occur.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def preview(log: LmdbLog, tables: Tables, commands: Sequence[Erase]) -> ErasureP
 
 
 def _mentions(log: LmdbLog, tables: Tables, named: set[int], besides: set[int]) -> Iterator[int]:
-    """Worlds outside ``besides`` in whose versions a name or alias of ``named`` occurs, case-folded."""
+    """Worlds outside ``besides`` that mention a name or alias of ``named``.
+
+    It occurs in their versions, compared case-folded.
+    """
     names = sorted({name for node in named for name in _names(log, tables, node) if name})
     if not names:
         return

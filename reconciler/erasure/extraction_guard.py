@@ -24,7 +24,10 @@ class ErasedMeanwhile(Exception):
 
 
 class ExtractionGuard:
-    """A check that the turns given to an extractor were not erased; ``seq`` is the commit that it looked at."""
+    """A check that the turns given to an extractor were not erased.
+
+    ``seq`` is the commit that it looked at.
+    """
 
     def __init__(self, env: Environment, idempotency_key: str | None) -> None:
         self._env = env

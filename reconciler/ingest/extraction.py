@@ -1,7 +1,8 @@
-"""Turn text into commands: turns by a fixed mapping, candidates by the caller's extractor (paper §3).
+"""Turn text into commands (paper §3).
 
-The engine runs no model. An :class:`Extractor` is called before the store is locked, and its answer is what is written,
-so that replay never calls it again. Without one, the turns alone are taken in.
+Turns go by a fixed mapping, candidates by the caller's extractor. The engine runs no model. An :class:`Extractor` is
+called before the store is locked, and its answer is what is written, so that replay never calls it again. Without one,
+the turns alone are taken in.
 """
 
 from __future__ import annotations
@@ -94,11 +95,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate edge between two labels of its extraction, references of worlds that exist, or turns, which are
-    named by their position among those that the extractor was given.
+    """A candidate edge.
 
-    With a ``key`` it is written once, however often the conversation is taken in. The key counts for edges of that type
-    between these two ends alone.
+    Its two ends are labels of its extraction, references of worlds that exist, or turns, which are named by their
+    position among those that the extractor was given. With a ``key`` it is written once, however often the conversation
+    is taken in. The key counts for edges of that type between these two ends alone.
     """
 
     source: str | int
@@ -120,7 +121,10 @@ class Extractor(Protocol):
     """Turns text into candidates: a program, a person, a model."""
 
     def __call__(self, turns: Sequence[Turn]) -> Extraction:
-        """The candidates in the turns, which are those of a request without any that were erased and stay so."""
+        """Find the candidates in the turns.
+
+        The turns are those of a request without any that were erased and stay so.
+        """
 
 
 class Ingest(NamedTuple):
@@ -146,9 +150,10 @@ class Ingest(NamedTuple):
 
 
 def commands_of(request: Ingest, are_gone: Callable[[Sequence[str]], list[bool]]) -> list[Command]:
-    """The commands of a request: worlds for conversation, session, speakers and turns, then candidates.
+    """Give the commands of a request.
 
-    ``are_gone`` says of keys whether their worlds were erased. What was erased stays so: nothing is extracted from it.
+    First come worlds for conversation, session, speakers and turns, then candidates. ``are_gone`` says of keys whether
+    their worlds were erased. What was erased stays so: nothing is extracted from it.
 
     Raises:
         InputError: a value of the request, a turn, or what the extractor gave is of a wrong type.
@@ -230,7 +235,10 @@ def _extracted_key(kind: str, request: Ingest, *parts: object) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a turn belongs: its session's name and command, its position in it, when it was said, and its command."""
+    """Where a turn belongs.
+
+    That is its session's name and command, its position in it, when it was said, and its command.
+    """
 
     session: str
     world: int
@@ -240,7 +248,10 @@ class _Place(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What an extraction comes after: so many commands, the turns among them, and when the first of those was said."""
+    """What an extraction comes after.
+
+    That is so many commands, the turns among them, and when the first of those was said.
+    """
 
     commands: int
     turns: list[_Place]
@@ -332,7 +343,10 @@ def _extracted(extraction: Extraction, request: Ingest, taken: _Taken) -> list[C
 
 
 def _found(node: Node, request: Ingest, begins: int | None) -> Create:
-    """A candidate becomes a world of the session, or with a key one of the conversation, as its speakers are."""
+    """Make a candidate a world of the session, or with a key one of the conversation.
+
+    Its speakers are worlds of the conversation too.
+    """
     unsaid = begins if node.key else request.at
     return Create(
         type=node.type,
@@ -349,7 +363,10 @@ def _found(node: Node, request: Ingest, begins: int | None) -> Create:
 
 
 def _end(end: str | int, keys: dict[str, str], turns: list[_Place]) -> tuple[str | int, ...]:
-    """What an end of an edge is, whatever else its extraction holds: labels and positions may differ in the next."""
+    """What an end of an edge is, whatever else its extraction holds.
+
+    Labels and positions may differ in the next.
+    """
     if isinstance(end, int):
         return "turn", turns[end].session, turns[end].position
     if keys.get(end):

@@ -1,7 +1,7 @@
-"""Carry a commit over into another history as it was decided, if all that it names is there as it was.
+"""Carry a commit over into another history as it was decided.
 
-For commits whose commands cannot be decided again: those that erased texts or lost some, imported a bundle, or are of
-an edge type whose handler is not here.
+That is done if all that it names is there as it was. For commits whose commands cannot be decided again: those that
+erased texts or lost some, imported a bundle, or are of an edge type whose handler is not here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _OF_SPACES: Final = ev.SpaceOpened | ev.Embedded | ev.EmbeddedThrough | ev.Space
 
 
 def misfit(events: Events, theirs: Tables, ours: Tables, seq: int) -> str:
-    """The first thing that the events of commit ``seq`` name and ``ours`` lacks or has otherwise; empty if none.
+    """Find the first thing that commit ``seq`` names and ``ours`` lacks or has otherwise.
 
-    ``theirs`` may know later commits, ``ours`` ends before this one.
+    Its events name it; empty if there is none. ``theirs`` may know later commits, ``ours`` ends before this one.
     """
     for name in _named(events):
         state = _STATES[len(name)]
@@ -118,7 +118,9 @@ def _leads_back(tables: Tables, event: ev.Linked) -> bool:
 
 
 def carry_over(theirs: LmdbLog, seq: int, events: Events, draft: Draft) -> list[int]:
-    """Put the events of commit ``seq`` into a draft, with all its blobs under the same positions.
+    """Put the events of commit ``seq`` into a draft.
+
+    All its blobs go along under the same positions.
 
     Returns:
         The positions of blobs that are not there any more.

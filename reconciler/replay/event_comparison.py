@@ -37,11 +37,12 @@ class DecidedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit whose commands come to something else when they are decided again, or cannot be decided again.
+    """A commit that comes out differently, or not at all, when it is decided again.
 
-    ``then`` and ``now`` are ``committed``, ``staged``, ``refused``, ``unchanged`` or ``undecidable``. ``code`` and
-    ``reason`` say why, of a refusal or of what cannot be decided; ``command`` is the position of the refused command.
-    ``events_then`` and ``events_now`` are those of either side that the other does not have.
+    Its commands come to something else, or cannot be decided again. ``then`` and ``now`` are ``committed``, ``staged``,
+    ``refused``, ``unchanged`` or ``undecidable``. ``code`` and ``reason`` say why, of a refusal or of what cannot be
+    decided; ``command`` is the position of the refused command. ``events_then`` and ``events_now`` are those of either
+    side that the other does not have.
     """
 
     seq: int
@@ -87,7 +88,10 @@ def decided_then(log: LmdbLog, header: Header, events: Events) -> Redecision:
 
 
 def compared(then: Redecision, draft: Draft) -> Redecision | None:
-    """The decision of a commit now, if it differs from the recorded one; ``then`` has all events of then."""
+    """The decision of a commit now, if it differs from the recorded one.
+
+    ``then`` has all events of then.
+    """
     now = [_told_event(event, draft.blobs.stored) for event in draft.events]
     only_then, only_now = tuple(_beyond(then.events_then, now)), tuple(_beyond(now, then.events_then))
     outcome = "unchanged" if not draft.events else "staged" if draft.staged else "committed"
@@ -130,7 +134,10 @@ def _told_event(event: ev.Event, blobs: Sequence[bytes | None]) -> DecidedEvent:
 
 
 def _held(blobs: Sequence[bytes | None], position: int) -> Any:
-    """What the blob at a position says, without its nonce; ``None`` for no blob, or none any more."""
+    """What the blob at a position says, without its nonce.
+
+    ``None`` for no blob, or none any more.
+    """
     stored = None if position == ev.NONE else blobs[position]
     blob = None if stored is None else codec.decode_blob(stored, 0)
     if isinstance(blob, Body | Details):

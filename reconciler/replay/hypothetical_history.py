@@ -88,7 +88,9 @@ class LeftOutCommits(NamedTuple):
 
 
 def left_out(commits: object, authors: object) -> LeftOutCommits | None:
-    """What a caller wants left out: numbers of commits, and one name or several; ``None`` for nothing.
+    """What a caller wants left out.
+
+    That is numbers of commits, and one name or several; ``None`` for nothing.
 
     Raises:
         InputError: one of them is something else.
@@ -264,7 +266,10 @@ class HypotheticalHistory:
         return RecordedNonces(then.log, then.header.seq, then.events, self._decider.secret)
 
     def _rename(self, events: Events, draft: Draft) -> None:
-        """Remember which edges and proposals have other ids here: between the same worlds, in the same order."""
+        """Remember which edges and proposals have other ids here.
+
+        They are matched as those between the same worlds, in the same order.
+        """
         here: defaultdict[tuple[object, ...], deque[bytes]] = defaultdict(deque)
         for kind, identifier in _identities(draft.events):
             here[kind].append(identifier)

@@ -1,7 +1,7 @@
-"""Restore the commands of a commit from their records and the texts that are kept apart from them.
+"""Restore the commands of a commit.
 
-A record has a caller's key as a hash, so the key's meaning is read from what the command came to. References become
-full ids by what the store knew then.
+They come from their records and the texts that are kept apart from them. A record has a caller's key as a hash, so the
+key's meaning is read from what the command came to. References become full ids by what the store knew then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _ALIASED: Final = (cmd.Alias, cmd.Unalias)
 
 
 class RestoredCommands(NamedTuple):
-    """The commands of a commit. ``unkept`` names texts that were never kept, since nothing came of them."""
+    """The commands of a commit.
+
+    ``unkept`` names texts that were never kept, since nothing came of them.
+    """
 
     commands: list[cmd.Command]
     unkept: tuple[str, ...] = ()
@@ -78,10 +81,10 @@ def restore_commands(
     keys: EdgeKeys,
     renamed: Mapping[bytes, bytes] | None = None,
 ) -> RestoredCommands | Undecidable:
-    """Restore the commands of commit ``seq`` as far as possible; ``tables`` are those of the whole log.
+    """Restore the commands of commit ``seq`` as far as possible.
 
-    Worlds, edges and proposals are named by their full ids: those that they have in this log, or in the place of these
-    the ones in ``renamed``.
+    ``tables`` are those of the whole log. Worlds, edges and proposals are named by their full ids: those that they have
+    in this log, or in the place of these the ones in ``renamed``.
     """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
@@ -174,7 +177,10 @@ class _Commit:
         return {} if body is None else {"type": body.type, "name": body.name, "content": body.content}
 
     def _edge_nonce(self, ref: bytes) -> bytes:
-        """The nonce that the key of a link stands for; one that nothing has where it led to no keyed edge."""
+        """The nonce that the key of a link stands for.
+
+        It is one that nothing has where the link led to no keyed edge.
+        """
         event = self._linked.get(ref)
         place = self._tables.place_of(ref) if event is None else None
         if place is not None:

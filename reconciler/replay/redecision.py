@@ -1,6 +1,7 @@
-"""Decide every commit again on the state that it had, and compare; a dry run that writes nothing.
+"""Decide every commit again on the state that it had, and compare.
 
-The state grows in scratch tables from the recorded events, so that one difference does not lead to others.
+It is a dry run that writes nothing. The state grows in scratch tables from the recorded events, so that one difference
+does not lead to others.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Redecided(msgspec.Struct, frozen=True, kw_only=True):
 def redecide(
     source: Environment, decider: Decider, first: int, last: int, progress: Progress | None = None
 ) -> Redecided:
-    """Decide commits ``first`` to ``last`` again. The commit that made the store had no commands and is left out.
+    """Decide commits ``first`` to ``last`` again.
+
+    The commit that made the store had no commands and is left out.
 
     Raises:
         DamagedStore: a commit is not what was written.
@@ -75,7 +78,10 @@ def redecide(
 def _decide_some(
     source: Environment, decider: Decider, keys: EdgeKeys, span: tuple[int, int], first: int, txn: lmdb.Transaction
 ) -> tuple[int, list[Redecision]]:
-    """How many of some commits come out the same, and those that do not; the tables then have what was decided."""
+    """Decide some commits again, and count those that come out the same.
+
+    Also gives those that do not; the tables then have what was decided.
+    """
     same = 0
     found: list[Redecision] = []
     with source.read() as reading:

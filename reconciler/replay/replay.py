@@ -1,9 +1,10 @@
-"""Replay a store into another directory: as it was at a commit, or as it would be without some commits.
+"""Replay a store into another directory.
 
-A replay copies the log's own records and derives the tables from them. With commits left out it is one up to the first
-of them. From there on each commit keeps its number, author and times, and its commands are decided again on the state
-there. A commit that cannot be decided again is carried over if all that it names is as it was. A commit in the place of
-each one left out says so, and the store says that it is hypothetical. Ids stay wherever the decision is the same.
+It is then as it was at a commit, or as it would be without some commits. A replay copies the log's own records and
+derives the tables from them. With commits left out it is one up to the first of them. From there on each commit keeps
+its number, author and times, and its commands are decided again on the state there. A commit that cannot be decided
+again is carried over if all that it names is as it was. A commit in the place of each one left out says so, and the
+store says that it is hypothetical. Ids stay wherever the decision is the same.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Replayed(NamedTuple):
 
 
 def replay(source: Environment, target: Environment, until: int, progress: Progress | None = None) -> Replayed:
-    """Copy commits 1 to ``until`` as stored, from the nearest snapshot on, and derive the tables from them.
+    """Copy commits 1 to ``until`` as stored, and derive the tables from them.
+
+    It starts from the nearest snapshot.
 
     Raises:
         DamagedStore: a commit is not what was written, or does not lead to the root that it recorded.

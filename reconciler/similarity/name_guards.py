@@ -1,9 +1,9 @@
-"""Guards that keep two names apart however close their letters are; the answer names a guard that holds.
+"""Guards that keep two names apart however close their letters are.
 
-Numbers, generations and negations are marks of one form (``projections/tables/names/canonical.py``); here is what only
-shows when two names are compared. The table of the ``nicknames`` package has short forms of given names: Sam for
-Samuel, Mel for Melanie. It is English and kept by hand. It only widens what is looked up and scored; no table derives
-from it, so another version changes no table.
+The answer names a guard that holds. Numbers, generations and negations are marks of one form
+(``projections/tables/names/canonical.py``); here is what only shows when two names are compared. The table of the
+``nicknames`` package has short forms of given names: Sam for Samuel, Mel for Melanie. It is English and kept by hand.
+It only widens what is looked up and scored; no table derives from it, so another version changes no table.
 """
 
 from __future__ import annotations
@@ -35,14 +35,20 @@ def _table() -> NickNamer:
 
 @lru_cache(maxsize=4096)
 def others_for(given: str) -> tuple[str, ...]:
-    """The other given names that somebody of this given name may go by, both ways through the table, in order."""
+    """The other given names that somebody of this given name may go by.
+
+    They go both ways through the table, in order.
+    """
     table = _table()
     return tuple(sorted(table.canonicals_of(given) | table.nicknames_of(given)))[:MAX_OTHERS]
 
 
 @lru_cache(maxsize=65_536)
 def is_short_for(one: str, other: str) -> bool:
-    """True if one given name is a short form of the other: by the table, or the beginning of one that is in it."""
+    """True if one given name is a short form of the other.
+
+    It is one by the table, or as the beginning of a name that is in it.
+    """
     if one == other:
         return False
     table = _table()
@@ -78,7 +84,10 @@ _SAME_STEM: Final = 0.9
 
 
 def kept_apart(one: Form, other: Form) -> str | None:
-    """The guard that keeps two names from being fuzzily or phonetically equal; ``None`` if none does."""
+    """The guard that keeps two names from being fuzzily or phonetically equal.
+
+    ``None`` if none does.
+    """
     if one.marks != other.marks:
         return _marks(one, other)
     if one.initials and other.initials and one.initials != other.initials:
@@ -111,8 +120,10 @@ def _same_words(one: Form, other: Form) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _alike(word: str, other: str) -> float:
-    """Jaro-Winkler similarity, of the respelled words too. It misses letters that changed places in a short word, and
-    given names that are cut short."""
+    """Jaro-Winkler similarity, of the respelled words too.
+
+    It misses letters that changed places in a short word, and given names that are cut short.
+    """
     if is_short_for(word, other):
         return 1.0
     if len(word) == len(other) and OSA.distance(word, other, score_cutoff=1) == 1 and sorted(word) == sorted(other):

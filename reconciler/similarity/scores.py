@@ -1,4 +1,7 @@
-"""Scores of how alike two names are, tier by tier (paper §3.1), from 0 to 1; 0 where a guard holds."""
+"""Scores of how alike two names are, tier by tier (paper §3.1).
+
+They run from 0 to 1, and are 0 where a guard holds.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +56,10 @@ def likeness(one: str, other: str) -> Likeness:
 
 
 def fuzzy(one: Form, other: Form) -> float:
-    """Jaro-Winkler similarity of the names, or of their words in alphabetical order, whichever is greater.
+    """Jaro-Winkler similarity of the names, or of their sorted words.
 
-    Names in a script without an alphabet are compared as they are written, for there the same letters are often
-    another name.
+    The words are in alphabetical order; the greater of the two counts. Names in a script without an alphabet are
+    compared as they are written, for there the same letters are often another name.
     """
     if one.native and other.native:
         return JaroWinkler.similarity(one.native, other.native)
@@ -64,11 +67,11 @@ def fuzzy(one: Form, other: Form) -> float:
 
 
 def shortened(one: str, other: str) -> float:
-    """How alike two names are, given as the texts of their forms, of which one is shorter: by a middle name, by an
-    initial for it, by a short form of the given name, or by all but the given name. 0 where nothing of the kind
-    explains the difference.
+    """How alike two names are when one is a shorter form of the other.
 
-    Words may be left out only behind a given name that is known as one: Apple is not Apple Music.
+    They are given as the texts of their forms. One is shorter by a middle name, by an initial for it, by a short form
+    of the given name, or by all but the given name. 0 where nothing of the kind explains the difference. Words may be
+    left out only behind a given name that is known as one: Apple is not Apple Music.
     """
     mine, theirs = one.split(), other.split()
     same, known = mine[0] == theirs[0], is_known(mine[0]) or is_known(theirs[0])
@@ -85,7 +88,10 @@ def shortened(one: str, other: str) -> float:
 
 
 def _fits(fewer: Sequence[str], more: Sequence[str], *, omitting: bool) -> bool:
-    """True if the words are the others in order, some by their initial, and some left out if that is allowed."""
+    """True if the words are the others in order.
+
+    Some may stand by their initial, and some may be left out if that is allowed.
+    """
     if len(fewer) != len(more) and not omitting:
         return False
     left = iter(more)

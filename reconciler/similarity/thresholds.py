@@ -1,4 +1,7 @@
-"""The least scores at which the resolver is confident, as configuration of an open store (paper §3.1)."""
+"""The least scores at which the resolver is confident (paper §3.1).
+
+They are configuration of an open store.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +65,10 @@ ByType = Mapping[str, Thresholds]
 
 
 class Resolving:
-    """The thresholds of an open store: for each type its own, where it has some, and else the general ones.
+    """The thresholds of an open store.
 
-    They hold where none are set for a world; those that are to decide ``instead`` hold everywhere.
+    For each type its own hold, where it has some, and else the general ones. They hold where none are set for a world;
+    those that are to decide ``instead`` hold everywhere.
     """
 
     def __init__(self, given: Thresholds | ByType | None = None, *, instead: bool = False) -> None:

@@ -1,4 +1,7 @@
-"""Judge from the scores who a candidate is: a known world, one of several, or a new one (paper §3.1)."""
+"""Judge from the scores who a candidate is (paper §3.1).
+
+That is a known world, one of several, or a new one.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class Contender(NamedTuple):
 
 
 class Tiebreaker(Protocol):
-    """Chooses between contenders: a program, a person, a model. Its answer is recorded and never asked for again."""
+    """Chooses between contenders: a program, a person, a model.
+
+    Its answer is recorded and never asked for again.
+    """
 
     def __call__(self, contenders: Sequence[Contender]) -> Sequence[Contender]:
         """Those that are left: one is an answer, several are ambiguous, none is somebody new."""
@@ -74,7 +80,10 @@ Verdict = Resolved | Ambiguous | New
 
 
 class ByTier:
-    """The default tiebreaker: exact before fuzzy before embedding before phonetic, then the highest score."""
+    """The default tiebreaker: by tier, then by the highest score.
+
+    Exact comes before fuzzy before embedding before phonetic.
+    """
 
     def __init__(self, margin: float) -> None:
         self._margin = margin
@@ -97,10 +106,11 @@ def judge(
     *,
     looked_at: Mapping[str, int] | None = None,
 ) -> Verdict:
-    """The verdict on a candidate, with the evidence for it: who was considered, the scores, what decided.
+    """Give the verdict on a candidate, with the evidence for it.
 
-    Each of those considered stands for the first tier that is confident of it. A given name alone that fits several
-    says nothing about any of them. ``looked_at`` is kept with the evidence.
+    The evidence is who was considered, the scores, and what decided. Each of those considered stands for the first tier
+    that is confident of it. A given name alone that fits several says nothing about any of them. ``looked_at`` is kept
+    with the evidence.
     """
     least = {"exact": 1.0} | {tier: getattr(thresholds, tier) for tier in TIERS[1:]}
     contenders: list[Contender] = []

@@ -23,7 +23,10 @@ class _Path:
 
 
 class Ancestry:
-    """Containment as ``containers`` and ``members`` tell it; their answers must not change while this is used."""
+    """Containment as ``containers`` and ``members`` tell it.
+
+    Their answers must not change while this is used.
+    """
 
     def __init__(self, containers: Callable[[int], Sequence[int]], members: Callable[[int], Iterable[int]]) -> None:
         self._containers = containers

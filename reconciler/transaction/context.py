@@ -71,7 +71,10 @@ class Reading:
         return found if isinstance(found, Body) else None
 
     def aliases(self, node: int) -> list[str]:
-        """The aliases that a node has now, in the order in which they were given, but for erased ones."""
+        """The aliases that a node has now, without the erased ones.
+
+        They are in the order in which they were given.
+        """
         rows = self.tables.aliases(node) if self.tables.node(node).aliases else iter(())
         known = [row for _, row in rows if alias_known(row, self.draft.seq)]
         given = [(self._blob(row.seq, row.details), row.position) for row in known]
@@ -140,7 +143,10 @@ class Reading:
         return dict(found.properties) if isinstance(found, Details) else {}
 
     def reaches(self, start: int, goal: int, type_name: str) -> bool:
-        """True if following live edges of a type from ``start`` leads to ``goal``. Depth costs no stack."""
+        """True if following live edges of a type from ``start`` leads to ``goal``.
+
+        Depth costs no stack.
+        """
         tables, code = self.tables, self.tables.type_code(type_name)
         if code is None or not tables.has_incoming(goal, code):
             return start == goal
@@ -204,7 +210,10 @@ MAX_CHAIN = 64
 
 
 class Keyed(NamedTuple):
-    """What a key stands for: a lineage, its node if it exists, and the ended lineage before it, if any."""
+    """What a key stands for.
+
+    That is a lineage, its node if it exists, and the ended lineage before it, if any.
+    """
 
     lineage: Lineage
     node: int | None
@@ -247,7 +256,10 @@ class Context(Reading):
         details: int = ev.NONE,
         key: str | KnownKey | None = None,
     ) -> Written:
-        """Write an edge through its handler, as part of this commit; the edge's id, or its proposal's."""
+        """Write an edge through its handler, as part of this commit.
+
+        Returns the edge's id, or its proposal's.
+        """
         where = self._home(source, type_name, home)
         handler = self.scopes.handler(self, type_name, where)
         begins = handler.default_valid_from(self, source, target) if valid_from is None else valid_from
@@ -291,7 +303,10 @@ class Context(Reading):
         end_conflicts(self, self.scopes, seen, None)
 
     def close(self, node: int, at: int, *, by: bytes = b"") -> bool:
-        """Tighten the validity of every version of a node to ``at`` (law 8); true if any was open beyond it."""
+        """Tighten the validity of every version of a node to ``at`` (law 8).
+
+        True if any was open beyond it.
+        """
         changed = False
         lineage = self.tables.node(node).lineage
         for number, row in self.tables.version_rows(node):
@@ -319,7 +334,10 @@ class Context(Reading):
         return False
 
     def end(self, node: int, at: int, *, details: int = ev.NONE, by: bytes = b"") -> None:
-        """Close a node and let it take no further versions; one that has ended keeps its end or gets an earlier one."""
+        """Close a node and let it take no further versions.
+
+        One that has ended keeps its end or gets an earlier one.
+        """
         row = self.tables.node(node)
         newest = self.tables.version(node, row.versions)
         note_conflicts_left(self, node, at, by)
@@ -339,7 +357,10 @@ class Context(Reading):
         evidence: dict[str, Any] | None = None,
         edge: HandledEdge | None = None,
     ) -> bytes:
-        """Stage a proposal that two nodes are one; its id is the id that the edge will have if accepted."""
+        """Stage a proposal that two nodes are one.
+
+        Its id is the id that the edge will have if accepted.
+        """
         handler = self.scopes.handler(self, SAME_AS, ROOT_NODE)
         if edge is None:
             begins = handler.default_valid_from(self, source, target)
@@ -405,10 +426,11 @@ class Context(Reading):
         )
 
     def rehome(self, place: EdgePlace, row: EdgeRow, home: int) -> None:
-        """Give an interior edge another home: retract the old identity and write a new one that says the same.
+        """Give an interior edge another home.
 
-        It says it of the same versions, under the same key if it had one, and without its handler, which may not be
-        there: nothing new is decided about the edge.
+        The old identity is retracted, and a new one is written that says the same. It says it of the same versions,
+        under the same key if it had one, and without its handler, which may not be there: nothing new is decided about
+        the edge.
         """
         self.draft.emit(ev.Unlinked(row.edge))
         details = self.draft.copy_details(row.seq, row.details)

@@ -1,4 +1,7 @@
-"""A draft: the commit in the making. Each event is applied as it is decided, so later decisions see it."""
+"""A draft: the commit in the making.
+
+Each event is applied as it is decided, so later decisions see it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ class FinishedCommit(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The result of one command: its reference, the place of its body, and whether it only staged a proposal."""
+    """The result of one command.
+
+    That is its reference, the place of its body, and whether it only staged a proposal.
+    """
 
     ref: bytes
     body: int = NONE
@@ -41,7 +47,10 @@ class Nonces(Protocol):
     """A source of nonces for a draft; random ids are made of them."""
 
     def nonce(self, *what: object) -> bytes:
-        """16 bytes. ``what`` says what they are for, so that a decision that is made again can be given the same."""
+        """Give 16 bytes as a nonce.
+
+        ``what`` says what they are for, so that a decision that is made again can be given the same.
+        """
 
 
 class FreshNonces:
@@ -167,7 +176,9 @@ class Draft:
         return self.blobs.add(Details(self.nonce("details", said), *said))
 
     def add_details_of(self, command: Command, given: Collection[str]) -> int:
-        """Store a command's reason, provenance, properties and aliases; ``given`` names the texts that it has.
+        """Store a command's reason, provenance, properties and aliases.
+
+        ``given`` names the texts that it has.
 
         Returns:
             The position of the details, or :data:`NONE` if the command has none of these.
@@ -182,7 +193,10 @@ class Draft:
         )
 
     def copy_details(self, seq: int, position: int) -> int:
-        """Store details of an earlier commit again, for an event of this one; :data:`NONE` if there are none."""
+        """Store details of an earlier commit again, for an event of this one.
+
+        :data:`NONE` if there are none.
+        """
         if seq == self.seq:
             return position
         stored = None if position == NONE else self.log.blob(seq, position)

@@ -1,4 +1,7 @@
-"""What a request brings into its transaction beside its commands: an arriving bundle, a planned erasure."""
+"""What a request brings into its transaction beside its commands.
+
+That is an arriving bundle or a planned erasure.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from worlddb.reconciler.commands.commands import Import
 
 
 class Arrival(NamedTuple):
-    """A request to import: the command, the contents that it names by hash, and the head that proved them."""
+    """A request to import.
+
+    It has the command, the contents that it names by hash, and the head that proved them.
+    """
 
     command: Import
     contents: Contents

@@ -47,7 +47,10 @@ _EMBEDDING_FIELDS = frozenset({"space", "model", "mean", "items"})
 
 
 def _texts(kind: type[Command]) -> tuple[str, ...]:
-    """The fields that hold caller text. The type of an edge, or of a setting, is vocabulary, not text."""
+    """The fields that hold caller text.
+
+    The type of an edge, or of a setting, is vocabulary, not text.
+    """
     body = () if kind in (Link, Register, Unregister, Tune, Untune) else _BODY_FIELDS
     apart = DETAIL_FIELDS | _EMBEDDING_FIELDS
     return tuple(name for name in kind.__struct_fields__ if name in body or name in apart)
@@ -74,7 +77,10 @@ _MAY_GIVE_EMPTY = (Revise, Reassert)
 
 
 def given(command: Command) -> list[str]:
-    """The names of the texts that the caller gave. Revise and Reassert may give an empty one on purpose."""
+    """The names of the texts that the caller gave.
+
+    Revise and Reassert may give an empty one on purpose.
+    """
     kind = type(command)
     texts = _GET_TEXTS[kind](command)
     if kind not in _MAY_GIVE_EMPTY:
@@ -183,7 +189,10 @@ def key_digest(secret: bytes, idempotency_key: str | None) -> bytes:
 
 
 def repeated_receipt(log: LmdbLog, seq: int, commands: list[cmd.Command], key: str, secret: bytes) -> Receipt:
-    """The receipt of the commit that was made under the key, if it was made by the same commands (law 10)."""
+    """The receipt of the commit that was made under the key.
+
+    It is given only if the commit was made by the same commands (law 10).
+    """
     stored = log.blob(seq, 0)
     cause = None if stored is None else codec.decode_blob(stored, seq)
     recorded = cause.commands if isinstance(cause, Cause) else None

@@ -1,4 +1,7 @@
-"""Read callers' texts back from the log: bodies and details at their places, where they still are."""
+"""Read callers' texts back from the log.
+
+They are bodies and details at their places, where they still are.
+"""
 
 from __future__ import annotations
 

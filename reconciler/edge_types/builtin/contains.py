@@ -1,4 +1,7 @@
-"""``contains``: a world and its members (paper Table 2: structural, creates the world boundary)."""
+"""``contains``: a world and its members.
+
+Paper Table 2: structural, creates the world boundary.
+"""
 
 from __future__ import annotations
 

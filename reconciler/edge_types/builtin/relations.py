@@ -45,7 +45,9 @@ class RefersTo(_Relation):
 
 
 class Implies(_Relation):
-    """If the source holds, the target holds (paper Table 2: preserved for the inferred-edge pass).
+    """If the source holds, the target holds.
+
+    Paper Table 2: preserved for the inferred-edge pass.
 
     Laws:
         * It changes neither end.
@@ -69,7 +71,9 @@ class DerivedFrom(_Order):
 
 
 class InstanceOf(_Relation):
-    """The source is an instance of the type that the target stands for (paper Table 2: schema-like lookups).
+    """The source is an instance of the type that the target stands for.
+
+    Paper Table 2: schema-like lookups.
 
     Laws:
         * It changes neither end.
@@ -82,7 +86,9 @@ class InstanceOf(_Relation):
 
 
 class SubtypeOf(_Order):
-    """Every instance of the source is an instance of the target (paper Table 2: schema-like lookups).
+    """Every instance of the source is an instance of the target.
+
+    Paper Table 2: schema-like lookups.
 
     Laws:
         * It changes neither end.

@@ -1,4 +1,7 @@
-"""``supersedes``: a newer statement takes the place of an older one (paper Table 2: only tightens)."""
+"""``supersedes``: a newer statement takes the place of an older one.
+
+Paper Table 2: only tightens.
+"""
 
 from __future__ import annotations
 

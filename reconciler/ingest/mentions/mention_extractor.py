@@ -1,7 +1,7 @@
-"""The default extractor: names, dates, amounts and addresses become worlds that the turns refer to.
+"""The default extractor: it finds names, dates, amounts and addresses in turns.
 
-It is deterministic and asks no model. Its answer depends on the given turns alone: their texts, and the names of their
-speakers.
+What it finds becomes worlds that the turns refer to. It is deterministic and asks no model. Its answer depends on the
+given turns alone: their texts, and the names of their speakers.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ something for it to find, which is the quicker question."""
 
 
 class EntityExtractor:
-    """Names, dates, amounts and addresses that turns mention, for :meth:`worlddb.Database.ingest`.
+    """Names, dates, amounts and addresses that turns mention.
 
-    ``kinds`` says which of "name", "date", "amount" and "address" are looked for. Every mention of one form in one
-    conversation is one world, which the turns refer to; whether two forms are one is for the resolver to propose and
-    for somebody to decide. Names are found as English writes them.
+    The extractor is for :meth:`worlddb.Database.ingest`. ``kinds`` says which of "name", "date", "amount" and "address"
+    are looked for. Every mention of one form in one conversation is one world, which the turns refer to; whether two
+    forms are one is for the resolver to propose and for somebody to decide. Names are found as English writes them.
 
     Raises:
         InputError: there is no such kind.
@@ -89,7 +89,10 @@ def _is_short(mention: Mention) -> bool:
 
 
 def _by_form(text: str) -> tuple[list[Mention], str]:
-    """What is found by its form alone, and the text without that and without code, position for position."""
+    """Find what has a form of its own, and give it with the text that is left.
+
+    That text is without what was found and without code, position for position.
+    """
     rest = _without(text, [match.span() for match in _CODE.finditer(text)])
     found: list[Mention] = []
     for finder, sign in _BY_FORM:

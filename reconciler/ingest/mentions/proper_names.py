@@ -93,7 +93,10 @@ _SMALL_PREFIX: Final = 2
 
 
 class Word(NamedTuple):
-    """A word of a text without its possessive. ``key`` is it in lower case, ``initial`` whether it begins something."""
+    """A word of a text without its possessive.
+
+    ``key`` is it in lower case, ``initial`` whether it begins something.
+    """
 
     text: str
     key: str
@@ -114,7 +117,10 @@ class Usage(NamedTuple):
     small: Counter[str]
 
     def is_name(self, key: str) -> bool:
-        """True if a word is written with a capital at least as often as without, where that means something."""
+        """True if a word is written with a capital at least as often as without.
+
+        Only places where a capital means something are counted.
+        """
         return self.capital[key] >= max(1, self.small[key])
 
     def is_small(self, key: str) -> bool:
@@ -184,7 +190,10 @@ def names_in(text: str, said: Sequence[Sequence[Word]], used: Usage) -> Iterator
 
 
 def titles(text: str) -> Iterator[Mention]:
-    """What stands in quotation marks and is written as titles are, without the article that it begins with."""
+    """Find titles: what stands in quotation marks and is written as titles are.
+
+    They come without the article that they begin with.
+    """
     for match in _QUOTED.finditer(text):
         words = [_word(found, False, True) for found in _WORD.finditer(text, *match.span("title"))]
         if words and words[0].key in _ARTICLES:
@@ -273,7 +282,10 @@ def _name(text: str, phrase: list[Word], used: Usage, says: bool) -> Iterator[Me
 
 
 def _form(text: str, phrase: Sequence[Word]) -> str:
-    """A name as it is written, with plain apostrophes, single spaces, and no full stop behind a title."""
+    """A name as it is written, but tidied.
+
+    It has plain apostrophes, single spaces, and no full stop behind a title.
+    """
     parts = [phrase[0].text]
     for before, word in pairwise(phrase):
         gap = text[before.end : word.start]
@@ -283,8 +295,10 @@ def _form(text: str, phrase: Sequence[Word]) -> str:
 
 
 def _may_begin(phrase: Sequence[Word], used: Usage) -> bool:
-    """True if a run may begin with its first word: no word of grammar, and at the beginning of a sentence none that is
-    otherwise written small."""
+    """True if a run may begin with its first word.
+
+    The word is no word of grammar, and at the beginning of a sentence none that is otherwise written small.
+    """
     first = phrase[0]
     if _is_grammar(first):
         return False

@@ -1,9 +1,10 @@
-"""Find mentions by their form: addresses, telephone numbers, amounts and dates, each with its place.
+"""Find addresses, telephone numbers, amounts and dates by their form.
 
-Amounts are money, percentages, and numbers with a unit, read as English writes them: 1,200.50. A number that may be the
-end of something longer (a fraction, ``1 200``, ``5:30``) is left out rather than read wrongly. Dates are those that
-name one day, month or year wherever they are read; "yesterday" and "last May" are left to the question, since they
-depend on when they were said. Their form is ISO 8601's: 2023-11-21, 2023-11, 2023; a day without a year is --11-21.
+Each mention comes with its place. Amounts are money, percentages, and numbers with a unit, read as English writes them:
+1,200.50. A number that may be the end of something longer (a fraction, ``1 200``, ``5:30``) is left out rather than
+read wrongly. Dates are those that name one day, month or year wherever they are read; "yesterday" and "last May" are
+left to the question, since they depend on when they were said. Their form is ISO 8601's: 2023-11-21, 2023-11, 2023; a
+day without a year is --11-21.
 """
 
 from __future__ import annotations
@@ -187,7 +188,10 @@ def dates(text: str) -> Iterator[Mention]:
 
 
 def _day(match: re.Match[str]) -> str:
-    """The form of a day; empty if no calendar has it, or if what stands behind it may be no year."""
+    """The form of a day.
+
+    Empty if no calendar has it, or if what stands behind it may be no year.
+    """
     year, month, day = match["year"], month_number(match["month"]), int(match["day"])
     if year and int(year) not in _YEARS and not match["month"].isdigit():
         return ""
