@@ -16,7 +16,10 @@ _ORIGIN: Final = {"store", "seq", "ingested_at", "author"}
 
 
 def origin_in(record: dict[str, Any]) -> dict[str, Any] | None:
-    """The store, commit, time and author that an imported version comes from, if its source or properties say so."""
+    """Find the store, commit, time and author that an imported version comes from.
+
+    ``None`` if its source or properties do not say so.
+    """
     found = record.get(IMPORTED)
     return found if isinstance(found, dict) and found.keys() == _ORIGIN else None
 
@@ -41,8 +44,10 @@ class Details(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", ta
 
 
 class Cause(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="command"):
-    """The commands of one commit as they were given, with their texts replaced by references to this commit's
-    bodies and details: what is erased there is erased here."""
+    """The commands of one commit as they were given, without their texts.
+
+    References to this commit's bodies and details replace the texts: what is erased there is erased here.
+    """
 
     nonce: bytes
     commands: list[Any]
@@ -56,10 +61,10 @@ class Secret(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag
 
 
 class Space(msgspec.Struct, frozen=True, array_like=True, tag_field="blob", tag="space"):
-    """What an embedding space is called, which model fills it, and the mean that its vectors had subtracted.
+    """An embedding space: its name, its model, and the mean subtracted from its vectors.
 
-    ``mean`` is as long as a vector, in little-endian 32-bit floats. It is fixed with the space: vectors that had
-    different means subtracted could not be compared.
+    The model fills the space with vectors. ``mean`` is as long as a vector, in little-endian 32-bit floats. It is
+    fixed with the space: vectors that had different means subtracted could not be compared.
     """
 
     nonce: bytes

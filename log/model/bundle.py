@@ -29,7 +29,10 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="f
 
 
 class Heading(Frame, frozen=True, tag="bundle"):
-    """The first frame: which world of which store as of which commit, and the world hash that it had then."""
+    """The first frame: which world of which store as of which commit, and its world hash.
+
+    The world had that hash as of that commit.
+    """
 
     format: int
     store_id: bytes
@@ -61,9 +64,10 @@ class ErasedFrame(Frame, frozen=True, tag="erased"):
 
 
 class OutsideFrame(Frame, frozen=True, tag="outside"):
-    """A world outside of the bundle that an edge inside leads to or from: its times and version ids, and no text.
+    """A world outside of the bundle that an edge inside leads to or from.
 
-    ``versions`` are (body id, ``valid_from``, ``valid_to``), from ordinal 1 up to the last that an edge names.
+    It has times and version ids, and no text. ``versions`` are (body id, ``valid_from``, ``valid_to``), from ordinal
+    1 up to the last that an edge names.
     """
 
     lineage: bytes
@@ -81,9 +85,10 @@ class WorldFrame(Frame, frozen=True, tag="world"):
 
 
 class VersionFrame(Frame, frozen=True, tag="version"):
-    """The next version of the world. ``born_to`` is the end it was written with, ``valid_to`` the one it has now.
+    """The next version of the world.
 
-    ``by`` is the lineage that superseded it, or empty; ``details`` an id, or empty; ``seq`` a commit that was given.
+    ``born_to`` is the end it was written with, ``valid_to`` the one it has now. ``by`` is the lineage that superseded
+    it, or empty; ``details`` an id, or empty; ``seq`` a commit that was given.
     """
 
     body: bytes
@@ -96,7 +101,10 @@ class VersionFrame(Frame, frozen=True, tag="version"):
 
 
 class AliasFrame(Frame, frozen=True, tag="alias"):
-    """The next alias of the world, in the order they were given; ``removed`` if it was taken back."""
+    """The next alias of the world, in the order they were given.
+
+    ``removed`` if it was taken back.
+    """
 
     details: bytes
     position: int
@@ -114,7 +122,10 @@ class EndedFrame(Frame, frozen=True, tag="ended"):
 
 
 class ProposalFrame(Frame, frozen=True, tag="proposal"):
-    """A staged ``same_as`` of the world's interior, and what was decided about it: (decision, details, seq) each."""
+    """A staged ``same_as`` of the world's interior, and what was decided about it.
+
+    Each decision is (decision, details, seq).
+    """
 
     proposal: bytes
     source: bytes
@@ -133,9 +144,10 @@ class ProposalFrame(Frame, frozen=True, tag="proposal"):
 
 
 class EdgeFrame(Frame, frozen=True, tag="edge"):
-    """An edge of the world's interior, or a membership in it. Its id is the hash of its other fields.
+    """An edge of the world's interior, or a membership in it.
 
-    The edge of an accepted proposal comes behind it, under the same id and with the same details.
+    Its id is the hash of its other fields. The edge of an accepted proposal comes behind it, under the same id and
+    with the same details.
     """
 
     edge: bytes
@@ -158,9 +170,10 @@ class EdgeFrame(Frame, frozen=True, tag="edge"):
 
 
 class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
-    """A registration of the exporting store that held for edges of the bundle: information, which no hash of it covers.
+    """An edge type that the exporting store had registered for edges of the bundle.
 
-    ``digest`` stands for the handler's code, as ``digest_of`` says; see :class:`worlddb.log.model.events.Registered`.
+    This is information, which no hash of the bundle covers. ``digest`` stands for the handler's code, as
+    ``digest_of`` says; see :class:`worlddb.log.model.events.Registered`.
     """
 
     type: str
@@ -170,10 +183,10 @@ class EdgeTypeFrame(Frame, frozen=True, tag="edge_type"):
 
 
 class RegistrationFrame(Frame, frozen=True, tag="registration"):
-    """An edge type holds for the world and all inside it; see :class:`worlddb.log.model.events.Registered`.
+    """An edge type holds for the world and all inside it.
 
-    It was registered for this world by the commit ``seq``, or for a world around the exported one: then it stands with
-    that one, its ``details`` are empty and its ``seq`` is 0.
+    See :class:`worlddb.log.model.events.Registered`. It was registered for this world by the commit ``seq``, or for a
+    world around the exported one: then it stands with that one, its ``details`` are empty and its ``seq`` is 0.
     """
 
     type: str
@@ -187,10 +200,10 @@ class RegistrationFrame(Frame, frozen=True, tag="registration"):
 
 
 class TuningFrame(Frame, frozen=True, tag="tuning"):
-    """Thresholds hold for the world and all inside it; see :class:`worlddb.log.model.events.Tuned`.
+    """Thresholds hold for the world and all inside it.
 
-    They were set for this world by the commit ``seq``, or for a world around the exported one: then they stand with
-    that one, ``details`` are empty and ``seq`` is 0.
+    See :class:`worlddb.log.model.events.Tuned`. They were set for this world by the commit ``seq``, or for a world
+    around the exported one: then they stand with that one, ``details`` are empty and ``seq`` is 0.
     """
 
     type: str
@@ -204,13 +217,16 @@ class TuningFrame(Frame, frozen=True, tag="tuning"):
 
 
 class RetractedFrame(Frame, frozen=True, tag="retracted"):
-    """Ids of edges of the world's interior that were unlinked, 32 bytes each: an import retracts them too."""
+    """Ids of edges of the world's interior that were unlinked, 32 bytes each.
+
+    An import retracts them too.
+    """
 
     edges: bytes
 
 
 class ProofFrame(Frame, frozen=True, tag="proof"):
-    """A proof of inclusion as text, which leads from a head of the exporting store to the world hash."""
+    """A proof of inclusion as text, from a head of the exporting store to the world hash."""
 
     stored: bytes
 
@@ -246,7 +262,10 @@ _DECODER: Final[msgspec.msgpack.Decoder[AnyFrame]] = msgspec.msgpack.Decoder(Any
 
 
 def decode_frame(stored: bytes) -> AnyFrame:
-    """The frame in some bytes; raises ``ValueError`` (of which msgspec's errors are kinds) if there is none."""
+    """Decode the frame in some bytes.
+
+    Raises ``ValueError`` (of which msgspec's errors are kinds) if there is none.
+    """
     try:
         return _DECODER.decode(stored)
     except (TypeError, OverflowError, RecursionError) as error:

@@ -44,7 +44,9 @@ from worlddb.log.model.proof import ROOT, Inclusion, check, proved_world, read_p
 
 
 def read_bundle_proof(stored: bytes, heading: Heading) -> Inclusion:
-    """The proof, if it leads to the world, the hash, the commit and the store that the heading states.
+    """Read the proof and see that it leads to what the heading states.
+
+    That is the world, the hash, the commit and the store.
 
     Raises:
         InvalidBundle: it does not.
@@ -94,7 +96,10 @@ CONTAINS: Final = "contains"
 
 
 class BundleCheck:
-    """Takes the frames of a bundle one after the other. After the ``end`` frame everything that it states holds."""
+    """Takes the frames of a bundle one after the other and checks them.
+
+    After the ``end`` frame everything that the bundle states holds.
+    """
 
     def __init__(self) -> None:
         self.heading: fr.Heading | None = None

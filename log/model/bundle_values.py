@@ -62,7 +62,10 @@ def check_time(value: int) -> None:
 
 
 def check_interval(begins: int, born_to: int, ends: int) -> None:
-    """A validity: it began, was to end, and now ends (never later, law 8). Only the root begins at no time."""
+    """Check a validity: it began, was to end, and now ends.
+
+    It never ends later than it was to (law 8). Only the root begins at no time.
+    """
     if begins != ALWAYS:
         check_time(begins)
     for end in (born_to, ends):
@@ -95,7 +98,10 @@ def check_end(frame: fr.EndFrame, frames: int, worlds: int) -> None:
 
 
 def blob_kind(stored: bytes) -> int:
-    """:data:`BODY`, or how many aliases the details have; texts must be such as a command could have given."""
+    """Tell a body (:data:`BODY`) from details (how many aliases they have).
+
+    Texts must be such as a command could have given.
+    """
     try:
         blob = codec.decode_blob(stored, 0)
     except (DamagedStore, NewerFormat):
@@ -261,7 +267,10 @@ class Given:
         self._versions[lineage] = []
 
     def add_outside(self, lineage: bytes, bodies: list[bytes]) -> None:
-        """A world outside of the bundle, with all of its versions that are named; some edge has to lead there."""
+        """Add a world outside of the bundle, with all of its versions that are named.
+
+        Some edge has to lead there.
+        """
         self._versions[lineage] = bodies
         self._unnamed.add(lineage)
 
@@ -279,7 +288,10 @@ class Given:
         return versions[-1]
 
     def version(self, lineage: bytes, ordinal: int, body: bytes, *, is_whole: bool) -> None:
-        """An edge names a version of a world. Unless that is whole, it is held against it when it is."""
+        """Check the version of a world that an edge names.
+
+        While the world is not whole, the check waits until it is.
+        """
         self._unnamed.discard(lineage)
         if lineage in self._versions and is_whole:
             self._is_version(lineage, ordinal, body)

@@ -79,7 +79,9 @@ def checkpoint_text(checkpoint: OwnCheckpoint) -> str:
 
 
 def read_checkpoint(given: object, what: str = "the head") -> tuple[Checkpoint, SignedNote]:
-    """A checkpoint and the note that it was written as; the JSON document of ``worlddb head --json`` is taken too.
+    """Read a checkpoint, and give back the note that it was written as too.
+
+    The JSON document of ``worlddb head --json`` is taken too.
 
     Raises:
         MalformedFile: it is no checkpoint; the line is named.
@@ -132,7 +134,10 @@ def anchor_of(head: str | bytes | None, keys: Sequence[str], what: str = "the he
 
 
 def _commit_state(lines: list[str]) -> CommitState | None:
-    """What the extension lines of a store's checkpoint say, if they are as they are written. Others may follow."""
+    """Read the extension lines of a store's checkpoint, if they are as they are written.
+
+    Others may follow.
+    """
     found = _COMMIT_STATE.match("\n".join([*lines, ""]))
     if found is None:
         return None

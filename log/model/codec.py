@@ -83,9 +83,10 @@ class Events(msgspec.Struct, frozen=True, array_like=True, tag="events"):
 
 
 class Record(NamedTuple):
-    """A finished commit as it is appended: stored bytes of header, events and blobs (by position).
+    """A finished commit as it is appended: stored bytes of header, events and blobs.
 
-    A blob is ``None`` where it has been erased; that happens only to records that are copied.
+    The blobs are by position. A blob is ``None`` where it has been erased; that happens only to records that are
+    copied.
     """
 
     header: bytes
@@ -115,7 +116,10 @@ _MOST_VERSIONS: Final = 1_000
 
 
 def upcast(record: Any) -> bool:
-    """Bring every event of a decoded events record to its newest version, in place; true if any was older."""
+    """Bring every event of a decoded events record to its newest version, in place.
+
+    True if any was older.
+    """
     changed = False
     found = record[_EVENTS_AT] if isinstance(record, list) and len(record) > _EVENTS_AT else None
     events: list[Any] = found if isinstance(found, list) else []
@@ -182,7 +186,10 @@ def decode_events(stored: bytes, seq: int) -> Events:
 
 
 def _upcast(stored: bytes, seq: int) -> bytes:
-    """An events record with its older events as they would be written today; itself if it has none, or is no record."""
+    """Rewrite an events record with its older events as they would be written today.
+
+    The record itself if it has none, or is no record.
+    """
     try:
         record = _PLAIN.decode(stored)
     except _UNREADABLE:
@@ -234,7 +241,10 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], stored: bytes, what: str, seq: 
 
 
 def _is_newer(stored: bytes, error: Exception) -> bool:
-    """True if the bytes are sound msgpack that a newer format explains: an unknown tag or a higher format."""
+    """True if the bytes are sound msgpack that a newer format explains.
+
+    That is an unknown tag or a higher format.
+    """
     if not isinstance(error, msgspec.ValidationError):
         return False
     try:

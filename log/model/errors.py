@@ -113,19 +113,28 @@ class HandlerFailed(InputError):
 
 
 class MalformedFile(InputError):
-    """A file to import, a checkpoint or a proof breaks its format; ``details`` holds the file and the place in it."""
+    """A file to import, a checkpoint or a proof breaks its format.
+
+    ``details`` holds the file and the place in it.
+    """
 
     code = "malformed_file"
 
 
 class InvalidBundle(InputError):
-    """A bundle that does not hold; ``details`` has ``file``, and ``frame`` if one is at fault (1 is the first)."""
+    """A bundle that does not hold.
+
+    ``details`` has ``file``, and ``frame`` if one is at fault (1 is the first).
+    """
 
     code = "invalid_bundle"
 
 
 class UnprovedBundle(InvalidBundle):
-    """A bundle that holds, but has no proof that its world hash is what a head stands for, or one that fails."""
+    """A bundle that holds, but that no proof ties to a head.
+
+    It has no proof that its world hash is what a head stands for, or one that fails.
+    """
 
     code = "unproved_bundle"
     exit_code = 1
@@ -167,7 +176,10 @@ class PlaceTaken(StoreError):
 
 
 class DamagedStore(StoreError):
-    """Stored bytes are not what was written; ``details["seq"]`` names the first bad commit if known."""
+    """Stored bytes are not what was written.
+
+    ``details["seq"]`` names the first bad commit if known.
+    """
 
     code = "damaged_store"
 
@@ -179,7 +191,10 @@ class NewerFormat(StoreError):
 
 
 class OlderTables(StoreError):
-    """The store's tables have the layout of an older WorldDB: ``worlddb upgrade`` derives them again."""
+    """The store's tables have the layout of an older WorldDB.
+
+    ``worlddb upgrade`` derives them again.
+    """
 
     code = "older_tables"
 
@@ -201,7 +216,10 @@ class HypotheticalStore(StoreError):
 
 
 class BackupMismatch(StoreError):
-    """A directory is no backup of this store: ``details["since"]`` is the first commit in which both differ, or 0."""
+    """A directory is no backup of this store.
+
+    ``details["since"]`` is the first commit in which both differ, or 0.
+    """
 
     code = "backup_mismatch"
 

@@ -24,7 +24,7 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="e
 
 
 class StoreCreated(Event, frozen=True, tag="store"):
-    """The first event of every store: its random id, the root world, and where the store's secret is."""
+    """The first event of every store: its random id, its root world, where its secret is."""
 
     store_id: bytes
     root: bytes
@@ -57,7 +57,10 @@ class Revised(Event, frozen=True, tag="revised"):
 
 
 class Closed(Event, frozen=True, tag="closed"):
-    """A version's validity was tightened to ``valid_to``; ``by`` is the lineage that superseded it, or empty."""
+    """A version's validity was tightened to ``valid_to``.
+
+    ``by`` is the lineage that superseded it, or empty.
+    """
 
     lineage: bytes
     version: int
@@ -125,9 +128,10 @@ class EdgeClosed(Event, frozen=True, tag="edge_closed"):
 
 
 class Proposed(Event, frozen=True, tag="proposed"):
-    """A ``same_as`` was staged. ``proposal`` is the id that the edge will have if it is accepted.
+    """A ``same_as`` was staged.
 
-    ``details`` holds the evidence: which tier, which scores.
+    ``proposal`` is the id that the edge will have if it is accepted. ``details`` holds the evidence: which tier,
+    which scores.
     """
 
     proposal: bytes
@@ -146,7 +150,10 @@ Decision = Literal["accepted", "rejected", "undone"]
 
 
 class Decided(Event, frozen=True, tag="decided"):
-    """A proposal was accepted, rejected, or an accepted one undone; its edge is said by its own event."""
+    """A proposal was accepted, rejected, or an accepted one undone.
+
+    Its edge is said by its own event.
+    """
 
     proposal: bytes
     decision: Decision
@@ -177,10 +184,11 @@ class Erased(Event, frozen=True, tag="erased"):
 
 
 class Imported(Event, frozen=True, tag="imported"):
-    """A bundle came in with this commit: its hash, and the world of which store as of which commit it holds.
+    """A bundle came in with this commit.
 
-    ``details`` say who committed what there. ``absent`` are the positions of blobs of which only the hash came: they
-    may be missing, and may be filled in later by :class:`Filled`.
+    The event holds its hash, and the world of which store as of which commit it holds. ``details`` say who committed
+    what there. ``absent`` are the positions of blobs of which only the hash came: they may be missing, and may be
+    filled in later by :class:`Filled`.
     """
 
     bundle: bytes
@@ -193,9 +201,10 @@ class Imported(Event, frozen=True, tag="imported"):
 
 
 class Filled(Event, frozen=True, tag="filled"):
-    """The text of a version that had come as a hash only has come, into the place that was kept for it.
+    """A version that had come as a hash only now has its text.
 
-    ``details`` say where from. The text itself is where the version's own event says, and has the hash named there.
+    The text went into the place that was kept for it. ``details`` say where from. The text itself is where the
+    version's own event says, and has the hash named there.
     """
 
     lineage: bytes
@@ -211,10 +220,11 @@ RewriteName = Literal["hide_closed", "show_conflicts", "widen_types", "cross_wor
 
 
 class Registered(Event, frozen=True, tag="registered"):
-    """An edge type holds for the edges at home in ``world`` and in all that it contains, from this commit on.
+    """An edge type holds in ``world`` from this commit on.
 
-    ``digest`` stands for the handler's code and is empty for a built-in type, whose registration says no more than
-    whether it is functional. ``rewrites`` are what the handler asks of queries.
+    It holds for the edges at home in ``world`` and in all that it contains. ``digest`` stands for the handler's code
+    and is empty for a built-in type, whose registration says no more than whether it is functional. ``rewrites`` are
+    what the handler asks of queries.
     """
 
     world: bytes
@@ -236,9 +246,10 @@ class Unregistered(Event, frozen=True, tag="unregistered"):
 
 
 class Tuned(Event, frozen=True, tag="tuned"):
-    """The resolver's thresholds for candidates of a type (empty: of every type) inside ``world``, from this commit on.
+    """The resolver's thresholds for candidates of a type, from this commit on.
 
-    They hold for the world and for all that it contains. Like an edge type, ``type`` is vocabulary, not text.
+    An empty type stands for every type. The thresholds hold for candidates inside ``world``: for the world and for all
+    that it contains. Like an edge type, ``type`` is vocabulary, not text.
     """
 
     world: bytes
@@ -260,7 +271,10 @@ class Untuned(Event, frozen=True, tag="untuned"):
 
 
 class SpaceOpened(Event, frozen=True, tag="space"):
-    """An embedding space was opened under the number ``space``; which model fills it is in the blob ``model``."""
+    """An embedding space was opened under the number ``space``.
+
+    Which model fills it is in the blob ``model``.
+    """
 
     space: int
     dimension: int
@@ -277,23 +291,30 @@ class Embedded(Event, frozen=True, tag="embedded"):
 
 
 class EmbeddedThrough(Event, frozen=True, tag="embedded_through"):
-    """Every version written by commit ``through`` or before has its vector in a space, or no text to make one of."""
+    """Every version written up to commit ``through`` has its vector in a space.
+
+    That commit is included. A version that has no text to make a vector of has none.
+    """
 
     space: int
     through: int
 
 
 class Reclustered(Event, frozen=True, tag="reclustered"):
-    """The resolver has looked again at what lies around all that the commits up to ``through`` changed."""
+    """The resolver has looked again around all that changed up to commit ``through``.
+
+    It looked at what lies around all that those commits changed, ``through`` among them.
+    """
 
     through: int
 
 
 class Supposed(Event, frozen=True, tag="supposed"):
-    """From this commit on the log is not what happened, but what might have. Its first event in such a log.
+    """From this commit on the log is not what happened, but what might have.
 
-    ``store_id`` is the id of this hypothetical store, ``original`` the chain hash of the commit up to which the
-    original was gone through. ``details`` say in words what is supposed, and in properties what was to be left out.
+    In such a log it is the first event of that commit. ``store_id`` is the id of this hypothetical store,
+    ``original`` the chain hash of the commit up to which the original was gone through. ``details`` say in words what
+    is supposed, and in properties what was to be left out.
     """
 
     store_id: bytes
@@ -306,10 +327,11 @@ Because = Literal["asked", "refused", "unchanged", "undecidable"]
 
 
 class LeftOut(Event, frozen=True, tag="left_out"):
-    """In this place the original has a commit, with the chain hash ``original``, that is not in this log.
+    """In this place the original has a commit that is not in this log.
 
-    ``asked``: it was to be left out. The others follow from that: its commands are refused here, come to nothing, or
-    cannot be decided again and were decided on what is not so here. ``details`` give the reason.
+    ``original`` is the chain hash of that commit. ``asked``: it was to be left out. The others follow from that: its
+    commands are refused here, come to nothing, or cannot be decided again and were decided on what is not so here.
+    ``details`` give the reason.
     """
 
     original: bytes
@@ -318,10 +340,11 @@ class LeftOut(Event, frozen=True, tag="left_out"):
 
 
 class TakenOver(Event, frozen=True, tag="taken_over"):
-    """The events before this one are as in the original's commit with the chain hash ``original``.
+    """The events before this one are as in a commit of the original.
 
-    Its commands cannot be decided again, for the reason that ``details`` give, and all that its events name is as it
-    was there. ``absent`` are the positions of blobs that the original had lost to erasures.
+    ``original`` is the chain hash of that commit. Its commands cannot be decided again, for the reason that
+    ``details`` give, and all that its events name is as it was there. ``absent`` are the positions of blobs that the
+    original had lost to erasures.
     """
 
     original: bytes
@@ -330,7 +353,10 @@ class TakenOver(Event, frozen=True, tag="taken_over"):
 
 
 class SpaceChosen(Event, frozen=True, tag="space_chosen"):
-    """From this commit on texts are compared by their vectors in a space; its name is in the blob ``body``."""
+    """From this commit on texts are compared by their vectors in a space.
+
+    The space's name is in the blob ``body``.
+    """
 
     space: int
     body: int
@@ -338,9 +364,9 @@ class SpaceChosen(Event, frozen=True, tag="space_chosen"):
 
 
 class SpaceDropped(Event, frozen=True, tag="space_dropped"):
-    """From this commit on a space takes no vectors and has no index; its name is in the blob ``body``.
+    """From this commit on a space takes no vectors and has no index.
 
-    Its vectors stay in the log, for views of the commits before.
+    Its name is in the blob ``body``. Its vectors stay in the log, for views of the commits before.
     """
 
     space: int

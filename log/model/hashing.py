@@ -82,7 +82,10 @@ def keyed_lineage(secret: bytes, key: bytes) -> Lineage:
 
 
 def next_keyed_lineage(secret: bytes, ended: bytes) -> Lineage:
-    """The lineage that a key stands for after the one that it stood for has ended, if it is handed on."""
+    """The lineage that a key goes on to stand for after the one before has ended.
+
+    That is, if the key is handed on.
+    """
     return Lineage(keyed(secret, KEYED_LINEAGE, b"", ended)[:LINEAGE_BYTES])
 
 

@@ -53,7 +53,9 @@ def parse_hex(text: str) -> str:
 
 
 def as_ref(ref: Any) -> bytes | str:
-    """The reference that a caller gave as an id, as hex digits, or as an object with a ``ref`` (receipt, record).
+    """Take the reference that a caller gave, in any of its forms.
+
+    It is an id, hex digits, or an object with a ``ref`` (receipt, record).
 
     Raises:
         InputError: it is nothing of the kind.

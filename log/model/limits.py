@@ -59,7 +59,10 @@ def checked_number(number: object, what: str, lowest: int, highest: int) -> int:
 
 
 def _between(lowest: int, highest: int) -> str:
-    """The bounds in words. Those of 64 bits say nothing to a person, and nobody comes near them by counting."""
+    """Say the bounds in words.
+
+    Those of 64 bits say nothing to a person, and nobody comes near them by counting.
+    """
     if highest < HIGHEST_SEQ:
         return f"{lowest:,} to {highest:,}"
     kind = "a whole number" if lowest <= -HIGHEST_SEQ else f"a whole number from {lowest:,} up"
@@ -153,7 +156,10 @@ def checked_record(record: Any, what: str) -> None:
 
 
 def _is_small_and_flat(record: dict[Any, Any]) -> bool:
-    """True for what nearly all records are, a few plain values by name, which need no further look."""
+    """True for a few plain values by name, which need no further look.
+
+    Nearly all records are that.
+    """
     size = 0
     for key, value in record.items():
         if type(key) is not str or not key.isascii():

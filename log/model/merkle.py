@@ -58,7 +58,10 @@ def tree_root(subtrees: Subtrees, size: int) -> bytes:
 
 
 def inclusion_path(subtrees: Subtrees, seq: int, size: int) -> list[bytes]:
-    """The hashes that lead from the leaf of commit ``seq`` to the root at ``size``, lowest first (RFC 6962, 2.1.1)."""
+    """Prove commit ``seq`` in the tree of ``size``: the hashes from its leaf to the root.
+
+    Lowest first (RFC 6962, 2.1.1).
+    """
     path: list[bytes] = []
     first, last = 0, size
     while last - first > 1:
@@ -73,7 +76,10 @@ def inclusion_path(subtrees: Subtrees, seq: int, size: int) -> list[bytes]:
 
 
 def consistency_path(subtrees: Subtrees, old: int, new: int) -> list[bytes]:
-    """The hashes that show that the tree of size ``old`` begins the one of size ``new`` (RFC 6962, 2.1.2)."""
+    """Prove that the tree of size ``old`` begins the one of size ``new``.
+
+    The hashes that show it (RFC 6962, 2.1.2).
+    """
     if not 0 < old < new:
         return []
     path: list[bytes] = []
@@ -92,7 +98,10 @@ def consistency_path(subtrees: Subtrees, old: int, new: int) -> list[bytes]:
 
 
 def root_of_inclusion(leaf: bytes, seq: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """The root that an inclusion path leads to, or ``None`` if the path does not fit the size (RFC 9162, 2.1.3.2)."""
+    """Compute the root that an inclusion path leads to.
+
+    ``None`` if the path does not fit the size (RFC 9162, 2.1.3.2).
+    """
     if not 0 < seq <= size:
         return None
     index, last, node = seq - 1, size - 1, leaf
@@ -110,7 +119,10 @@ def root_of_inclusion(leaf: bytes, seq: int, size: int, path: Sequence[bytes]) -
 
 
 def is_consistent(old: int, new: int, old_root: bytes, new_root: bytes, path: Sequence[bytes]) -> bool:
-    """True if a consistency path shows that the tree at size ``old`` begins the one at ``new`` (RFC 9162, 2.1.4.2)."""
+    """True if a consistency path shows that the tree at ``old`` begins the one at ``new``.
+
+    Both are sizes (RFC 9162, 2.1.4.2).
+    """
     if not 0 <= old <= new:
         return False
     if old in (0, new):
@@ -141,7 +153,10 @@ def _split(count: int) -> int:
 
 
 def _range(subtrees: Subtrees, first: int, last: int) -> bytes:
-    """The hash over the leaves ``first`` to ``last - 1``, which begin where a subtree as large as any of them does."""
+    """Hash the leaves ``first`` to ``last - 1``.
+
+    They begin where a subtree as large as any of them does.
+    """
     ends: list[tuple[int, int]] = []
     while first < last:
         level = (last - first).bit_length() - 1

@@ -42,7 +42,10 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class WorldStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A world on the way down: what its hash is made of, and the members trie's nodes that lead to the next one."""
+    """A world on the way down: what its hash is made of, and the trie nodes to the next one.
+
+    The nodes are those of the members trie.
+    """
 
     lineage: LineageOrRoot
     body: Hash
@@ -53,7 +56,10 @@ class WorldStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EdgeStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An edge in the interior of the last world: what its identifier is made of, and the edges trie's nodes to it."""
+    """An edge in the interior of the last world, and the edges trie's nodes to it.
+
+    The fields before ``nodes`` are what its identifier is made of.
+    """
 
     type: str
     source: Lineage
@@ -83,10 +89,11 @@ class EdgeStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Inclusion(_Document, frozen=True, tag="inclusion"):
-    """At commit ``seq`` of the log of ``size`` commits, the last of ``worlds`` (or ``edge``) was inside ``world``.
+    """Proof that a world or an edge was inside ``world`` at commit ``seq``.
 
-    ``worlds`` leads from the root world down, each a member of the one before it. ``shown`` holds the stored bytes of
-    the body, or of the edge's details, if they are to be shown.
+    The log has ``size`` commits. What was inside is the last of ``worlds``, or ``edge``. ``worlds`` leads from the
+    root world down, each a member of the one before it. ``shown`` holds the stored bytes of the body, or of the
+    edge's details, if they are to be shown.
     """
 
     version: Version
@@ -130,7 +137,10 @@ class _Fails(Exception):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """The part of ``worlddb prove --json`` that is read back: there, ``proof`` is the whole document."""
+    """The part of ``worlddb prove --json`` that is read back.
+
+    There, ``proof`` is the whole document.
+    """
 
     proof: msgspec.Raw
 
@@ -147,7 +157,9 @@ def proof_text(proof: Inclusion | Consistency) -> str:
 
 
 def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistency:
-    """A proof that was written down, also as the answer of ``worlddb prove --json``; ``what`` names it in errors.
+    """Read a proof that was written down.
+
+    It may be the answer of ``worlddb prove --json`` too. ``what`` names it in errors.
 
     Raises:
         MalformedFile: it is no proof, or of a version that is not known; the place is named.
@@ -175,7 +187,10 @@ def read_proof(given: object, what: str = "the proof") -> Inclusion | Consistenc
 
 
 def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck:
-    """Hold a proof against heads: one for an inclusion; for a consistency the old, the new, or both in that order."""
+    """Hold a proof against heads.
+
+    One for an inclusion; for a consistency the old, the new, or both in that order.
+    """
     kind = "inclusion" if isinstance(proof, Inclusion) else "consistency"
     try:
         for head in heads:
@@ -195,9 +210,10 @@ def check(proof: Inclusion | Consistency, heads: Sequence[Anchor]) -> ProofCheck
 
 
 def proved_world(proof: Inclusion) -> tuple[str, bytes, bytes]:
-    """The last world of a proof, its hash, and the chain hash of the commit, by the header in the proof.
+    """Give the last world of a proof, its hash, and the chain hash of the commit.
 
-    That the commit is in a log at all is for a head to say: see :func:`check`.
+    They are so by the header in the proof. That the commit is in a log at all is for a head to say: see
+    :func:`check`.
 
     Raises:
         ValueError: the proof does not lead from the header's root hash to that world.
@@ -278,7 +294,10 @@ def _header_of(proof: Inclusion) -> Header:
 
 
 def _descend(proof: Inclusion, header: Header) -> WorldStep:
-    """The last world, if each is a member of the one before it and the first has the header's root hash."""
+    """Walk down to the last world of a proof.
+
+    Each must be a member of the one before it, and the first must have the header's root hash.
+    """
     expected = header.root
     for position, step in enumerate(proof.worlds):
         if (step.lineage == ROOT) != (position == 0):

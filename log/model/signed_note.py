@@ -34,7 +34,7 @@ _KEY_REMEDY: Final = "Give the line that `worlddb keygen` printed: NAME+HASH+KEY
 
 
 class Signature(NamedTuple):
-    """One signature line: who says to have signed, the id of the key, and the bytes of the signature."""
+    """One signature line: who says to have signed, the key's id, and the signature's bytes."""
 
     name: str
     key_id: bytes
@@ -49,7 +49,10 @@ class SignedNote(NamedTuple):
 
 
 class VerifierKey(NamedTuple):
-    """A public key with the name of its holder; ``kind`` is the sort of signature that it checks."""
+    """A public key with the name of its holder.
+
+    ``kind`` is the sort of signature that it checks.
+    """
 
     name: str
     kind: int
@@ -65,7 +68,10 @@ class VerifierKey(NamedTuple):
 
 
 class SigningKey(NamedTuple):
-    """A private Ed25519 key, as its seed, with the name of its holder. Its text must be kept secret."""
+    """A private Ed25519 key, as its seed, with the name of its holder.
+
+    Its text must be kept secret.
+    """
 
     name: str
     seed: bytes
@@ -110,7 +116,10 @@ def parse_verifier_key(text: object) -> VerifierKey:
 
 
 def parse_signing_key(text: object) -> SigningKey:
-    """A signing key as it is written; raises ``InputError``, which does not repeat the secret, if it is none."""
+    """Parse a signing key as it is written.
+
+    Raises ``InputError``, which does not repeat the secret, if it is none.
+    """
     name, key_id, raw = _key_parts(text, private=True)
     key = SigningKey(name, raw[1:])
     if raw[0] != ED25519 or key.verifier.key_id != key_id:
@@ -150,7 +159,10 @@ def sign(note: SignedNote, key: SigningKey) -> SignedNote:
 
 
 def is_signed(note: SignedNote, key: VerifierKey) -> bool:
-    """True if the note has signatures of the key, and all of them hold. Lines of other keys are passed over."""
+    """True if the note has signatures of the key, and all of them hold.
+
+    Lines of other keys are passed over.
+    """
     mine = key.name, key.key_id
     found = [line.signature for line in note.signatures if (line.name, line.key_id) == mine]
     return bool(found) and all(_holds(note.text, key, signature) for signature in found)

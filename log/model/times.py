@@ -98,7 +98,10 @@ def format_time(micros: int) -> str:
 
 
 class Interval(NamedTuple):
-    """``[start, end)`` in microseconds; ``end`` is :data:`FOREVER` while open, ``start == end`` is empty."""
+    """``[start, end)`` in microseconds.
+
+    ``end`` is :data:`FOREVER` while open, ``start == end`` is empty.
+    """
 
     start: int
     end: int
@@ -120,7 +123,10 @@ class Interval(NamedTuple):
         return max(self.start, other.start) < min(self.end, other.end)
 
     def covers(self, other: Interval) -> bool:
-        """True if every instant of ``other`` lies in this one; an empty interval is covered by nothing."""
+        """True if every instant of ``other`` lies in this one.
+
+        An empty interval is covered by nothing.
+        """
         return self.start <= other.start < other.end <= self.end
 
     def intersect(self, other: Interval) -> Interval:
@@ -129,7 +135,10 @@ class Interval(NamedTuple):
         return Interval(start, max(start, min(self.end, other.end)))
 
     def tighten(self, end: int) -> Interval:
-        """The interval closed at ``end``: never later than before, never before its own start (law 8)."""
+        """Close the interval at ``end``.
+
+        Never later than before, never before its own start (law 8).
+        """
         return Interval(self.start, max(self.start, min(self.end, end)))
 
 
@@ -179,5 +188,8 @@ last belongs to it. ``day``, ``month`` and ``year`` are groups; the year may be 
 
 
 def month_number(named: str) -> int:
-    """The number of a month that is written as in one of :data:`DAY_FORMS`: as a number, or at least three letters."""
+    """Give the number of a month that is written as in one of :data:`DAY_FORMS`.
+
+    It is written as a number, or as at least three letters.
+    """
     return int(named) if named.isdigit() else 1 + [name[:3] for name in MONTHS].index(named.casefold()[:3])

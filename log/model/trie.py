@@ -79,7 +79,10 @@ class Trie:
         self._entry_size = key_size + value_size
 
     def update(self, changes: Mapping[bytes, bytes | None]) -> bytes:
-        """Apply changes as one set (each node is rewritten at most once) and return the new root hash."""
+        """Apply changes as one set and return the new root hash.
+
+        Each node is rewritten at most once.
+        """
         if not changes:
             return root_of(self.nodes)
         return self._update(b"", list(changes.items()))[1]
@@ -112,7 +115,10 @@ class Trie:
                 pending.extend(here + bytes([digit]) for digit in reversed(children(node)))
 
     def below(self, path: bytes, node: bytes | None) -> set[bytes]:
-        """All entries at or below a path, each key and value in one; ``node`` is what is stored at the path."""
+        """All entries at or below a path, each key and value in one.
+
+        ``node`` is what is stored at the path.
+        """
         if node is None or node[:1] == _BUCKET:
             return set(self._entries(node or _BUCKET))
         return {key + value for key, value in self.entries(path)}
@@ -323,7 +329,10 @@ def nodes_to(nodes: NodeStore, key: bytes) -> list[bytes]:
 
 
 def proved_value(root: bytes, key: bytes, value_size: int, nodes: Sequence[bytes]) -> bytes | None:
-    """The value that the nodes show for a key under a root hash; ``None`` if they do not show it."""
+    """Find the value that the nodes show for a key under a root hash.
+
+    ``None`` if they do not show it.
+    """
     expected = root
     for depth, node in enumerate(nodes):
         if node_hash(node) != expected or depth >= 2 * len(key):

@@ -71,13 +71,18 @@ class CheckedFrames:
         return _told(self._check, self._reader)
 
     def hold_against(self, head: Anchor) -> None:
-        """See that a head stands for the bundle's world hash; after :meth:`bundle`. See :func:`hold_against`."""
+        """See that a head stands for the bundle's world hash.
+
+        Call it after :meth:`bundle`. See :func:`hold_against`.
+        """
         hold_against(self._check.proof, head, self._reader.name)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[CheckedFrames]:
-    """The frames of a bundle, checked while they are read, in memory that does not grow with its texts.
+    """Open a bundle and check its frames while they are read.
+
+    The memory that this takes does not grow with the bundle's texts.
 
     Raises:
         InvalidBundle: it does not hold; which frame, and why. Also later, from any frame.
@@ -114,7 +119,9 @@ def write_bundle(path: Path, frames: Iterable[AnyFrame], *, overwrite: bool) -> 
 
 
 def check_frames(frames: Iterable[AnyFrame]) -> int:
-    """See that frames without an ``end`` frame hold, as for a bundle, and write nothing; how many worlds they are of.
+    """Check frames without an ``end`` frame as for a bundle, and write nothing.
+
+    Gives how many worlds they are of.
 
     Raises:
         DamagedStore: they do not: what they were made from is damaged.
@@ -131,7 +138,10 @@ def check_frames(frames: Iterable[AnyFrame]) -> int:
 
 
 def write_lines(path: Path, lines: Iterable[dict[str, Any]], *, overwrite: bool) -> dict[str, Any]:
-    """Write objects as JSON Lines; what the first and the last say, apart from their kinds. See :func:`new_file`."""
+    """Write objects as JSON Lines.
+
+    Gives what the first and the last say, apart from their kinds. See :func:`new_file`.
+    """
     first: dict[str, Any] = {}
     last: dict[str, Any] = {}
     with new_file(path, overwrite=overwrite) as out:
@@ -162,7 +172,10 @@ def _told(check: BundleCheck, file: BundleReader | BundleWriter) -> Bundle:
 
 
 class BundledWorld(NamedTuple):
-    """The group of one world, its frames by their kind; edges and proposals are those whose home it is."""
+    """The group of one world, its frames by their kind.
+
+    Edges and proposals are those whose home it is.
+    """
 
     frame: fr.WorldFrame
     versions: list[fr.VersionFrame]
@@ -186,7 +199,9 @@ class Contents(NamedTuple):
 
 
 def read_contents(path: Path, head: Anchor | None = None) -> tuple[Bundle, Contents]:
-    """Read a bundle and check all of it: what it states, and what it holds. With a ``head``, see that it stands for it.
+    """Read a bundle and check all of it: what it states, and what it holds.
+
+    With a ``head``, see that it stands for it.
 
     Raises:
         InvalidBundle: it does not hold; which frame, and why.

@@ -1,4 +1,6 @@
-"""Bundles as files: a magic line, then frames, each with its length in front and its hash behind.
+"""Bundles as files: a magic line, then frames.
+
+Each frame has its length in front and its hash behind.
 
     magic   "worlddb-bundle 1\\n"
     frame   length of payload u32 | payload | hash 32
@@ -36,9 +38,10 @@ _AGAIN: Final = "Export it, or fetch it, again"
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A file that is there, whole and on the disk, when the block has ended, and not at all if it raises.
+    """Write a new file that appears whole, or not at all.
 
-    A name that ends in ``.zst`` is written compressed.
+    When the block has ended, it is there, whole and on the disk; if the block raises, it is not there at all. A name
+    that ends in ``.zst`` is written compressed.
 
     Raises:
         InputError: there is something under the name already, or no directory that could hold it.
@@ -100,9 +103,10 @@ class BundleWriter:
 
 
 class BundleReader:
-    """Frames of an open bundle, each checked against its hash; what they say is for others to check.
+    """Frames of an open bundle, each checked against its hash.
 
-    After the ``end`` frame, ``hash`` is the bundle's. ``frames`` counts those that were read.
+    What they say is for others to check. After the ``end`` frame, ``hash`` is the bundle's. ``frames`` counts those
+    that were read.
     """
 
     def __init__(self, stream: BinaryIO, name: str, damage: tuple[type[Exception], ...] = ()) -> None:
@@ -115,7 +119,10 @@ class BundleReader:
         self.size = 0
 
     def __iter__(self) -> Iterator[AnyFrame]:
-        """The frames up to the ``end`` frame; raises ``InvalidBundle`` at the first that does not hold."""
+        """Yield the frames up to the ``end`` frame.
+
+        Raises ``InvalidBundle`` at the first that does not hold.
+        """
         self._check_magic()
         while True:
             frame = self._next()

@@ -34,7 +34,9 @@ _DECODER: Final = msgspec.json.Decoder(Copy)
 
 
 def refuse_inside(folder: Path, target: Path) -> None:
-    """See that a copy does not go into the directory of the store itself, where an erasure has to find everything.
+    """Refuse a copy that would go into the directory of the store itself.
+
+    An erasure has to find everything there.
 
     Raises:
         InputError: it would, or it is no path.
@@ -58,7 +60,10 @@ def note_copy(folder: Path, copy: Copy) -> None:
 
 
 def noted_copies(folder: Path) -> list[Copy]:
-    """The copies that were remembered, in the order in which they were made; a backup as it was last."""
+    """List the copies that were remembered, in the order in which they were made.
+
+    A backup is listed as it was last.
+    """
     try:
         lines = (folder / COPIES_FILE).read_bytes().splitlines()
     except OSError:

@@ -1,4 +1,7 @@
-"""Durable files and folders: after a sync of a file its bytes survive a crash, its name after one of its folder."""
+"""Durable files and folders: what survives a crash.
+
+After a sync of a file its bytes survive one, its name after a sync of its folder.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _NEW_MAP_BYTES: Final = 1 << 20
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those around it, as far as they are missing, so that they are there after a crash.
+    """Make a folder and those around it, as far as they are missing.
+
+    They are there after a crash.
 
     Raises:
         OSError: it cannot be made.
@@ -58,12 +63,12 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def make_data_file(data: Path) -> bool:
-    """Put an LMDB file that holds nothing in a place where there is none, durably, whole or not at all; true if there
-    is one then.
+    """Put an LMDB file that holds nothing in a place where there is none.
 
-    LMDB itself writes the first two pages and goes on: after a crash they may be there in part, and be taken for
-    damage. Somebody else may put one there at the same time, and theirs stays. False where a file cannot have two
-    names, or the disk is full: LMDB has to make it after all, or to say why not.
+    It is put there durably, whole or not at all. True if there is one then. LMDB itself writes the first two pages
+    and goes on: after a crash they may be there in part, and be taken for damage. Somebody else may put one there at
+    the same time, and theirs stays. False where a file cannot have two names, or the disk is full: LMDB has to make
+    it after all, or to say why not.
 
     Raises:
         OSError: the folder cannot be written to.

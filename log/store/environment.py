@@ -35,7 +35,7 @@ from worlddb.log.store.shared_environment import DATA_FILE, FORK_REMEDY, REWRITE
 
 
 def write_copy(source: lmdb.Transaction, folder: Path, without: bytes, map_bytes: int) -> Path:
-    """Write every pair of a transaction, but for the one of the key ``without``, into a file of its own.
+    """Copy every pair of a transaction but that of the key ``without`` into a new file.
 
     The file counts transactions where the source is, so that it can take its place under the same lock file.
 
@@ -71,7 +71,9 @@ def _without(pairs: lmdb.Cursor, key: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def put_in_place(copy: Path, folder: Path, step: Callable[[str], None]) -> None:
-    """Let a copy take the place of the folder's data file, durably; whoever has the old one open keeps it.
+    """Let a copy take the place of the folder's data file, durably.
+
+    Whoever has the old one open keeps it.
 
     Raises:
         OSError: it cannot be; the old file is still there.
@@ -93,12 +95,12 @@ _SNAPSHOT_ATTEMPTS: Final = 5
 
 
 def _repeat_mark(txn: lmdb.Transaction, settled: int) -> bool:
-    """Commit what is there once more, if the rewriting for an erasure is still due; true if it is.
+    """Commit what is there once more, if the rewriting for an erasure is still due.
 
-    LMDB keeps the last two commits, and a reader takes the one or the other by whether the number of the last commit
-    is even. That number is shared with those who have the new file and go on counting, so a reader that is still
-    inside a transaction on the old file, and begins another there, could be given the last commit but one. After this
-    the two say the same.
+    True if it is. LMDB keeps the last two commits, and a reader takes the one or the other by whether the number of
+    the last commit is even. That number is shared with those who have the new file and go on counting, so a reader
+    that is still inside a transaction on the old file, and begins another there, could be given the last commit but
+    one. After this the two say the same.
     """
     if LmdbLog(txn).scrub_due() != settled:
         return False
@@ -142,9 +144,10 @@ class Environment:
             raise translated(error, self.folder) from error
 
     def write(self, work: Callable[[lmdb.Transaction], T]) -> T:
-        """Run ``work`` in the one write transaction and make it durable; on any exception nothing happened.
+        """Run ``work`` in the one write transaction and make it durable.
 
-        ``work`` may run again from the start when the map had to grow, so it must not keep state.
+        On any exception nothing happened. ``work`` may run again from the start when the map had to grow, so it must
+        not keep state.
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.
@@ -189,12 +192,12 @@ class Environment:
         return self._shared.generation
 
     def rewrite(self, settled: int, *, timeout_seconds: float | None = None) -> None:
-        """Put a data file in place that holds every record and nothing else: what LMDB keeps of deleted records in
-        free pages and in gaps is gone. A crash leaves the old file or the new one.
+        """Put a data file in place that holds every record and nothing else.
 
-        ``settled`` is the erasure after which all else was done, and the mark that a rewriting is due is left out.
-        Nothing happens if somebody else did it meanwhile, or if a later erasure came, for which all else is to be
-        done again.
+        What LMDB keeps of deleted records in free pages and in gaps is gone. A crash leaves the old file or the new
+        one. ``settled`` is the erasure after which all else was done, and the mark that a rewriting is due is left
+        out. Nothing happens if somebody else did it meanwhile, or if a later erasure came, for which all else is to
+        be done again.
 
         Raises:
             WriterBusy: another writer held the store beyond the time limit.

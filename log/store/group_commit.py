@@ -117,7 +117,10 @@ class Group(Generic[Request, Answer]):
 
 
 def _same_for_others(error: Exception) -> Exception:
-    """An error of the same kind: one that is raised in several threads would collect the traces of all of them."""
+    """Make an error of the same kind for each other thread.
+
+    One that is raised in several threads would collect the traces of all of them.
+    """
     if isinstance(error, WorldDBError):
         return type(error)(error.message, error.remedy, **error.details)
     return UnavailableError(f"The thread that wrote for this one failed: {error!r}", "Try again")

@@ -198,7 +198,10 @@ class Log(Protocol):
         """Where the log ends."""
 
     def append(self, record: Record, seq: int, expected: Head) -> Head:
-        """Append a finished commit if the log still ends at ``expected``; raises ``Conflict`` if not."""
+        """Append a finished commit if the log still ends at ``expected``.
+
+        Raises ``Conflict`` if not.
+        """
 
     def header(self, seq: int) -> Header:
         """The header of a commit."""
@@ -301,16 +304,25 @@ class LmdbLog(Log):
         self._txn.put(SCRUB_KEY, _U64.pack(seq))
 
     def scrub_due(self) -> int | None:
-        """The last erasure whose bytes may still lie in the store's files; ``None`` if all of them are gone."""
+        """The last erasure whose bytes may still lie in the store's files.
+
+        ``None`` if all of them are gone.
+        """
         stored = self._get(SCRUB_KEY)
         return None if stored is None else int(_U64.unpack(stored)[0])
 
     def copy_kind(self) -> str:
-        """What this log is a copy for, if only copying may go on with it; empty for a store of its own."""
+        """What this log is a copy for, if only copying may go on with it.
+
+        Empty for a store of its own.
+        """
         return (self._get(_COPY_KEY) or b"").decode("ascii", "replace")
 
     def mark_copy(self, kind: str) -> None:
-        """Say that this log is a copy of some kind, or with an empty one, that it is a store of its own again."""
+        """Mark this log as a copy of some kind.
+
+        With an empty kind, say that it is a store of its own again.
+        """
         if kind:
             self._txn.put(_COPY_KEY, kind.encode("ascii"))
         else:
@@ -380,7 +392,10 @@ class LmdbLog(Log):
             yield seq, Record(self.stored_header(seq)[1], events, blobs)
 
     def stored_pairs(self, last: int) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values of commits 1 to ``last`` exactly as they lie there: all headers, all events, all blobs."""
+        """Yield the keys and values of commits 1 to ``last`` exactly as they lie there.
+
+        All headers, all events, all blobs.
+        """
         for kind in _LOG_BYTES:
             yield from self._pairs(kind, kind + (last + 1).to_bytes(8, "big"))
 
@@ -395,7 +410,10 @@ class LmdbLog(Log):
         return found
 
     def seq_at(self, ingest_time: int) -> int:
-        """The last commit at or before an ingest time; 0 if there is none. Ingest time is strictly monotonic."""
+        """Find the last commit at or before an ingest time; 0 if there is none.
+
+        Ingest time is strictly monotonic.
+        """
         low, high = 0, self.head().seq
         while low < high:
             middle = (low + high + 1) // 2
@@ -413,7 +431,10 @@ def _missing(what: str, seq: int) -> DamagedStore:
 
 
 def _refuse_changed(what: str, holds: bool, seq: int) -> None:
-    """A turned bit makes an unknown type of a known one: what does not have its hash is damaged, and not newer."""
+    """Refuse bytes that do not have their hash as damaged, and not as newer.
+
+    A turned bit makes an unknown type of a known one.
+    """
     if not holds:
         raise DamagedStore(
             f"The {what} of commit {seq} is not what was written: it does not have its hash",
@@ -431,7 +452,10 @@ class RecordPlace(NamedTuple):
 
 
 def place_of_key(key: bytes) -> RecordPlace | None:
-    """The record that a key of the log names; ``None`` if it is none, or a key that the log does not write."""
+    """Name the record that a key of the log stands for.
+
+    ``None`` if it is no key of the log, or one that the log does not write.
+    """
     if key[:1] not in _LOG_BYTES or len(key) != (_BLOB.size if key[0] == _BLOBS else _SEQ.size):
         return None
     if key[0] == _BLOBS:

@@ -41,7 +41,10 @@ MAX_PAGE_FINDINGS: Final = 20
 
 
 class PageFinding(NamedTuple):
-    """A page that cannot be followed, the key that it should begin at (if known), and what is wrong with it."""
+    """A page that cannot be followed, and what is wrong with it.
+
+    It also names the key that the page should begin at (if known).
+    """
 
     page: int
     key: bytes
@@ -91,7 +94,7 @@ def damaged_pages(file: Path, transaction: int, keys: Sequence[bytes] = ()) -> l
 
 
 def set_transaction(file: Path, transaction: int) -> None:
-    """Say of a data file that nobody has open that its last transaction is the one of this number.
+    """Set the number of the last transaction in a data file that nobody has open.
 
     A file that takes another one's place has to go on counting where that one was: LMDB's lock file, which processes
     that still have the old file open share with those that open the new one, holds that number too. Both metas become
@@ -118,7 +121,10 @@ def set_transaction(file: Path, transaction: int) -> None:
 
 
 def _read_at(fd: int, count: int, at: int) -> bytes:
-    """So many bytes, or fewer at the end of the file: a call that gives fewer before it is no end."""
+    """Read so many bytes, or fewer at the end of the file.
+
+    A call that gives fewer before it is no end.
+    """
     found = b""
     while len(found) < count and (part := os.pread(fd, count - len(found), at + len(found))):
         found += part
@@ -126,7 +132,10 @@ def _read_at(fd: int, count: int, at: int) -> bytes:
 
 
 def _meta_places(fd: int) -> tuple[int, ...]:
-    """Where the two metas begin: the second is one page after the first, if the first can say how long that is."""
+    """Find where the two metas begin.
+
+    The second is one page after the first, if the first can say how long that is.
+    """
     first = _meta(fd, 0)
     return (0,) if first is None else (0, first.page_size)
 
@@ -232,7 +241,10 @@ class _Walk:
         return stored, leaf
 
     def _nodes(self, stored: bytes, is_leaf: bool) -> list[tuple[bytes, int, tuple[int, int]]]:
-        """Key, flags and value of each node: (child page, 0), or (overflow page, size) of a big value."""
+        """List key, flags and value of each node.
+
+        A value is (child page, 0), or (overflow page, size) of a big value.
+        """
         page, _, _, lower, upper = _PAGE.unpack_from(stored)
         if not _PAGE.size <= lower <= upper <= self._size or lower % 2:
             raise _Bad(f"page {page} has its bounds wrong")

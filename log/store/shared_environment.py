@@ -72,8 +72,10 @@ class Shared:
 
     @contextmanager
     def alone(self) -> Iterator[int]:
-        """Keep new transactions of other threads waiting until theirs have ended, up to a time limit; how many are
-        left then."""
+        """Keep new transactions of other threads waiting until theirs have ended.
+
+        The wait has a time limit. Yields how many are left then.
+        """
         mine: int = getattr(self._mine, "inside", 0)
         with self._turn:
             self._excluding += 1
@@ -85,7 +87,9 @@ class Shared:
                 self._turn.notify_all()
 
     def begin(self, *, write: bool) -> lmdb.Transaction:
-        """A transaction on the present data file; inside another one of the same thread, on the file of that.
+        """Begin a transaction on the present data file.
+
+        Inside another one of the same thread, it is on the file of that.
 
         Raises:
             UnavailableError: the file was replaced, and other threads did not end their transactions on the old one; or
@@ -111,7 +115,9 @@ class Shared:
         raise UnavailableError(f"The data file of {self.key} is being replaced again and again", "Try again")
 
     def refuse_gone(self) -> None:
-        """See that the data file has its name still: what is written to a file that was deleted is lost.
+        """Refuse to go on if the data file does not have its name any more.
+
+        What is written to a file that was deleted is lost.
 
         Raises:
             UnavailableError: the store was moved or deleted while it was open here.
@@ -149,8 +155,10 @@ class Shared:
             return self.env.begin(write=write)
 
     def abort(self, txn: lmdb.Transaction) -> None:
-        """Undo a write transaction. LMDB's binding waits for a moment in which no thread reads, which may never come
-        while several are at it."""
+        """Undo a write transaction, with new ones of other threads kept waiting.
+
+        LMDB's binding waits for a moment in which no thread reads, which may never come while several are at it.
+        """
         with self.alone():
             txn.abort()
 
@@ -193,7 +201,10 @@ def acquire(folder: Path) -> Shared:
 
 
 def _refuse_inherited(path: str) -> None:
-    """LMDB opens a file once in a process, and a forked child cannot close what its parent is using."""
+    """Refuse a store that the parent process had open when it forked.
+
+    LMDB opens a file once in a process, and a forked child cannot close what its parent is using.
+    """
     if any(pid != os.getpid() and inherited == path for pid, inherited in _open_environments):
         raise ForkedProcess(f"The store {path} was open in the parent process when it forked", FORK_REMEDY)
 
@@ -283,7 +294,10 @@ def _open(folder: Path) -> lmdb.Environment:
 
 
 def _allocate_lock_file(folder: Path) -> None:
-    """LMDB maps this file with holes in it: on a full disk, touching one would end the process without a word."""
+    """Give LMDB's lock file all of its disk space before it is mapped.
+
+    LMDB maps this file with holes in it: on a full disk, touching one would end the process without a word.
+    """
     allocate = getattr(os, "posix_fallocate", None)
     path = folder / LMDB_LOCK_FILE
     if allocate is None or (path.exists() and path.stat().st_size >= _LOCK_BYTES):
@@ -312,7 +326,10 @@ def _refuse_truncated(env: lmdb.Environment, folder: Path) -> None:
 
 
 def _refuse_emptied(folder: Path) -> None:
-    """LMDB makes an empty or missing file into an empty store, which must not happen to one that was written to."""
+    """Refuse an empty or missing data file of a store that was written to.
+
+    LMDB would make it into an empty store, which must not happen.
+    """
     data = folder / DATA_FILE
     if (folder / HOLDER_FILE).exists() and not (data.exists() and data.stat().st_size):
         raise DamagedStore(
@@ -321,7 +338,10 @@ def _refuse_emptied(folder: Path) -> None:
 
 
 def _of_stored_bytes(error: struct.error) -> bool:
-    """True for bytes that code of this package could not unpack; a host's own code may run within a transaction."""
+    """True for bytes that code of this package could not unpack.
+
+    A host's own code may run within a transaction.
+    """
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

@@ -123,7 +123,9 @@ def verify_commit(
 
 
 def see_that_it_holds(log: LmdbLog, seq: int) -> None:
-    """Look at one commit and its texts before something is made of them; what was erased may be missing.
+    """Check one commit and its texts before something is made of them.
+
+    What was erased may be missing.
 
     Raises:
         DamagedStore: it is not what was written.
@@ -232,10 +234,10 @@ something else of its last commit; it is about another store; commits are missin
 def anchor_findings(
     read: Callable[[], AbstractContextManager[lmdb.Transaction]], origin: str, anchor: Anchor
 ) -> tuple[str, list[Finding]]:
-    """How the log stands to the checkpoint, and what they do not agree on; nothing is trusted but the headers' bytes.
+    """Tell how the log stands to the checkpoint, and list what they do not agree on.
 
-    ``origin`` names the store, ``read`` opens a read transaction on it. A head that is not signed as it should be says
-    nothing about the log, so they are not compared.
+    Nothing is trusted but the headers' bytes. ``origin`` names the store, ``read`` opens a read transaction on it. A
+    head that is not signed as it should be says nothing about the log, so they are not compared.
     """
     if anchor.problems:
         return UNTRUSTED, [Finding(0, problem) for problem in anchor.problems]
@@ -290,7 +292,9 @@ def _line_problems(log: LmdbLog, known: Checkpoint) -> list[str]:
 
 
 def common_commits(one: LmdbLog, other: LmdbLog) -> int:
-    """How many commits two logs have in common, by the chain hashes that they keep; in a logarithm of their length.
+    """Count the commits two logs have in common, by the chain hashes that they keep.
+
+    Takes a number of steps in the logarithm of their length.
 
     Raises:
         DamagedStore: a commit that was looked at is missing.
