@@ -13,7 +13,6 @@ import worlddb
 from tests.support.faults.growth import DAY, NAMES, TYPES, Growth
 from tests.support.running import small_store
 from worlddb import FOREVER, Database, InputError, InvalidInterval, InvalidTime, View
-from worlddb.query.question.question import ENTITY, LANES
 from worlddb.query.recall.answer import MAX_OTHERS
 
 QUERY = "team office"
@@ -21,8 +20,6 @@ HISTORIES = 2
 SPANS = 6
 MANY_HISTORIES = 30
 ALL = 1_000
-COMPARED_LANES = frozenset(LANES) - {ENTITY}
-"""The entity lane starts from the entities that a view knows at its own moment, inside its own world."""
 
 
 class Shown(NamedTuple):
@@ -121,7 +118,7 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
     inside = {world.ref for world in view.find(include_superseded=True)}
     name, type_name = rng.choice(NAMES), rng.choice(TYPES)
     lookups: list[dict[str, Any]] = [{"name": name}, {"type": type_name}, {"name": name, "type": type_name}]
-    hits = oracle.shown(span, lambda at: [(hit.ref, number_of(at, hit)) for hit in recalled(at)])
+    hits = oracle.shown(span, lambda at: [(hit.ref, number_of(at, hit)) for hit in recalled(at, exact=True)])
     everything = oracle.shown(span, lambda at: numbered(at.find()))
     given = 0
     for way in ("during", "overlaps"):
@@ -134,7 +131,7 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
         answering = expected_each(hits, "overlaps", inside) & shown_each
         for exact in (True, False):
             answer = view.recall(QUERY, k=ALL, exact=exact, **chosen)
-            matching = {(hit.ref, number_of(view, hit)) for hit in answer if COMPARED_LANES & hit.lanes.keys()}
+            matching = {(hit.ref, number_of(view, hit)) for hit in answer if hit.lanes}
             assert matching <= answering
             assert {ref for ref, _ in matching} == {ref for ref, _ in answering}
             told = {(hit.ref, other.number) for hit in answer for other in hit.others}
@@ -150,9 +147,9 @@ def compare_names_and_texts(oracle: Oracle, view: View, span: tuple[int, int], r
     return given
 
 
-def recalled(view: View) -> list[worlddb.Hit]:
-    """The hits of the compared lanes; others are there because they contradict one of these."""
-    return [hit for hit in view.recall(QUERY, k=ALL, exact=True) if COMPARED_LANES & hit.lanes.keys()]
+def recalled(view: View, **chosen: Any) -> list[worlddb.Hit]:
+    """The hits that a lane found; others are there because they contradict one of these."""
+    return [hit for hit in view.recall(QUERY, k=ALL, **chosen) if hit.lanes]
 
 
 def number_of(view: View, hit: worlddb.Hit) -> int:
